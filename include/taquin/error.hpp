@@ -1,0 +1,68 @@
+// Errors. Every exception that taquin throws on purpose is a taquin::error.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace taquin {
+
+/// Base of taquin's exceptions. `mpi_class()` is the MPI error class (MPI_ERR_…) that the C API and the
+/// preloaded library report for it.
+class error : public std::runtime_error {
+ public:
+  error(const std::string& what, int mpi_class) : std::runtime_error(what), mpi_class_(mpi_class) {}
+  [[nodiscard]] int mpi_class() const noexcept { return mpi_class_; }
+
+ private:
+  int mpi_class_;
+};
+
+/// A call into the MPI library failed. Thrown on the rank where it failed.
+class mpi_error : public error {
+ public:
+  mpi_error(const std::string& what, int mpi_class, int code, const char* call)
+      : error(what, mpi_class), code_(code), call_(call) {}
+  /// The code that the call returned.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  /// The name of the MPI function, a string literal.
+  [[nodiscard]] const char* call() const noexcept { return call_; }
+
+ private:
+  int code_;
+  const char* call_;
+};
+
+/// An argument was wrong. Thrown on every rank of the communicator, before anything was sent.
+class usage_error : public error {
+ public:
+  usage_error(const std::string& what, int mpi_class, int rank = -1, int peer = -1)
+      : error(what, mpi_class), rank_(rank), peer_(peer) {}
+  /// The rank whose argument was wrong, or −1 when it is not one rank's.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  /// The peer whose block was wrong, or −1.
+  [[nodiscard]] int peer() const noexcept { return peer_; }
+
+ private:
+  int rank_;
+  int peer_;
+};
+
+/// The memory allowed is too small. Thrown on every rank, before anything was sent.
+class budget_exceeded : public error {
+ public:
+  budget_exceeded(const std::string& what, std::size_t requested, std::size_t used, std::size_t limit);
+  /// Bytes that were asked for, on top of `used()`.
+  [[nodiscard]] std::size_t requested() const noexcept { return requested_; }
+  /// Bytes in use when they were asked for.
+  [[nodiscard]] std::size_t used() const noexcept { return used_; }
+  /// Bytes allowed.
+  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+
+ private:
+  std::size_t requested_;
+  std::size_t used_;
+  std::size_t limit_;
+};
+
+}  // namespace taquin

@@ -1,0 +1,113 @@
+// The problem: who sends which bytes to whom, as one value for every form of MPI's all-to-all calls.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+/// Counts or displacements, one per peer, as the caller has them: an array of 32-bit or 64-bit integers, or an
+/// arithmetic sequence. A view: the array must outlive it.
+class count_view {
+ public:
+  constexpr count_view() noexcept = default;
+  /// first, first + step, first + 2·step, …
+  constexpr count_view(count_t first, count_t step) noexcept : first_(first), step_(step) {}
+  constexpr explicit count_view(const std::int32_t* array) noexcept : narrow_(array) {}
+  constexpr explicit count_view(const std::int64_t* array) noexcept : wide_(array) {}
+
+  [[nodiscard]] constexpr count_t operator[](int peer) const noexcept {
+    if (narrow_ != nullptr) return narrow_[peer];
+    if (wide_ != nullptr) return wide_[peer];
+    return first_ + step_ * peer;
+  }
+  /// True when no array stands behind it: the values are the same on all ranks by MPI's rules.
+  [[nodiscard]] constexpr bool is_sequence() const noexcept { return narrow_ == nullptr && wide_ == nullptr; }
+  [[nodiscard]] constexpr const std::int32_t* narrow() const noexcept { return narrow_; }
+  [[nodiscard]] constexpr const std::int64_t* wide() const noexcept { return wide_; }
+
+ private:
+  const std::int32_t* narrow_ = nullptr;
+  const std::int64_t* wide_ = nullptr;
+  count_t first_ = 0;
+  count_t step_ = 0;
+};
+
+/// A datatype with the figures that taquin needs of it, in bytes.
+struct element {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  count_t size = 0;         ///< data bytes of one element
+  count_t extent = 0;       ///< bytes from one element to the next
+  count_t true_lb = 0;      ///< first data byte, from the element's origin
+  count_t true_extent = 0;  ///< from the first data byte to the last
+
+  /// Data without holes: n elements are n·size bytes in a row from the origin.
+  [[nodiscard]] constexpr bool contiguous() const noexcept {
+    return size == extent && size == true_extent && true_lb == 0;
+  }
+  /// Asks the MPI library. The type may be MPI_DATATYPE_NULL: all figures are then zero.
+  static element of(MPI_Datatype type);
+  /// n bytes as one element, for schedules that run without MPI.
+  static constexpr element bytes(count_t n) noexcept { return {MPI_BYTE, n, n, 0, n}; }
+};
+
+/// One peer's part of one side.
+struct block {
+  count_t offset = 0;  ///< bytes from the side's base to the first element's origin
+  count_t count = 0;   ///< elements
+  taquin::element element{};
+  [[nodiscard]] constexpr count_t bytes() const noexcept { return count * element.size; }
+};
+
+/// One side of an exchange: a block per peer.
+struct blocks {
+  void* base = nullptr;
+  count_view counts;                      ///< elements
+  count_view displs;                      ///< multiples of `displ_unit` from `base`
+  count_t displ_unit = 1;                 ///< bytes: the type's extent, or 1 where MPI counts displacements in bytes
+  taquin::element element{};              ///< of all peers, unless `types` is set
+  const MPI_Datatype* types = nullptr;    ///< alltoallw: one per peer
+  const taquin::element* elements = nullptr;  ///< alltoallw: the same with their figures, once they are known
+
+  [[nodiscard]] constexpr taquin::element element_of(int peer) const noexcept {
+    return elements != nullptr ? elements[peer] : element;
+  }
+  [[nodiscard]] constexpr block operator[](int peer) const noexcept {
+    return {displs[peer] * displ_unit, counts[peer], element_of(peer)};
+  }
+};
+
+/// A whole exchange as one rank sees it. Build it with one of the functions below; arrays are not copied and must
+/// live until the plan is made (and, as MPI demands of persistent collectives, data buffers until it is freed).
+struct exchange {
+  enum class form : std::uint8_t { alltoall, alltoallv, alltoallw };
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  form kind = form::alltoall;
+  bool in_place = false;  ///< both sides share one buffer
+  bool symmetric = true;  ///< in place: each pair's two blocks lie at the same place with the same count and type
+  blocks send{};
+  blocks recv{};
+  const char* fault = nullptr;  ///< a defect found while the exchange was built; reported on every rank by the plan
+
+  /// MPI_Alltoall's arguments; `sendbuf` may be MPI_IN_PLACE.
+  static exchange alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf,
+                           count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+  /// MPI_Alltoallv's arguments; `sendbuf` may be MPI_IN_PLACE.
+  static exchange alltoallv(const void* sendbuf, count_view sendcounts, count_view sdispls, MPI_Datatype sendtype,
+                            void* recvbuf, count_view recvcounts, count_view rdispls, MPI_Datatype recvtype,
+                            MPI_Comm comm);
+  /// MPI_Alltoallw's arguments: displacements in bytes; `sendbuf` may be MPI_IN_PLACE.
+  static exchange alltoallw(const void* sendbuf, count_view sendcounts, count_view sdispls,
+                            const MPI_Datatype* sendtypes, void* recvbuf, count_view recvcounts, count_view rdispls,
+                            const MPI_Datatype* recvtypes, MPI_Comm comm);
+  /// MPI_Alltoallv on one buffer, with any counts and displacements on either side.
+  static exchange alltoallv_in_place(void* buffer, count_view sendcounts, count_view sdispls, count_view recvcounts,
+                                     count_view rdispls, MPI_Datatype type, MPI_Comm comm);
+};
+
+}  // namespace taquin

@@ -1,0 +1,38 @@
+// The one source of scratch memory: a memory resource that counts before it gives.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+/// A memory resource with a limit in bytes. A request over the limit throws `budget_exceeded` and takes nothing.
+/// Not thread safe: one budget serves one plan. The resource that it draws from must outlive it.
+class memory_budget final : public std::pmr::memory_resource {
+ public:
+  explicit memory_budget(std::size_t limit = unlimited,
+                         std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) noexcept
+      : limit_(limit), upstream_(upstream) {}
+  memory_budget(const memory_budget&) = delete;
+  memory_budget& operator=(const memory_budget&) = delete;
+
+  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// Bytes taken now.
+  [[nodiscard]] std::size_t used() const noexcept { return used_; }
+  /// The most bytes ever taken at once.
+  [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::size_t limit_;
+  std::size_t used_ = 0;
+  std::size_t peak_ = 0;
+  std::pmr::memory_resource* upstream_;
+};
+
+}  // namespace taquin

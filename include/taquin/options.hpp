@@ -1,0 +1,34 @@
+// What a caller may choose, and what it may learn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+/// What a plan did, added up over its starts. Bytes are data bytes, without MPI's own envelopes.
+struct statistics {
+  std::uint64_t starts = 0;        ///< exchanges begun
+  std::uint64_t rounds = 0;        ///< communication rounds
+  std::uint64_t messages = 0;      ///< messages sent to other ranks by this rank
+  std::uint64_t bytes_sent = 0;    ///< bytes sent to other ranks by this rank
+  std::uint64_t bytes_copied = 0;  ///< bytes copied inside this rank's memory, packing included
+  std::size_t peak_memory = 0;     ///< most bytes of scratch held at once by this rank
+  std::string_view algorithm{};    ///< name of the algorithm that ran
+};
+
+/// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
+/// differ: the smallest one rules.
+struct options {
+  std::string_view algorithm = "auto";  ///< a name from the list; TAQUIN_ALGORITHM overrides "auto"
+  std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
+  int radix = 2;                        ///< Bruck: digits' base, at least 2
+  int max_in_flight = 0;                ///< pairs of messages pending at once; 0: the algorithm's default
+  bool check = false;                   ///< compare what ranks send with what their peers expect, before sending
+  statistics* stats = nullptr;          ///< filled when set; must outlive the plan
+};
+
+}  // namespace taquin

@@ -1,0 +1,48 @@
+// A plan: an exchange prepared once and started as often as wanted.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "taquin/exchange.hpp"
+#include "taquin/memory_budget.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin {
+
+namespace detail {
+struct plan_state;
+}
+
+/// An exchange that can be run again and again on the same buffers, counts and types. Move-only.
+class plan {
+ public:
+  /// Prepares the exchange. Collective over `x.comm`; all ranks give the same options.
+  /// Throws on every rank: `usage_error` for bad arguments, `budget_exceeded` when `o.memory` is too small.
+  /// Nothing has been sent then, and the buffers are untouched.
+  explicit plan(const exchange& x, const options& o = {});
+  plan(plan&&) noexcept;
+  plan& operator=(plan&&) noexcept;
+  /// Frees what the plan holds. Local. A started plan must have been waited for.
+  ~plan();
+
+  /// Begins the exchange. Nonblocking, local; all ranks start their plans in the same order.
+  /// Throws `usage_error` when the plan is started already. Allocates nothing.
+  void start();
+  /// Makes progress; true when the exchange is complete (or none is started). Nonblocking, local.
+  [[nodiscard]] bool test();
+  /// Completes the exchange. Blocking.
+  void wait();
+  /// start() and wait().
+  void run();
+
+  /// The algorithm's name.
+  [[nodiscard]] std::string_view algorithm() const noexcept;
+  /// The scratch that the plan holds, in bytes, with its limit and its peak.
+  [[nodiscard]] const memory_budget& memory() const noexcept;
+
+ private:
+  std::unique_ptr<detail::plan_state> state_;
+};
+
+}  // namespace taquin

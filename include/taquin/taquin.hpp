@@ -1,0 +1,9 @@
+// Everything that taquin offers to C++ programs.
+#pragma once
+
+#include "taquin/alltoall.hpp"       // IWYU pragma: export
+#include "taquin/error.hpp"          // IWYU pragma: export
+#include "taquin/exchange.hpp"       // IWYU pragma: export
+#include "taquin/memory_budget.hpp"  // IWYU pragma: export
+#include "taquin/options.hpp"        // IWYU pragma: export
+#include "taquin/plan.hpp"           // IWYU pragma: export

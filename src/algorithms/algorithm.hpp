@@ -1,0 +1,55 @@
+// What an algorithm is, and the one list of them. To add one: a file in this folder that defines
+// `const algorithm taquin::detail::NAME`, and one line in algorithms.def.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "algorithms/plan_body.hpp"
+#include "exchange/shape.hpp"
+#include "mpi/communicator.hpp"
+#include "schedule/schedule.hpp"
+#include "taquin/memory_budget.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// What `prepare` gets besides the exchange.
+struct context {
+  mpi::communicator* comm = nullptr;  ///< null on an intercommunicator
+  int tag = 0;                        ///< the first of the plan's own tags
+  const detail::shape* shape = nullptr;
+  const options* opts = nullptr;
+  bool reused = false;  ///< a plan that may be started again, rather than one blocking call
+};
+
+struct algorithm {
+  std::string_view name;
+  std::string_view summary;  ///< one line, for the table
+  std::string_view source;   ///< paper and section
+  std::string_view rounds;   ///< communication rounds, as a formula in p
+  /// True when the algorithm can serve such an exchange.
+  bool (*supports)(const shape&) noexcept = nullptr;
+  /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.
+  std::size_t (*memory)(const shape&, const options&) noexcept = nullptr;
+  /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
+  schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
+  /// Null where `build` is given: the executor then runs its schedule.
+  body_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
+};
+
+#define TAQUIN_ALGORITHM(name) extern const algorithm name;
+#include "algorithms/algorithms.def"
+#undef TAQUIN_ALGORITHM
+
+/// All algorithms, in the order of preference among equals.
+std::span<const algorithm* const> algorithms() noexcept;
+/// The algorithm of that name, or null.
+const algorithm* find_algorithm(std::string_view name) noexcept;
+/// "native, spread_out, …"
+std::string algorithm_names();
+
+}  // namespace taquin::detail

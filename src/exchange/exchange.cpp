@@ -1,0 +1,89 @@
+// Normalisation: MPI's argument forms become one value.
+#include "taquin/exchange.hpp"
+
+#include "mpi/check.hpp"
+
+namespace taquin {
+
+element element::of(MPI_Datatype type) {
+  element e;
+  e.type = type;
+  if (type == MPI_DATATYPE_NULL) return e;
+  MPI_Count size = 0;
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  MPI_Count true_lb = 0;
+  MPI_Count true_extent = 0;
+  TAQUIN_MPI(MPI_Type_size_x(type, &size));
+  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
+  TAQUIN_MPI(MPI_Type_get_true_extent_x(type, &true_lb, &true_extent));
+  e.size = size;
+  e.extent = extent;
+  e.true_lb = true_lb;
+  e.true_extent = true_extent;
+  return e;
+}
+
+namespace {
+
+// MPI_IN_PLACE: MPI ignores the send arguments and takes the receive side's for both.
+exchange finish(exchange x) {
+  x.in_place = x.send.base == MPI_IN_PLACE;
+  if (x.in_place) x.send = x.recv;
+  return x;
+}
+
+blocks side(const void* base, count_view counts, count_view displs, MPI_Datatype type) {
+  blocks b;
+  b.base = const_cast<void*>(base);
+  b.counts = counts;
+  b.displs = displs;
+  if (base == MPI_IN_PLACE) return b;
+  b.element = element::of(type);
+  b.displ_unit = b.element.extent;
+  return b;
+}
+
+}  // namespace
+
+exchange exchange::alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf,
+                            count_t recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  exchange x;
+  x.comm = comm;
+  x.kind = form::alltoall;
+  x.send = side(sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
+  x.recv = side(recvbuf, {recvcount, 0}, {0, recvcount}, recvtype);
+  return finish(x);
+}
+
+exchange exchange::alltoallv(const void* sendbuf, count_view sendcounts, count_view sdispls, MPI_Datatype sendtype,
+                             void* recvbuf, count_view recvcounts, count_view rdispls, MPI_Datatype recvtype,
+                             MPI_Comm comm) {
+  exchange x;
+  x.comm = comm;
+  x.kind = form::alltoallv;
+  x.send = side(sendbuf, sendcounts, sdispls, sendtype);
+  x.recv = side(recvbuf, recvcounts, rdispls, recvtype);
+  return finish(x);
+}
+
+exchange exchange::alltoallw(const void* sendbuf, count_view sendcounts, count_view sdispls,
+                             const MPI_Datatype* sendtypes, void* recvbuf, count_view recvcounts, count_view rdispls,
+                             const MPI_Datatype* recvtypes, MPI_Comm comm) {
+  exchange x;
+  x.comm = comm;
+  x.kind = form::alltoallw;
+  x.send = {const_cast<void*>(sendbuf), sendcounts, sdispls, 1, {}, sendtypes, nullptr};
+  x.recv = {recvbuf, recvcounts, rdispls, 1, {}, recvtypes, nullptr};
+  return finish(x);
+}
+
+exchange exchange::alltoallv_in_place(void* buffer, count_view sendcounts, count_view sdispls, count_view recvcounts,
+                                      count_view rdispls, MPI_Datatype type, MPI_Comm comm) {
+  exchange x = alltoallv(buffer, sendcounts, sdispls, type, buffer, recvcounts, rdispls, type, comm);
+  x.in_place = true;
+  x.symmetric = false;
+  return x;
+}
+
+}  // namespace taquin

@@ -1,0 +1,119 @@
+#include "exchange/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Bytes that a block spans, from its side's base.
+struct span_of {
+  count_t begin;
+  count_t end;
+  int peer;
+};
+
+span_of span(const block& b, int peer) {
+  const count_t begin = b.offset + b.element.true_lb;
+  return {begin, begin + (b.count - 1) * b.element.extent + b.element.true_extent, peer};
+}
+
+// Null is the address that MPI calls MPI_BOTTOM: valid with types that hold absolute addresses. No object lies in the
+// first page.
+bool is_null(const blocks& side, const block& b) {
+  constexpr count_t first_page = 4096;
+  return side.base == nullptr && span(b, 0).begin < first_page;
+}
+
+std::optional<defect> check_blocks(const blocks& side, const char* name, int ranks) {
+  for (int peer = 0; peer < ranks; ++peer) {
+    const block b = side[peer];
+    if (b.count < 0)
+      return defect{fmt::format("negative {} count {} for rank {}", name, b.count, peer), MPI_ERR_COUNT, peer};
+    if (b.count == 0) continue;
+    if (b.element.type == MPI_DATATYPE_NULL)
+      return defect{fmt::format("null {} datatype for rank {} with count {}", name, peer, b.count), MPI_ERR_TYPE, peer};
+    if (b.element.size > 0 && is_null(side, b))
+      return defect{fmt::format("null {} buffer for rank {} with count {}", name, peer, b.count), MPI_ERR_BUFFER, peer};
+  }
+  return std::nullopt;
+}
+
+// In alltoallw each block has a type of its own: only blocks without holes are comparable by what they span.
+bool comparable(const blocks& side, const block& b) {
+  return side.elements == nullptr ? b.element.true_extent <= b.element.extent : b.element.contiguous();
+}
+
+std::optional<defect> overlap(const span_of& a, const span_of& b, const char* name) {
+  return defect{fmt::format("{} blocks of ranks {} and {} overlap: bytes {} to {} and {} to {}", name, a.peer, b.peer,
+                            a.begin, a.end - 1, b.begin, b.end - 1),
+                MPI_ERR_BUFFER, b.peer};
+}
+
+template <class Relevant>
+std::optional<defect> compare_all_pairs(const blocks& side, const char* name, int ranks, Relevant relevant) {
+  for (int i = 0; i < ranks; ++i) {
+    if (!relevant(side[i])) continue;
+    const span_of a = span(side[i], i);
+    for (int j = 0; j < i; ++j) {
+      if (!relevant(side[j])) continue;
+      const span_of b = span(side[j], j);
+      if (a.begin < b.end && b.begin < a.end) return overlap(b, a, name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<defect> check_overlap(const blocks& side, const char* name, int ranks,
+                                    std::pmr::memory_resource* memory) {
+  const auto relevant = [&](const block& b) { return b.bytes() > 0 && comparable(side, b); };
+  bool ordered = true;
+  count_t end = std::numeric_limits<count_t>::min();
+  for (int peer = 0; ordered && peer < ranks; ++peer) {
+    const block b = side[peer];
+    if (!relevant(b)) continue;
+    const span_of s = span(b, peer);
+    ordered = s.begin >= end;
+    end = s.end;
+  }
+  if (ordered) return std::nullopt;
+  std::pmr::vector<span_of> spans(memory);
+  try {
+    spans.reserve(static_cast<std::size_t>(ranks));
+  } catch (const budget_exceeded&) {  // slower, in no memory; whether the limit is enough is decided later, together
+    return compare_all_pairs(side, name, ranks, relevant);
+  }
+  for (int peer = 0; peer < ranks; ++peer)
+    if (const block b = side[peer]; relevant(b)) spans.push_back(span(b, peer));
+  std::ranges::sort(spans, {}, &span_of::begin);
+  for (std::size_t i = 1; i < spans.size(); ++i)
+    if (spans[i].begin < spans[i - 1].end) return overlap(spans[i - 1], spans[i], name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<defect> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
+  if (x.fault != nullptr) return defect{x.fault, MPI_ERR_ARG, -1};
+  // All blocks of an alltoall are alike: one says it for all, and none overlap.
+  const int compared = x.kind == exchange::form::alltoall ? 1 : ranks;
+  if (!x.in_place)
+    if (auto d = check_blocks(x.send, "send", compared)) return d;
+  if (auto d = check_blocks(x.recv, "receive", compared)) return d;
+  if (x.kind == exchange::form::alltoall) return std::nullopt;
+  if (auto d = check_overlap(x.recv, "receive", ranks, memory)) return d;
+  if (x.in_place && !x.symmetric) {
+    if (auto d = check_blocks(x.send, "send", ranks)) return d;
+    return check_overlap(x.send, "send", ranks, memory);
+  }
+  return std::nullopt;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,63 @@
+#include "mpi/big_count.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+#include "mpi/check.hpp"
+
+namespace taquin::mpi {
+
+namespace {
+
+count_t read_count_limit() {
+  constexpr count_t most = std::numeric_limits<int>::max();
+  const char* text = std::getenv("TAQUIN_COUNT_LIMIT");
+  return text == nullptr ? most : std::clamp<count_t>(std::atoll(text), 1, most);
+}
+
+}  // namespace
+
+count_t count_limit() {
+  static const count_t limit = read_count_limit();
+  return limit;
+}
+
+// chunks × limit + rest: an hvector of full chunks and a struct that adds the rest. With a lowered limit the number of
+// chunks may pass the limit as well; that is an int all the same.
+datatype contiguous(count_t count, MPI_Datatype type) {
+  const count_t limit = count_limit();
+  const auto chunks = static_cast<int>(count / limit);
+  const auto rest = static_cast<int>(count % limit);
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  TAQUIN_MPI(MPI_Type_get_extent(type, &lb, &extent));
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  if (chunks == 0) {
+    TAQUIN_MPI(MPI_Type_contiguous(rest, type, &all));
+  } else {
+    TAQUIN_MPI(MPI_Type_create_hvector(chunks, static_cast<int>(limit), extent * limit, type, &all));
+  }
+  datatype head(all);
+  if (chunks > 0 && rest > 0) {
+    const std::array<int, 2> lengths{1, rest};
+    const std::array<MPI_Aint, 2> places{0, extent * limit * chunks};
+    const std::array<MPI_Datatype, 2> types{head.get(), type};
+    MPI_Datatype both = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &both));
+    head = datatype(both);
+  }
+  MPI_Datatype committed = head.get();
+  TAQUIN_MPI(MPI_Type_commit(&committed));
+  return head;
+}
+
+counted make_counted(count_t count, MPI_Datatype type) {
+  if (count <= count_limit()) return {static_cast<int>(count), type, {}};
+  counted result{1, MPI_DATATYPE_NULL, contiguous(count, type)};
+  result.type = result.owner.get();
+  return result;
+}
+
+}  // namespace taquin::mpi

@@ -1,0 +1,29 @@
+// Messages beyond what an int counts.
+//
+// The MPI libraries at hand take int counts (MPI 3) or offer a second set of functions (MPI 4). taquin uses one way
+// on both: a message of more elements than `count_limit()` becomes one element of a derived type that holds them all.
+#pragma once
+
+#include <mpi.h>
+
+#include "mpi/datatype.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::mpi {
+
+/// The most elements that go into one MPI call as a plain count. 2^31 − 1 unless TAQUIN_COUNT_LIMIT (read once)
+/// lowers it, which the tests do to exercise large counts with small data.
+count_t count_limit();
+
+/// `count` elements of `type` as arguments for an MPI call. `owner` keeps the derived type alive, where one is needed.
+struct counted {
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  datatype owner;
+};
+counted make_counted(count_t count, MPI_Datatype type);
+
+/// A committed type that holds `count` elements of `type` in a row, any 64-bit count.
+datatype contiguous(count_t count, MPI_Datatype type);
+
+}  // namespace taquin::mpi

@@ -1,0 +1,22 @@
+#include "mpi/check.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "taquin/error.hpp"
+
+namespace taquin::mpi {
+
+void fail(int code, const char* call) {
+  int mpi_class = MPI_ERR_UNKNOWN;
+  MPI_Error_class(code, &mpi_class);
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw mpi_error(fmt::format("{}: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))),
+                  mpi_class, code, call);
+}
+
+}  // namespace taquin::mpi

@@ -1,0 +1,51 @@
+#include "mpi/communicator.hpp"
+
+#include <memory>
+
+#include "mpi/check.hpp"
+
+namespace taquin::mpi {
+
+int communicator::on_delete(MPI_Comm, int, void* value, void*) {
+  auto* state = static_cast<communicator*>(value);
+  const int code = MPI_Comm_free(&state->comm_);
+  delete state;
+  return code;
+}
+
+int communicator::keyval() {
+  // A duplicate of the user's communicator starts without the attribute and gets a state of its own.
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &communicator::on_delete, &made, nullptr));
+    return made;
+  }();
+  return key;
+}
+
+communicator::communicator(MPI_Comm user) {
+  TAQUIN_MPI(MPI_Comm_dup(user, &comm_));
+  // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's matter.
+  TAQUIN_MPI(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+  TAQUIN_MPI(MPI_Comm_rank(comm_, &rank_));
+  TAQUIN_MPI(MPI_Comm_size(comm_, &size_));
+}
+
+communicator& communicator::of(MPI_Comm user) {
+  const int key = keyval();
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(MPI_Comm_get_attr(user, key, static_cast<void*>(&value), &found));
+  if (found != 0) return *static_cast<communicator*>(value);
+  std::unique_ptr<communicator> state(new communicator(user));
+  TAQUIN_MPI(MPI_Comm_set_attr(user, key, state.get()));
+  return *state.release();
+}
+
+bool is_inter(MPI_Comm comm) {
+  int inter = 0;
+  TAQUIN_MPI(MPI_Comm_test_inter(comm, &inter));
+  return inter != 0;
+}
+
+}  // namespace taquin::mpi

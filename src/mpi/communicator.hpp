@@ -1,0 +1,45 @@
+// What taquin keeps per communicator of the user's, as an attribute of it and freed with it.
+#pragma once
+
+#include <mpi.h>
+
+namespace taquin::mpi {
+
+/// A private duplicate, so that taquin's messages never meet the user's, and facts about the group.
+class communicator {
+ public:
+  /// The state of an intracommunicator. Collective when asked for the first time: it duplicates.
+  static communicator& of(MPI_Comm user);
+
+  communicator(const communicator&) = delete;
+  communicator& operator=(const communicator&) = delete;
+
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  /// Plans that are started at the same time must not take each other's messages: each takes tags of its own. Plans
+  /// are made in the same order on all ranks, so the tags agree. A plan owns `tags_per_plan` tags from the given one.
+  static constexpr int tags_per_plan = 4;
+  [[nodiscard]] int next_tag() noexcept {
+    const int tag = next_tag_;
+    next_tag_ = (next_tag_ + tags_per_plan) % most_tags;
+    return tag;
+  }
+
+ private:
+  static constexpr int most_tags = 32768;  // MPI guarantees tags up to 32767
+  explicit communicator(MPI_Comm user);
+  static int keyval();
+  static int on_delete(MPI_Comm, int, void* value, void*);
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  int next_tag_ = 0;
+};
+
+/// True for an intercommunicator.
+bool is_inter(MPI_Comm comm);
+
+}  // namespace taquin::mpi

@@ -1,0 +1,43 @@
+#include "taquin/plan.hpp"
+
+#include "plan/prepare.hpp"
+#include "taquin/alltoall.hpp"
+
+namespace taquin {
+
+plan::plan(const exchange& x, const options& o) : state_(std::make_unique<detail::plan_state>(x, o, true)) {}
+plan::plan(plan&&) noexcept = default;
+plan& plan::operator=(plan&&) noexcept = default;
+plan::~plan() = default;
+
+void plan::start() { state_->start(); }
+bool plan::test() { return state_->test(); }
+void plan::wait() { state_->wait(); }
+void plan::run() { state_->run(); }
+std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
+const memory_budget& plan::memory() const noexcept { return state_->budget; }
+
+void run(const exchange& x, const options& o) { detail::plan_state(x, o, false).run(); }
+
+void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,
+              MPI_Datatype recvtype, MPI_Comm comm, const options& o) {
+  run(exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), o);
+}
+
+void alltoallv(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], MPI_Datatype sendtype,
+               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], MPI_Datatype recvtype,
+               MPI_Comm comm, const options& o) {
+  run(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,
+                          count_view(recvcounts), count_view(rdispls), recvtype, comm),
+      o);
+}
+
+void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[],
+               const MPI_Datatype sendtypes[], void* recvbuf, const count_t recvcounts[], const count_t rdispls[],
+               const MPI_Datatype recvtypes[], MPI_Comm comm, const options& o) {
+  run(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,
+                          count_view(recvcounts), count_view(rdispls), recvtypes, comm),
+      o);
+}
+
+}  // namespace taquin

@@ -1,0 +1,210 @@
+#include "plan/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "exchange/agree.hpp"
+#include "exchange/validate.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "plan/environment.hpp"
+#include "schedule/executor.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::string_view automatic = "auto";
+
+std::size_t elements_needed(const exchange& x, int ranks) {
+  if (x.kind != exchange::form::alltoallw || x.fault != nullptr) return 0;
+  return (x.in_place && x.symmetric ? 1U : 2U) * static_cast<std::size_t>(ranks);
+}
+
+/// A copy of the exchange whose alltoallw types carry their figures.
+exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements) {
+  exchange y = x;
+  const bool shared = x.in_place && x.symmetric;  // both sides have the receive side's types
+  elements.reserve(elements_needed(x, ranks));
+  for (int i = 0; i < ranks; ++i) elements.push_back(element::of(x.recv.types[i]));
+  if (!shared)
+    for (int i = 0; i < ranks; ++i) elements.push_back(element::of(x.send.types[i]));
+  y.recv.elements = elements.data();
+  y.send.elements = elements.data() + (shared ? 0 : ranks);
+  return y;
+}
+
+bool beyond_int(const blocks& side, int ranks) {
+  const count_t limit = mpi::count_limit();
+  if (side.counts.narrow() != nullptr && side.displs.narrow() != nullptr && limit == 0x7fffffff) return false;
+  for (int i = 0; i < ranks; ++i)
+    if (side.counts[i] > limit || side.displs[i] > limit || side.displs[i] < -limit) return true;
+  return false;
+}
+
+std::optional<defect> check_options(const options& o, std::string_view name) {
+  if (!environment::get().defect.empty()) return defect{environment::get().defect};
+  if (name != automatic && find_algorithm(name) == nullptr)
+    return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
+  if (o.radix < 2) return defect{fmt::format("radix {} is below 2", o.radix)};
+  if (o.max_in_flight < 0) return defect{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
+  return std::nullopt;
+}
+
+// FNV-1a over what must be the same on every rank.
+std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view name) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  for (const char c : name) add(static_cast<unsigned char>(c));
+  add(static_cast<std::uint64_t>(x.kind));
+  add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
+  add(static_cast<std::uint64_t>(o.radix));
+  add(static_cast<std::uint64_t>(o.max_in_flight));
+  return h;
+}
+
+proposal propose(const exchange& x, const options& o, std::string_view name, int ranks,
+                 std::pmr::memory_resource* memory) {
+  proposal mine;
+  mine.bad = check_options(o, name);
+  if (!mine.bad) mine.bad = validate(x, ranks, memory);
+  mine.choices = fingerprint(x, o, name);
+  mine.memory = o.memory;
+  if (mine.bad) return mine;
+  if (x.kind == exchange::form::alltoall) {
+    mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
+    mine.rank_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
+  } else {
+    mine.min_block_bytes = unlimited;
+    for (int i = 0; i < ranks; ++i) {
+      const auto bytes = static_cast<std::uint64_t>(x.send[i].bytes());
+      mine.max_block_bytes = std::max(mine.max_block_bytes, bytes);
+      mine.min_block_bytes = std::min(mine.min_block_bytes, bytes);
+      mine.rank_bytes += bytes;
+    }
+  }
+  mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
+  return mine;
+}
+
+proposal propose_nothing(const exchange& x, const options& o, std::string_view name) {
+  proposal mine;
+  mine.choices = fingerprint(x, o, name);
+  mine.memory = o.memory;
+  return mine;
+}
+
+// The first that serves the shape, native aside, which is the last resort.
+const algorithm* choose(std::string_view name, const shape& s) {
+  if (name != automatic) {
+    const algorithm* a = find_algorithm(name);
+    if (!a->supports(s))
+      throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                    s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                        MPI_ERR_ARG);
+    return a;
+  }
+  const algorithm* fallback = nullptr;
+  for (const algorithm* a : algorithms()) {
+    if (!a->supports(s)) continue;
+    if (a->name != "native") return a;
+    fallback = a;
+  }
+  if (fallback == nullptr) throw usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION);
+  return fallback;
+}
+
+body_ptr prepare(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
+  if (a.prepare != nullptr) return a.prepare(x, c, budget);
+  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv};
+  return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
+                             execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+}
+
+}  // namespace
+
+plan_state::plan_state(const exchange& given, const options& o, bool reused)
+    : budget(o.memory), elements(&budget), stats(o.stats) {
+  if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  const bool inter = mpi::is_inter(given.comm);
+  auto* comm = inter ? nullptr : &mpi::communicator::of(given.comm);
+  int ranks = 0;
+  if (inter) {
+    TAQUIN_MPI(MPI_Comm_remote_size(given.comm, &ranks));
+  } else {
+    ranks = comm->size();
+  }
+  std::string_view name = o.algorithm;
+  if (name == automatic && !environment::get().algorithm.empty()) name = environment::get().algorithm;
+
+  // Memory that is taken whatever the algorithm. A limit below that fails after the agreement, on all ranks.
+  const std::size_t element_bytes = elements_needed(given, ranks) * sizeof(element);
+  const bool enough = element_bytes <= o.memory;
+  const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
+  const proposal mine = enough ? propose(x, o, name, ranks, &budget) : propose_nothing(x, o, name);
+  agreed all{o.memory, mine.max_block_bytes, mine.rank_bytes, false, mine.large};
+  if (!inter) {
+    all = agree(*comm, mine);
+  } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
+    throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
+  }
+  shape = {.ranks = ranks,
+           .kind = x.kind,
+           .inter = inter,
+           .in_place = x.in_place,
+           .symmetric = x.symmetric,
+           .uniform = all.uniform,
+           .large = all.large,
+           .max_block_bytes = all.max_block_bytes,
+           .max_rank_bytes = all.max_rank_bytes};
+  chosen = choose(inter ? "native" : name, shape);
+  const bool check = !inter && (o.check || environment::get().check);
+  const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
+  if (needed > all.memory)
+    throw budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name,
+                                      needed, all.memory),
+                          needed, 0, all.memory);
+  if (check) check_sizes(*comm, x, &budget);
+  const context c{comm, inter ? 0 : comm->next_tag(), &shape, &o, reused};
+  body = prepare(*chosen, x, c, budget);
+}
+
+void plan_state::start() {
+  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  started = true;
+  body->start();
+}
+
+bool plan_state::test() {
+  if (!started) return true;
+  if (!body->test()) return false;
+  finish();
+  return true;
+}
+
+void plan_state::wait() {
+  if (!started) return;
+  body->wait();
+  finish();
+}
+
+void plan_state::run() {
+  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  body->run();
+  finish();
+}
+
+void plan_state::finish() {
+  started = false;
+  if (stats == nullptr) return;
+  ++stats->starts;
+  body->account(*stats);
+  stats->peak_memory = std::max(stats->peak_memory, budget.peak());
+  stats->algorithm = chosen->name;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,39 @@
+// From arguments to a prepared body: validate, agree, choose, prepare.
+#pragma once
+
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/plan_body.hpp"
+#include "exchange/shape.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/memory_budget.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// All that a plan owns.
+struct plan_state {
+  /// Validates, agrees, chooses and prepares. Collective; throws as taquin::plan does. `reused` tells a plan from a
+  /// blocking call.
+  plan_state(const exchange& x, const options& o, bool reused);
+
+  memory_budget budget;  // first: everything else returns its memory to it
+  std::pmr::vector<element> elements;  // alltoallw: the types' figures
+  detail::shape shape;
+  const algorithm* chosen = nullptr;
+  body_ptr body;
+  statistics* stats = nullptr;
+  bool started = false;
+
+  void start();
+  bool test();
+  void wait();
+  void run();
+
+ private:
+  void finish();
+};
+
+}  // namespace taquin::detail

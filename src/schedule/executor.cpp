@@ -1,0 +1,282 @@
+#include "schedule/executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "datatypes/typed_copy.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+executor::executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory)
+    : schedule_(std::move(s)),
+      where_(where),
+      scratch_(schedule_.scratch_bytes, memory),
+      staging_(memory),
+      wires_(memory),
+      derived_(memory),
+      persistent_(memory),
+      slots_(memory),
+      in_slot_(memory),
+      completed_(memory),
+      round_(schedule_.rounds.size()) {
+  base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data()};
+  measure();
+  make_wires();
+  make_requests();
+}
+
+executor::~executor() {
+  for (auto& request : persistent_) MPI_Request_free(&request);
+}
+
+std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
+                                std::size_t derived_regions) noexcept {
+  constexpr std::size_t per_message = sizeof(wire) + sizeof(mpi::datatype) + 2 * sizeof(MPI_Request) +
+                                      sizeof(std::uint32_t) + sizeof(int);
+  constexpr std::size_t per_derived_region =
+      sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
+  return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message +
+         derived_regions * per_derived_region;
+}
+
+std::byte* executor::at(const region& r) const noexcept { return base_[static_cast<std::size_t>(r.where)] + r.offset; }
+
+// One contiguous region goes as it is.
+bool executor::simple(const message& m) const noexcept {
+  return m.regions == 1 && schedule_.regions[m.first_region].repeat == 1;
+}
+
+std::uint32_t executor::first_message() const noexcept {
+  return round_ == 0 ? 0 : schedule_.rounds[round_ - 1].messages_end;
+}
+
+// Sizes of what the rounds share: staging and slots. And the totals of one exchange.
+void executor::measure() {
+  std::size_t staging = 0;
+  std::size_t slots = 0;
+  std::size_t derived = 0;
+  std::uint32_t m = 0;
+  for (const round& r : schedule_.rounds) {
+    const std::size_t messages = r.messages_end - m;
+    slots = std::max(slots, r.in_flight == 0 ? messages : std::min<std::size_t>(messages, r.in_flight));
+    std::size_t packed = 0;
+    for (; m < r.messages_end; ++m) {
+      const message& msg = schedule_.messages[m];
+      const auto bytes = static_cast<std::size_t>(schedule_.bytes(msg));
+      const bool through_staging = !simple(msg) && msg.how == packing::packed;
+      if (through_staging) packed += bytes;
+      if (!through_staging && !simple(msg)) ++derived;
+      if (simple(msg) && schedule_.regions[msg.first_region].count > mpi::count_limit()) ++derived;
+      if (through_staging && schedule_.bytes(msg) > mpi::count_limit()) ++derived;
+      if (through_staging) totals_.bytes_copied += bytes;
+      if (msg.way == direction::send) {
+        ++totals_.messages;
+        totals_.bytes_sent += bytes;
+      }
+    }
+    staging = std::max(staging, packed);
+  }
+  totals_.rounds = schedule_.rounds.size();
+  for (const copy& c : schedule_.copies) totals_.bytes_copied += static_cast<std::uint64_t>(schedule_.bytes(c.from));
+  staging_.resize(staging);
+  derived_.reserve(derived);
+  slots_.resize(slots, MPI_REQUEST_NULL);
+  in_slot_.resize(slots);
+  completed_.resize(slots);
+}
+
+// The packed messages of a round stand side by side in the staging buffer; rounds reuse it.
+void executor::make_wires() {
+  wires_.reserve(schedule_.messages.size());
+  std::uint32_t m = 0;
+  for (const round& r : schedule_.rounds) {
+    std::byte* staging = staging_.data();
+    for (; m < r.messages_end; ++m) wires_.push_back(make_wire(schedule_.messages[m], staging));
+  }
+}
+
+executor::wire executor::make_wire(const message& m, std::byte*& staging) {
+  const region& first = schedule_.regions[m.first_region];
+  if (!simple(m) && m.how == packing::datatype) return make_derived(m);
+  auto c = simple(m) ? mpi::make_counted(first.count, schedule_.types[first.type].type)
+                     : mpi::make_counted(schedule_.bytes(m), MPI_BYTE);
+  if (c.owner) derived_.push_back(std::move(c.owner));
+  if (simple(m)) return {at(first), c.count, c.type, nullptr};
+  const wire w{staging, c.count, c.type, staging};
+  staging += schedule_.bytes(m);
+  return w;
+}
+
+// One type for all regions: a struct of strided runs, each from its absolute address.
+executor::wire executor::make_derived(const message& m) {
+  const region* first = schedule_.regions.data() + m.first_region;
+  std::pmr::memory_resource* memory = derived_.get_allocator().resource();
+  std::pmr::vector<int> lengths(m.regions, 1, memory);
+  std::pmr::vector<MPI_Aint> places(m.regions, memory);
+  std::pmr::vector<MPI_Datatype> types(m.regions, memory);
+  std::pmr::vector<mpi::datatype> parts(memory);
+  parts.reserve(2 * m.regions);
+  for (std::uint32_t i = 0; i < m.regions; ++i) {
+    const region& r = first[i];
+    TAQUIN_MPI(MPI_Get_address(at(r), &places[i]));
+    auto run = mpi::make_counted(r.count, schedule_.types[r.type].type);
+    if (run.owner) parts.push_back(std::move(run.owner));
+    lengths[i] = run.count;
+    types[i] = run.type;
+    if (r.repeat == 1) continue;
+    MPI_Datatype strided = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(MPI_Type_create_hvector(static_cast<int>(r.repeat), run.count, r.stride, run.type, &strided));
+    parts.emplace_back(strided);
+    lengths[i] = 1;
+    types[i] = strided;
+  }
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(m.regions), lengths.data(), places.data(), types.data(), &all));
+  derived_.emplace_back(all);
+  TAQUIN_MPI(MPI_Type_commit(&all));
+  return {MPI_BOTTOM, 1, all, nullptr};
+}
+
+void executor::make_requests() {
+  if (!where_.reused) return;
+  persistent_.reserve(wires_.size());
+  for (std::size_t i = 0; i < wires_.size(); ++i) {
+    const wire& w = wires_[i];
+    const message& m = schedule_.messages[i];
+    MPI_Request& request = persistent_.emplace_back(MPI_REQUEST_NULL);
+    if (m.way == direction::send) {
+      TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &request));
+    } else {
+      TAQUIN_MPI(MPI_Recv_init(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &request));
+    }
+  }
+}
+
+void executor::pack_message(std::uint32_t i) {
+  const message& m = schedule_.messages[i];
+  std::byte* to = wires_[i].staging;
+  if (m.way != direction::send || to == nullptr) return;
+  for (std::uint32_t k = 0; k < m.regions; ++k) {
+    const region& r = schedule_.regions[m.first_region + k];
+    const element& e = schedule_.types[r.type];
+    for (std::uint32_t run = 0; run < r.repeat; ++run, to += r.count * e.size)
+      pack(at(r) + run * r.stride, r.count, e, to);
+  }
+}
+
+void executor::unpack_message(std::uint32_t i) {
+  const message& m = schedule_.messages[i];
+  const std::byte* from = wires_[i].staging;
+  if (m.way != direction::recv || from == nullptr) return;
+  for (std::uint32_t k = 0; k < m.regions; ++k) {
+    const region& r = schedule_.regions[m.first_region + k];
+    const element& e = schedule_.types[r.type];
+    for (std::uint32_t run = 0; run < r.repeat; ++run, from += r.count * e.size)
+      unpack(from, at(r) + run * r.stride, r.count, e);
+  }
+}
+
+// Posts the next message of the round; `slot` keeps its request.
+void executor::post(std::uint32_t slot) {
+  const std::uint32_t i = posted_++;
+  const wire& w = wires_[i];
+  const message& m = schedule_.messages[i];
+  pack_message(i);
+  in_slot_[slot] = i;
+  ++pending_;
+  if (where_.reused) {
+    TAQUIN_MPI(MPI_Start(&persistent_[i]));
+    slots_[slot] = persistent_[i];
+  } else if (m.way == direction::send) {
+    TAQUIN_MPI(MPI_Isend(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &slots_[slot]));
+  } else {
+    TAQUIN_MPI(MPI_Irecv(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &slots_[slot]));
+  }
+}
+
+void executor::copy_locally() {
+  const std::uint32_t first = round_ == 0 ? 0 : schedule_.rounds[round_ - 1].copies_end;
+  for (std::uint32_t i = first; i < schedule_.rounds[round_].copies_end; ++i) {
+    const auto& [from, to] = schedule_.copies[i];
+    for (std::uint32_t run = 0; run < from.repeat; ++run)
+      typed_copy(at(from) + run * from.stride, from.count, schedule_.types[from.type], at(to) + run * to.stride,
+                 to.count, schedule_.types[to.type]);
+  }
+}
+
+// Begins round r, if there is one.
+void executor::enter(std::size_t r) {
+  round_ = r;
+  if (r == schedule_.rounds.size()) return;
+  const round& now = schedule_.rounds[r];
+  posted_ = first_message();
+  used_ = now.messages_end - posted_;
+  if (now.in_flight > 0) used_ = std::min(used_, now.in_flight);
+  pending_ = 0;
+  for (std::uint32_t slot = 0; slot < used_; ++slot) post(slot);
+  copy_locally();
+}
+
+// Completes what has arrived in the current round, or waits until something has; true when the round is over.
+bool executor::advance(bool block) {
+  if (pending_ == 0) return true;
+  const round& r = schedule_.rounds[round_];
+  const auto n = static_cast<int>(used_);
+  if (posted_ == r.messages_end && pending_ == used_) {  // nothing follows: complete all at once
+    int done = 1;
+    if (block) {
+      TAQUIN_MPI(MPI_Waitall(n, slots_.data(), MPI_STATUSES_IGNORE));
+    } else {
+      TAQUIN_MPI(MPI_Testall(n, slots_.data(), &done, MPI_STATUSES_IGNORE));
+    }
+    if (done == 0) return false;
+    if (!staging_.empty())
+      for (std::uint32_t slot = 0; slot < used_; ++slot) unpack_message(in_slot_[slot]);
+    pending_ = 0;
+    return true;
+  }
+  int completed = 0;
+  if (block) {
+    TAQUIN_MPI(MPI_Waitsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
+  } else {
+    TAQUIN_MPI(MPI_Testsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
+  }
+  for (int i = 0; i < completed; ++i) {
+    const auto slot = static_cast<std::uint32_t>(completed_[static_cast<std::size_t>(i)]);
+    unpack_message(in_slot_[slot]);
+    slots_[slot] = MPI_REQUEST_NULL;  // a persistent request would stay
+    --pending_;
+    if (posted_ < r.messages_end) post(slot);
+  }
+  return pending_ == 0;
+}
+
+void executor::start() { enter(0); }
+
+bool executor::test() {
+  while (round_ < schedule_.rounds.size()) {
+    if (!advance(false)) return false;
+    enter(round_ + 1);
+  }
+  return true;
+}
+
+void executor::wait() {
+  while (round_ < schedule_.rounds.size()) {
+    while (!advance(true)) {
+    }
+    enter(round_ + 1);
+  }
+}
+
+void executor::account(statistics& s) const {
+  s.rounds += totals_.rounds;
+  s.messages += totals_.messages;
+  s.bytes_sent += totals_.bytes_sent;
+  s.bytes_copied += totals_.bytes_copied;
+}
+
+}  // namespace taquin::detail

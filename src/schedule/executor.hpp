@@ -1,0 +1,87 @@
+// Runs a schedule over MPI: start, test, wait. Requests, derived types and staging are made once; a started plan
+// allocates nothing.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/plan_body.hpp"
+#include "mpi/datatype.hpp"
+#include "schedule/schedule.hpp"
+
+namespace taquin::detail {
+
+/// Where and how a schedule runs.
+struct execution {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int tag = 0;
+  void* send = nullptr;
+  void* recv = nullptr;
+  bool reused = false;  ///< persistent requests; otherwise each message is posted once, as it is
+};
+
+class executor final : public plan_body {
+ public:
+  /// Everything is taken from `memory`, which must outlive the executor. Local.
+  executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory);
+  ~executor() override;
+
+  void start() override;
+  bool test() override;
+  void wait() override;
+  void account(statistics& s) const override;
+
+  /// The most bytes that an executor takes for a schedule of this size, the schedule and its scratch included;
+  /// `staging` is the most bytes of packed messages in one round, `derived_regions` the most regions in a message that
+  /// goes as a derived datatype.
+  static std::size_t footprint(const schedule_size& size, std::size_t scratch, std::size_t staging = 0,
+                               std::size_t derived_regions = 0) noexcept;
+
+ private:
+  /// A message as arguments of an MPI call.
+  struct wire {
+    void* data = nullptr;
+    int count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::byte* staging = nullptr;  // packed messages only
+  };
+
+  [[nodiscard]] std::byte* at(const region& r) const noexcept;
+  [[nodiscard]] bool simple(const message& m) const noexcept;
+  [[nodiscard]] std::uint32_t first_message() const noexcept;
+  void measure();
+  void make_wires();
+  wire make_wire(const message& m, std::byte*& staging);
+  wire make_derived(const message& m);
+  void make_requests();
+  void pack_message(std::uint32_t m);
+  void unpack_message(std::uint32_t m);
+  void post(std::uint32_t slot);
+  void copy_locally();
+  void enter(std::size_t r);
+  bool advance(bool block);
+
+  schedule schedule_;
+  execution where_;
+  std::array<std::byte*, 3> base_{};
+  std::pmr::vector<std::byte> scratch_;
+  std::pmr::vector<std::byte> staging_;
+  std::pmr::vector<wire> wires_;
+  std::pmr::vector<mpi::datatype> derived_;
+  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused
+  std::pmr::vector<MPI_Request> slots_;       // the messages in flight
+  std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
+  std::pmr::vector<int> completed_;           // MPI_Waitsome's answer
+  statistics totals_;                         // of one exchange
+
+  std::size_t round_ = 0;       // the round in progress; rounds.size() when idle
+  std::uint32_t posted_ = 0;    // one past its last posted message
+  std::uint32_t used_ = 0;      // slots that were filled in this round
+  std::uint32_t pending_ = 0;   // messages in flight
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,200 @@
+#include "schedule/lockstep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+
+namespace taquin::detail {
+
+namespace {
+
+/// Calls f(pointer, bytes) for each run of data bytes of a region.
+template <class F>
+void for_each_run(const region& r, const element& e, std::byte* base, F f) {
+  for (std::uint32_t k = 0; k < r.repeat; ++k) {
+    std::byte* at = base + r.offset + k * r.stride;
+    if (e.size == e.extent) {
+      f(at, static_cast<std::size_t>(r.count * e.size));
+    } else {
+      for (count_t i = 0; i < r.count; ++i) f(at + i * e.extent, static_cast<std::size_t>(e.size));
+    }
+  }
+}
+
+struct pending {
+  int rank;
+  std::uint32_t index;          // into its schedule's messages
+  std::vector<std::byte> data;  // eager sends
+};
+
+struct channel {  // from one rank to another
+  std::deque<pending> sends;
+  std::deque<pending> recvs;
+};
+
+class simulation {
+ public:
+  simulation(std::span<const lockstep_rank> ranks, delivery how) : ranks_(ranks), how_(how), states_(ranks.size()) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
+      ready_.push_back(static_cast<int>(i));
+    }
+  }
+
+  std::size_t run() {
+    while (!ready_.empty()) {
+      const int rank = ready_.front();
+      ready_.pop_front();
+      states_[static_cast<std::size_t>(rank)].queued = false;
+      advance(rank);
+    }
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const auto& rounds = ranks_[i].plan->rounds;
+      if (states_[i].round < rounds.size())
+        throw lockstep_error(fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
+      most = std::max(most, rounds.size());
+    }
+    for (const auto& [key, c] : channels_)
+      if (!c.sends.empty() || !c.recvs.empty())
+        throw lockstep_error(fmt::format("{} messages of rank {} are never received", c.sends.size(), key / ranks_.size()));
+    return most;
+  }
+
+ private:
+  struct state {
+    std::size_t round = 0;
+    bool entered = false;
+    bool queued = true;
+    std::uint32_t posted = 0;
+    std::uint32_t open = 0;  // posted and not complete
+    std::vector<std::byte> scratch;
+  };
+
+  std::byte* base(int rank, place where) {
+    const auto i = static_cast<std::size_t>(rank);
+    if (where == place::send) return ranks_[i].send;
+    return where == place::recv ? ranks_[i].recv : states_[i].scratch.data();
+  }
+
+  void gather(int rank, const message& m, std::vector<std::byte>& data) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    for (std::uint32_t k = 0; k < m.regions; ++k) {
+      const region& r = s.regions[m.first_region + k];
+      for_each_run(r, s.types[r.type], base(rank, r.where),
+                   [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
+    }
+  }
+
+  void scatter(int rank, const message& m, const std::vector<std::byte>& data) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    std::size_t done = 0;
+    for (std::uint32_t k = 0; k < m.regions; ++k) {
+      const region& r = s.regions[m.first_region + k];
+      for_each_run(r, s.types[r.type], base(rank, r.where), [&](std::byte* at, std::size_t n) {
+        std::memcpy(at, data.data() + done, n);
+        done += n;
+      });
+    }
+  }
+
+  void do_copies(int rank) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    const std::size_t round = states_[static_cast<std::size_t>(rank)].round;
+    std::vector<std::byte> data;
+    for (std::uint32_t i = round == 0 ? 0 : s.rounds[round - 1].copies_end; i < s.rounds[round].copies_end; ++i) {
+      const copy& c = s.copies[i];
+      if (s.bytes(c.from) != s.bytes(c.to)) throw lockstep_error(fmt::format("rank {}: a copy between sizes", rank));
+      data.clear();
+      for_each_run(c.from, s.types[c.from.type], base(rank, c.from.where),
+                   [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
+      std::size_t done = 0;
+      for_each_run(c.to, s.types[c.to.type], base(rank, c.to.where), [&](std::byte* at, std::size_t n) {
+        std::memcpy(at, data.data() + done, n);
+        done += n;
+      });
+    }
+  }
+
+  void wake(int rank) {
+    auto& st = states_[static_cast<std::size_t>(rank)];
+    if (st.queued) return;
+    st.queued = true;
+    ready_.push_back(rank);
+  }
+
+  void complete(int rank) {
+    --states_[static_cast<std::size_t>(rank)].open;
+    wake(rank);
+  }
+
+  void match(channel& c) {
+    while (!c.sends.empty() && !c.recvs.empty()) {
+      pending from = std::move(c.sends.front());
+      const pending to = std::move(c.recvs.front());
+      c.sends.pop_front();
+      c.recvs.pop_front();
+      const schedule& s = *ranks_[static_cast<std::size_t>(from.rank)].plan;
+      const schedule& t = *ranks_[static_cast<std::size_t>(to.rank)].plan;
+      if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
+        throw lockstep_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
+                                         s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
+      if (how_ == delivery::rendezvous) {
+        gather(from.rank, s.messages[from.index], from.data);
+        complete(from.rank);
+      }
+      scatter(to.rank, t.messages[to.index], from.data);
+      complete(to.rank);
+    }
+  }
+
+  void post(int rank, std::uint32_t i) {
+    const message& m = ranks_[static_cast<std::size_t>(rank)].plan->messages[i];
+    const bool send = m.way == direction::send;
+    const auto p = ranks_.size();
+    const auto mine = static_cast<std::size_t>(rank);
+    const auto other = static_cast<std::size_t>(m.peer);
+    channel& c = channels_[send ? mine * p + other : other * p + mine];
+    ++states_[mine].open;
+    if (!send) {
+      c.recvs.push_back({rank, i, {}});
+    } else {
+      c.sends.push_back({rank, i, {}});
+      if (how_ == delivery::eager) {
+        gather(rank, m, c.sends.back().data);
+        --states_[mine].open;
+      }
+    }
+    match(c);
+  }
+
+  void advance(int rank) {
+    auto& st = states_[static_cast<std::size_t>(rank)];
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    while (st.round < s.rounds.size()) {
+      const round& r = s.rounds[st.round];
+      if (!st.entered && how_ == delivery::eager) do_copies(rank);
+      st.entered = true;
+      while (st.posted < r.messages_end && (r.in_flight == 0 || st.open < r.in_flight)) post(rank, st.posted++);
+      if (st.posted < r.messages_end || st.open > 0) return;
+      if (how_ == delivery::rendezvous) do_copies(rank);
+      st.entered = false;
+      ++st.round;
+    }
+  }
+
+  std::span<const lockstep_rank> ranks_;
+  delivery how_;
+  std::vector<state> states_;
+  std::unordered_map<std::size_t, channel> channels_;
+  std::deque<int> ready_;
+};
+
+}  // namespace
+
+std::size_t run_lockstep(std::span<const lockstep_rank> ranks, delivery how) { return simulation(ranks, how).run(); }
+
+}  // namespace taquin::detail

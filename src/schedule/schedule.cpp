@@ -1,0 +1,74 @@
+#include "schedule/schedule.hpp"
+
+namespace taquin::detail {
+
+std::size_t schedule_size::bytes() const noexcept {
+  return types * sizeof(element) + regions * sizeof(region) + messages * sizeof(message) + copies * sizeof(copy) +
+         rounds * sizeof(round);
+}
+
+schedule::schedule(std::pmr::memory_resource* memory, const schedule_size& size)
+    : types(memory), regions(memory), messages(memory), copies(memory), rounds(memory) {
+  types.reserve(size.types);
+  regions.reserve(size.regions);
+  messages.reserve(size.messages);
+  copies.reserve(size.copies);
+  rounds.reserve(size.rounds);
+}
+
+std::uint32_t schedule::add_type(const element& e) {
+  types.push_back(e);
+  return static_cast<std::uint32_t>(types.size() - 1);
+}
+
+void schedule::add_types(const local_exchange& x) {
+  const auto add_side = [&](const blocks& side) {
+    if (side.elements == nullptr) {
+      types.push_back(side.element);
+    } else {
+      types.insert(types.end(), side.elements, side.elements + x.ranks);
+    }
+  };
+  add_side(x.send);
+  recv_types_ = static_cast<std::uint32_t>(types.size());
+  add_side(x.recv);
+}
+
+region schedule::send_block(const local_exchange& x, int peer) const {
+  const block b = x.send[peer];
+  return {b.offset, b.count, 0, 1, static_cast<std::uint32_t>(x.send.elements != nullptr ? peer : 0), place::send};
+}
+
+region schedule::recv_block(const local_exchange& x, int peer) const {
+  const block b = x.recv[peer];
+  return {b.offset, b.count, 0, 1, static_cast<std::uint32_t>(recv_types_ + (x.recv.elements != nullptr ? peer : 0)),
+          place::recv};
+}
+
+count_t schedule::bytes(const region& r) const noexcept { return r.count * r.repeat * types[r.type].size; }
+
+count_t schedule::bytes(const message& m) const noexcept {
+  count_t sum = 0;
+  for (std::uint32_t i = 0; i < m.regions; ++i) sum += bytes(regions[m.first_region + i]);
+  return sum;
+}
+
+void schedule::add(int peer, direction way, packing how, const region* first, std::size_t n) {
+  const auto begin = static_cast<std::uint32_t>(regions.size());
+  for (std::size_t i = 0; i < n; ++i)
+    if (bytes(first[i]) > 0) regions.push_back(first[i]);
+  const auto added = static_cast<std::uint32_t>(regions.size()) - begin;
+  if (added > 0) messages.push_back({peer, begin, added, way, how});
+}
+
+void schedule::add_copy(const region& from, const region& to) {
+  if (bytes(from) > 0) copies.push_back({from, to});
+}
+
+void schedule::end_round(std::uint32_t in_flight) {
+  const round before = rounds.empty() ? round{} : rounds.back();
+  const round now{static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size()), in_flight};
+  if (now.messages_end != before.messages_end || now.copies_end != before.copies_end) rounds.push_back(now);
+}
+
+}  // namespace taquin::detail

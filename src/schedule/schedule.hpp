@@ -1,0 +1,111 @@
+// A plan as data: rounds of messages and local copies on named buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "exchange/shape.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+/// The buffers that a schedule works on.
+enum class place : std::uint8_t { send, recv, scratch };
+
+/// `repeat` runs of `count` elements each, the first at `offset` bytes from the buffer's base, each further run
+/// `stride` bytes after the one before.
+struct region {
+  count_t offset = 0;
+  count_t count = 0;
+  count_t stride = 0;
+  std::uint32_t repeat = 1;
+  std::uint32_t type = 0;  ///< index into schedule::types
+  place where = place::send;
+};
+
+/// How several regions travel as one message.
+enum class packing : std::uint8_t {
+  datatype,  ///< as one derived datatype: the MPI library gathers and scatters
+  packed     ///< through a contiguous staging buffer: taquin gathers and scatters
+};
+
+enum class direction : std::uint8_t { send, recv };
+
+/// One message: regions `first_region` to `first_region + regions − 1`, to or from `peer`.
+struct message {
+  int peer = 0;
+  std::uint32_t first_region = 0;
+  std::uint32_t regions = 0;
+  direction way = direction::send;
+  packing how = packing::datatype;
+};
+
+/// A copy inside the rank: as many bytes from one region as the other takes.
+struct copy {
+  region from;
+  region to;
+};
+
+/// A round posts its messages in order, does its copies while they travel, and ends when all are complete. Its copies
+/// must not touch what its messages write, nor write what they read.
+struct round {
+  std::uint32_t messages_end = 0;  ///< one past its last message; its first is the end of the round before
+  std::uint32_t copies_end = 0;
+  std::uint32_t in_flight = 0;  ///< most messages pending at once, later ones follow as earlier complete; 0: all
+};
+
+/// How many of each part a schedule will have, so that memory is taken once and can be stated before.
+struct schedule_size {
+  std::size_t types = 0;
+  std::size_t regions = 0;
+  std::size_t messages = 0;
+  std::size_t copies = 0;
+  std::size_t rounds = 0;
+  /// Bytes that a schedule of this size takes, scratch not included.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+};
+
+/// The rounds of one rank.
+class schedule {
+ public:
+  /// Takes the memory for `size` parts from `memory`; parts beyond that take more.
+  explicit schedule(std::pmr::memory_resource* memory, const schedule_size& size = {});
+
+  /// Adds the datatypes of both sides of `x`, so that send_block and recv_block can be used.
+  void add_types(const local_exchange& x);
+  /// Adds one more datatype and returns its index.
+  std::uint32_t add_type(const element& e);
+
+  /// The block that `x` sends to `peer` / receives from `peer`, as a region.
+  [[nodiscard]] region send_block(const local_exchange& x, int peer) const;
+  [[nodiscard]] region recv_block(const local_exchange& x, int peer) const;
+
+  /// Adds to the round that is being built. Messages and copies without bytes are left out, which sender and receiver
+  /// do alike because both know the size.
+  void send(int peer, const region& r) { add(peer, direction::send, packing::datatype, &r, 1); }
+  void recv(int peer, const region& r) { add(peer, direction::recv, packing::datatype, &r, 1); }
+  void send(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::send, how, first, n); }
+  void recv(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::recv, how, first, n); }
+  void add_copy(const region& from, const region& to);
+  /// Closes the round; a round without messages and copies is dropped.
+  void end_round(std::uint32_t in_flight = 0);
+
+  /// Data bytes of a region, of a message.
+  [[nodiscard]] count_t bytes(const region& r) const noexcept;
+  [[nodiscard]] count_t bytes(const message& m) const noexcept;
+
+  std::pmr::vector<element> types;
+  std::pmr::vector<region> regions;
+  std::pmr::vector<message> messages;
+  std::pmr::vector<copy> copies;
+  std::pmr::vector<round> rounds;
+  std::size_t scratch_bytes = 0;  ///< size of the buffer place::scratch
+
+ private:
+  void add(int peer, direction way, packing how, const region* first, std::size_t n);
+  std::uint32_t recv_types_ = 0;  // index of the receive side's first type
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,34 @@
+// main() of the MPI tests: a test that fails on any rank fails on all, and rank 0 alone prints what passed.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <memory>
+
+namespace {
+
+class agree_on_failure : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& info) override {
+    int mine = info.result()->Failed() ? 1 : 0;
+    int any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (any != 0 && mine == 0) ADD_FAILURE() << "failed on another rank";
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  std::unique_ptr<testing::TestEventListener> printer(listeners.Release(listeners.default_result_printer()));
+  listeners.Append(new agree_on_failure);
+  if (rank == 0) listeners.Append(printer.release());
+  int result = RUN_ALL_TESTS();
+  MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return result;
+}
