@@ -26,13 +26,13 @@ void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, voi
 /// MPI_Alltoallv with 64-bit counts and displacements, `MPI_Comm_size` of each (the remote size on an
 /// intercommunicator). Blocking, collective; errors as taquin::plan.
 void alltoallv(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], MPI_Datatype sendtype,
-               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], MPI_Datatype recvtype,
-               MPI_Comm comm, const options& o = {});
+               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+               const options& o = {});
 
 /// MPI_Alltoallw with 64-bit counts and displacements (bytes). Blocking, collective; errors as taquin::plan.
-void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[],
-               const MPI_Datatype sendtypes[], void* recvbuf, const count_t recvcounts[], const count_t rdispls[],
-               const MPI_Datatype recvtypes[], MPI_Comm comm, const options& o = {});
+void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], const MPI_Datatype sendtypes[],
+               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], const MPI_Datatype recvtypes[],
+               MPI_Comm comm, const options& o = {});
 
 namespace detail {
 template <class T>
@@ -43,26 +43,46 @@ inline constexpr bool always_false = false;
 template <class T>
 MPI_Datatype datatype_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, char>) return MPI_CHAR;
-  else if constexpr (std::is_same_v<U, signed char>) return MPI_SIGNED_CHAR;
-  else if constexpr (std::is_same_v<U, unsigned char>) return MPI_UNSIGNED_CHAR;
-  else if constexpr (std::is_same_v<U, std::byte>) return MPI_BYTE;
-  else if constexpr (std::is_same_v<U, bool>) return MPI_CXX_BOOL;
-  else if constexpr (std::is_same_v<U, wchar_t>) return MPI_WCHAR;
-  else if constexpr (std::is_same_v<U, short>) return MPI_SHORT;
-  else if constexpr (std::is_same_v<U, unsigned short>) return MPI_UNSIGNED_SHORT;
-  else if constexpr (std::is_same_v<U, int>) return MPI_INT;
-  else if constexpr (std::is_same_v<U, unsigned>) return MPI_UNSIGNED;
-  else if constexpr (std::is_same_v<U, long>) return MPI_LONG;
-  else if constexpr (std::is_same_v<U, unsigned long>) return MPI_UNSIGNED_LONG;
-  else if constexpr (std::is_same_v<U, long long>) return MPI_LONG_LONG;
-  else if constexpr (std::is_same_v<U, unsigned long long>) return MPI_UNSIGNED_LONG_LONG;
-  else if constexpr (std::is_same_v<U, float>) return MPI_FLOAT;
-  else if constexpr (std::is_same_v<U, double>) return MPI_DOUBLE;
-  else if constexpr (std::is_same_v<U, long double>) return MPI_LONG_DOUBLE;
-  else if constexpr (std::is_same_v<U, std::complex<float>>) return MPI_C_FLOAT_COMPLEX;
-  else if constexpr (std::is_same_v<U, std::complex<double>>) return MPI_C_DOUBLE_COMPLEX;
-  else static_assert(detail::always_false<T>, "no MPI datatype for this type: use the untyped call with your own");
+  if constexpr (std::is_same_v<U, char>)
+    return MPI_CHAR;
+  else if constexpr (std::is_same_v<U, signed char>)
+    return MPI_SIGNED_CHAR;
+  else if constexpr (std::is_same_v<U, unsigned char>)
+    return MPI_UNSIGNED_CHAR;
+  else if constexpr (std::is_same_v<U, std::byte>)
+    return MPI_BYTE;
+  else if constexpr (std::is_same_v<U, bool>)
+    return MPI_CXX_BOOL;
+  else if constexpr (std::is_same_v<U, wchar_t>)
+    return MPI_WCHAR;
+  else if constexpr (std::is_same_v<U, short>)
+    return MPI_SHORT;
+  else if constexpr (std::is_same_v<U, unsigned short>)
+    return MPI_UNSIGNED_SHORT;
+  else if constexpr (std::is_same_v<U, int>)
+    return MPI_INT;
+  else if constexpr (std::is_same_v<U, unsigned>)
+    return MPI_UNSIGNED;
+  else if constexpr (std::is_same_v<U, long>)
+    return MPI_LONG;
+  else if constexpr (std::is_same_v<U, unsigned long>)
+    return MPI_UNSIGNED_LONG;
+  else if constexpr (std::is_same_v<U, long long>)
+    return MPI_LONG_LONG;
+  else if constexpr (std::is_same_v<U, unsigned long long>)
+    return MPI_UNSIGNED_LONG_LONG;
+  else if constexpr (std::is_same_v<U, float>)
+    return MPI_FLOAT;
+  else if constexpr (std::is_same_v<U, double>)
+    return MPI_DOUBLE;
+  else if constexpr (std::is_same_v<U, long double>)
+    return MPI_LONG_DOUBLE;
+  else if constexpr (std::is_same_v<U, std::complex<float>>)
+    return MPI_C_FLOAT_COMPLEX;
+  else if constexpr (std::is_same_v<U, std::complex<double>>)
+    return MPI_C_DOUBLE_COMPLEX;
+  else
+    static_assert(detail::always_false<T>, "no MPI datatype for this type: use the untyped call with your own");
 }
 
 namespace detail {
@@ -99,8 +119,8 @@ void alltoall(std::span<const T> send, std::span<T> recv, MPI_Comm comm, const o
 /// or a block ends outside its span.
 template <class T>
 void alltoallv(std::span<const T> send, std::span<const count_t> sendcounts, std::span<const count_t> sdispls,
-               std::span<T> recv, std::span<const count_t> recvcounts, std::span<const count_t> rdispls,
-               MPI_Comm comm, const options& o = {}) {
+               std::span<T> recv, std::span<const count_t> recvcounts, std::span<const count_t> rdispls, MPI_Comm comm,
+               const options& o = {}) {
   const auto peers = static_cast<std::size_t>(detail::peers_of(comm));
   const auto type = datatype_of<T>();
   auto x = exchange::alltoallv(send.data(), count_view(sendcounts.data()), count_view(sdispls.data()), type,

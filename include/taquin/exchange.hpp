@@ -66,11 +66,11 @@ struct block {
 /// One side of an exchange: a block per peer.
 struct blocks {
   void* base = nullptr;
-  count_view counts;                      ///< elements
-  count_view displs;                      ///< multiples of `displ_unit` from `base`
-  count_t displ_unit = 1;                 ///< bytes: the type's extent, or 1 where MPI counts displacements in bytes
-  taquin::element element{};              ///< of all peers, unless `types` is set
-  const MPI_Datatype* types = nullptr;    ///< alltoallw: one per peer
+  count_view counts;                    ///< elements
+  count_view displs;                    ///< multiples of `displ_unit` from `base`
+  count_t displ_unit = 1;               ///< bytes: the type's extent, or 1 where MPI counts displacements in bytes
+  taquin::element element{};            ///< of all peers, unless `types` is set
+  const MPI_Datatype* types = nullptr;  ///< alltoallw: one per peer
   const taquin::element* elements = nullptr;  ///< alltoallw: the same with their figures, once they are known
 
   [[nodiscard]] constexpr taquin::element element_of(int peer) const noexcept {

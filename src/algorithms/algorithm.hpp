@@ -26,6 +26,15 @@ struct context {
   bool reused = false;  ///< a plan that may be started again, rather than one blocking call
 };
 
+/// For algorithms whose small blocks can ride on the agreement of a blocking call. Both are null elsewhere.
+struct riding {
+  /// Most bytes that a message of the agreement carries, from what all ranks know alike.
+  std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
+  /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
+  /// case memory() must be over that limit as well: the exchange then fails on all ranks.
+  riding_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;
+};
+
 struct algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line, for the table
@@ -39,6 +48,7 @@ struct algorithm {
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.
   body_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
+  riding ride{};
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

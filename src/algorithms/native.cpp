@@ -61,8 +61,8 @@ class native_body final : public plan_body {
         TAQUIN_MPI(PMPI_Ialltoall(s.base, s.count, s.type, r.base, r.count, r.type, comm_, &request_));
         break;
       case form::alltoallv:
-        TAQUIN_MPI(PMPI_Ialltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, comm_,
-                                   &request_));
+        TAQUIN_MPI(
+            PMPI_Ialltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, comm_, &request_));
         break;
       case form::alltoallw:
         TAQUIN_MPI(PMPI_Ialltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, comm_,
@@ -150,8 +150,8 @@ class native_body final : public plan_body {
     }
     const std::size_t zeros = ints_.size();
     ints_.resize(zeros + static_cast<std::size_t>(ranks_), 0);
-    return {MPI_BOTTOM, 0, MPI_DATATYPE_NULL, ints_.data() + first_int, ints_.data() + zeros,
-            types_.data() + first_type};
+    return {
+        MPI_BOTTOM, 0, MPI_DATATYPE_NULL, ints_.data() + first_int, ints_.data() + zeros, types_.data() + first_type};
   }
 
   MPI_Comm comm_;

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <utility>
 
+#include "exchange/agree.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -28,6 +29,10 @@ class plan_body {
   virtual void account(statistics& s) const = 0;
 };
 
+/// A body whose small blocks travel with the agreement: all that is left for run() is what did not. The user's receive
+/// buffer must not be written before run(), because the agreement may fail.
+class riding_body : public plan_body, public carrier {};
+
 /// Gives a body back to the memory it came from.
 struct body_deleter {
   std::pmr::memory_resource* memory = nullptr;
@@ -40,10 +45,11 @@ struct body_deleter {
   }
 };
 using body_ptr = std::unique_ptr<plan_body, body_deleter>;
+using riding_ptr = std::unique_ptr<riding_body, body_deleter>;
 
 /// Makes a body in the budget's memory.
 template <class Body, class... Args>
-body_ptr make_body(std::pmr::memory_resource& memory, Args&&... args) {
+std::unique_ptr<Body, body_deleter> make_body(std::pmr::memory_resource& memory, Args&&... args) {
   void* place = memory.allocate(sizeof(Body), alignof(Body));
   try {
     return {new (place) Body(std::forward<Args>(args)...), body_deleter{&memory, sizeof(Body), alignof(Body)}};

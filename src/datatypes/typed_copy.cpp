@@ -18,8 +18,8 @@ namespace {
 // MPI_Pack counts in ints: long runs go in chunks.
 template <class Step>
 void in_chunks(count_t count, const element& e, Step step) {
-  const count_t chunk = std::clamp<count_t>(std::numeric_limits<int>::max() / std::max<count_t>(e.size, 1), 1,
-                                            mpi::count_limit());
+  const count_t chunk =
+      std::clamp<count_t>(std::numeric_limits<int>::max() / std::max<count_t>(e.size, 1), 1, mpi::count_limit());
   for (count_t done = 0; done < count; done += chunk) step(done, static_cast<int>(std::min(chunk, count - done)));
 }
 

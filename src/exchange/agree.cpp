@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -26,6 +28,94 @@ enum slot : std::uint8_t {
   rank_max,
   large_any,
   slots
+};
+using record = std::array<std::int64_t, slots>;
+constexpr int most_radix = 8;
+constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
+
+/// The reduction's rounds. A message is a record and what the carrier adds.
+class dissemination {
+ public:
+  dissemination(mpi::communicator& comm, int tag, carrier* cargo, std::pmr::memory_resource* memory)
+      : comm_(comm),
+        tag_(tag),
+        cargo_(cargo),
+        size_(sizeof(record) + (cargo == nullptr ? 0 : cargo->capacity())),
+        buffer_(memory) {
+    if (cargo != nullptr) buffer_.resize(agreement_bytes(comm.size(), cargo->capacity()));
+  }
+
+  /// Makes `v` the maximum over all ranks; false when a message was longer than what this rank takes, which a rank
+  /// with another carrier, or with none, sees.
+  bool run(record& v) {
+    const int p = comm_.size();
+    const int radix = agreement_radix(p);
+    bool fits = true;
+    int k = 0;
+    for (int width = 1; width < p; width *= radix, ++k) {
+      const int digits = std::min(radix - 1, (p - 1) / width);
+      fits = round(v, k, width, digits) && fits;
+    }
+    return fits;
+  }
+
+ private:
+  std::byte* out(int digit) { return at(2 * (digit - 1)); }
+  std::byte* in(int digit) { return at(2 * (digit - 1) + 1); }
+  std::byte* at(int i) {
+    std::byte* base = cargo_ == nullptr ? small_.data() : buffer_.data();
+    return base + static_cast<std::size_t>(i) * size_;
+  }
+
+  bool round(record& v, int k, int width, int digits) {
+    const int p = comm_.size();
+    std::array<MPI_Request, 2 * (most_radix - 1)> requests;
+    std::array<MPI_Status, 2 * (most_radix - 1)> statuses;
+    for (int j = 1; j <= digits; ++j) {
+      const int from = static_cast<int>((comm_.rank() - std::int64_t{j} * width % p + p) % p);
+      TAQUIN_MPI(MPI_Irecv(in(j), static_cast<int>(size_), MPI_BYTE, from, tag_, comm_.get(), &requests[index(j - 1)]));
+    }
+    for (int j = 1; j <= digits; ++j) {
+      const int to = static_cast<int>((comm_.rank() + std::int64_t{j} * width) % p);
+      std::memcpy(out(j), v.data(), sizeof v);
+      std::size_t bytes = sizeof v;
+      if (cargo_ != nullptr) bytes += cargo_->load(k, j, {out(j) + sizeof v, size_ - sizeof v});
+      TAQUIN_MPI(MPI_Isend(out(j), static_cast<int>(bytes), MPI_BYTE, to, tag_, comm_.get(),
+                           &requests[index(digits + j - 1)]));
+    }
+    bool fits = true;
+    const int code = MPI_Waitall(2 * digits, requests.data(), statuses.data());
+    if (code != MPI_SUCCESS) fits = only_truncated(code, {statuses.data(), index(2 * digits)});
+    if (!fits) return false;
+    for (int j = 1; j <= digits; ++j) {
+      record theirs;
+      std::memcpy(theirs.data(), in(j), sizeof theirs);
+      for (std::size_t i = 0; i < slots; ++i) v[i] = std::max(v[i], theirs[i]);
+      int bytes = 0;
+      TAQUIN_MPI(MPI_Get_count(&statuses[index(j - 1)], MPI_BYTE, &bytes));
+      const std::size_t payload = static_cast<std::size_t>(bytes) - sizeof theirs;
+      if (cargo_ != nullptr) cargo_->unload(k, j, {in(j) + sizeof theirs, payload});
+    }
+    return true;
+  }
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+  // Lets the rounds go on after a message that was too long, so that no rank waits for this one.
+  static bool only_truncated(int code, std::span<const MPI_Status> statuses) {
+    if (code != MPI_ERR_IN_STATUS) mpi::check(code, "MPI_Waitall");
+    for (const auto& s : statuses)
+      if (s.MPI_ERROR != MPI_SUCCESS && mpi::class_of(s.MPI_ERROR) != MPI_ERR_TRUNCATE)
+        mpi::check(s.MPI_ERROR, "MPI_Waitall");
+    return false;
+  }
+
+  mpi::communicator& comm_;
+  int tag_;
+  carrier* cargo_;
+  std::size_t size_;
+  std::pmr::vector<std::byte> buffer_;
+  std::array<std::byte, 2 * (most_radix - 1) * sizeof(record)> small_;
 };
 
 std::int64_t narrow(std::uint64_t v) {
@@ -52,8 +142,19 @@ std::int64_t narrow(std::uint64_t v) {
 
 }  // namespace
 
-agreed agree(mpi::communicator& comm, const proposal& mine) {
-  std::array<std::int64_t, slots> v{};
+int agreement_radix(int ranks) noexcept {
+  int radix = 2;
+  while (radix < most_radix && radix * radix < ranks) ++radix;
+  return radix;
+}
+
+std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
+  return 2 * static_cast<std::size_t>(agreement_radix(ranks) - 1) * (sizeof(record) + capacity);
+}
+
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* cargo,
+             std::pmr::memory_resource* memory) {
+  record v{};
   v[culprit] = mine.bad ? comm.rank() + 1 : 0;
   v[choices_max] = narrow(mine.choices >> 1U);
   v[choices_min] = -v[choices_max];
@@ -62,14 +163,13 @@ agreed agree(mpi::communicator& comm, const proposal& mine) {
   v[block_min] = -narrow(mine.min_block_bytes);
   v[rank_max] = narrow(mine.rank_bytes);
   v[large_any] = mine.large ? 1 : 0;
-  if (comm.size() > 1)
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), slots, MPI_INT64_T, MPI_MAX, comm.get()));
+  const bool alike = dissemination(comm, tag, cargo, memory).run(v);
+  if (!alike && !mine.starved) throw usage_error(disagreement, MPI_ERR_ARG);
   if (v[culprit] != 0) report(comm, static_cast<int>(v[culprit]) - 1, mine.bad);
-  if (v[choices_max] != -v[choices_min])
-    throw usage_error("ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE", MPI_ERR_ARG);
+  if (v[choices_max] != -v[choices_min]) throw usage_error(disagreement, MPI_ERR_ARG);
   agreed a;
-  a.memory = -v[memory_min] == std::numeric_limits<std::int64_t>::max() ? unlimited
-                                                                       : static_cast<std::size_t>(-v[memory_min]);
+  a.memory =
+      -v[memory_min] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-v[memory_min]);
   a.max_block_bytes = static_cast<std::uint64_t>(v[block_max]);
   a.max_rank_bytes = static_cast<std::uint64_t>(v[rank_max]);
   a.uniform = v[block_max] == -v[block_min];
@@ -79,8 +179,7 @@ agreed agree(mpi::communicator& comm, const proposal& mine) {
 
 void agree_on_defect(mpi::communicator& comm, const std::optional<defect>& bad) {
   int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1)
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get()));
+  if (comm.size() > 1) TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get()));
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
 }
 
@@ -95,9 +194,9 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
     const count_t sent = theirs[static_cast<std::size_t>(peer)];
     const count_t expected = x.recv[peer].bytes();
     if (sent != expected)
-      bad = defect{fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, sent, comm.rank(),
-                               expected),
-                   MPI_ERR_TRUNCATE, peer};
+      bad = defect{
+          fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, sent, comm.rank(), expected),
+          MPI_ERR_TRUNCATE, peer};
   }
   agree_on_defect(comm, bad);
 }

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
+#include <span>
 
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
@@ -21,6 +23,7 @@ struct proposal {
   std::uint64_t min_block_bytes = 0;
   std::uint64_t rank_bytes = 0;
   bool large = false;
+  bool starved = false;  ///< this rank has no memory for what the others' messages carry; it fails afterwards
 };
 
 /// What all ranks know afterwards.
@@ -32,9 +35,45 @@ struct agreed {
   bool large = false;
 };
 
-/// One reduction. Collective. Throws usage_error on every rank when any rank brings a defect (its text and rank are
-/// then broadcast) or when the choices differ.
-agreed agree(mpi::communicator& comm, const proposal& mine);
+/// Small data that ride on the agreement's messages, so that an exchange in log rounds costs no more than agreeing on
+/// it. The messages are those of a Bruck exchange: in round k, for each digit j of 1 … radix−1 with j·radix^k < p,
+/// rank u sends one message to u + j·radix^k and receives one from u − j·radix^k (mod p).
+class carrier {
+ public:
+  carrier() = default;
+  carrier(const carrier&) = delete;
+  carrier& operator=(const carrier&) = delete;
+  virtual ~carrier() = default;
+  /// The most bytes that any message of any rank carries: from what all ranks know alike.
+  [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
+  /// Writes what the message of round `round` and digit `digit` carries; returns its bytes.
+  virtual std::size_t load(int round, int digit, std::span<std::byte> to) = 0;
+  /// Takes what such a message brought.
+  virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
+};
+
+/// Carries nothing, where other ranks do: a rank that has nothing valid to send.
+class empty_carrier final : public carrier {
+ public:
+  explicit empty_carrier(std::size_t capacity) noexcept : capacity_(capacity) {}
+  [[nodiscard]] std::size_t capacity() const noexcept override { return capacity_; }
+  std::size_t load(int, int, std::span<std::byte>) override { return 0; }
+  void unload(int, int, std::span<const std::byte>) override {}
+
+ private:
+  std::size_t capacity_;
+};
+
+/// The radix of the agreement's rounds: about the square root of p, at most 8. Measured with more ranks than cores:
+/// few rounds count for more than few messages, until the messages of a round become many.
+int agreement_radix(int ranks) noexcept;
+/// Bytes that agree() takes with a carrier of this capacity; without a carrier it takes none.
+std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
+
+/// One reduction to all: dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
+/// when any rank brings a defect (its text and rank are then broadcast) or when the choices differ. What `cargo`
+/// carried is complete only when this returns.
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* cargo, std::pmr::memory_resource* memory);
 
 /// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
 /// something is wrong.

@@ -12,13 +12,13 @@ namespace taquin::detail {
 struct shape {
   int ranks = 1;
   exchange::form kind = exchange::form::alltoall;
-  bool inter = false;                  ///< an intercommunicator
-  bool in_place = false;               ///< one buffer for both sides
-  bool symmetric = true;               ///< in place: the two blocks of a pair coincide
-  bool uniform = true;                 ///< all blocks of all ranks have the same number of bytes
-  bool large = false;                  ///< some rank's counts or displacements do not fit the MPI library's ints
-  std::uint64_t max_block_bytes = 0;   ///< largest block that any rank sends
-  std::uint64_t max_rank_bytes = 0;    ///< most bytes that any rank sends, to itself included
+  bool inter = false;                 ///< an intercommunicator
+  bool in_place = false;              ///< one buffer for both sides
+  bool symmetric = true;              ///< in place: the two blocks of a pair coincide
+  bool uniform = true;                ///< all blocks of all ranks have the same number of bytes
+  bool large = false;                 ///< some rank's counts or displacements do not fit the MPI library's ints
+  std::uint64_t max_block_bytes = 0;  ///< largest block that any rank sends
+  std::uint64_t max_rank_bytes = 0;   ///< most bytes that any rank sends, to itself included
 };
 
 /// One rank's part of an exchange, without any MPI object but type handles: schedules are built from this, also where

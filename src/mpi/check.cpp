@@ -9,14 +9,24 @@
 
 namespace taquin::mpi {
 
-void fail(int code, const char* call) {
+int class_of(int code) {
   int mpi_class = MPI_ERR_UNKNOWN;
   MPI_Error_class(code, &mpi_class);
+  return mpi_class;
+}
+
+bool finalized() {
+  int yes = 0;
+  MPI_Finalized(&yes);
+  return yes != 0;
+}
+
+void fail(int code, const char* call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
   throw mpi_error(fmt::format("{}: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))),
-                  mpi_class, code, call);
+                  class_of(code), code, call);
 }
 
 }  // namespace taquin::mpi

@@ -7,6 +7,12 @@ namespace taquin::mpi {
 
 [[noreturn]] void fail(int code, const char* call);
 
+/// The error class of an MPI error code.
+int class_of(int code);
+
+/// True from MPI_Finalize on: what is left can no longer be freed, and need not be.
+bool finalized();
+
 /// Throws mpi_error unless `code` is MPI_SUCCESS. `call` is the function's name, a string literal.
 inline void check(int code, const char* call) {
   if (code != MPI_SUCCESS) [[unlikely]]

@@ -25,7 +25,8 @@ int communicator::keyval() {
 
 communicator::communicator(MPI_Comm user) {
   TAQUIN_MPI(MPI_Comm_dup(user, &comm_));
-  // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's matter.
+  // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's
+  // matter.
   TAQUIN_MPI(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
   TAQUIN_MPI(MPI_Comm_rank(comm_, &rank_));
   TAQUIN_MPI(MPI_Comm_size(comm_, &size_));

@@ -21,6 +21,7 @@ class communicator {
   /// Plans that are started at the same time must not take each other's messages: each takes tags of its own. Plans
   /// are made in the same order on all ranks, so the tags agree. A plan owns `tags_per_plan` tags from the given one.
   static constexpr int tags_per_plan = 4;
+  static constexpr int agreement_tag = 3;  ///< of those, the agreement's
   [[nodiscard]] int next_tag() noexcept {
     const int tag = next_tag_;
     next_tag_ = (next_tag_ + tags_per_plan) % most_tags;

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "mpi/check.hpp"
+
 namespace taquin::mpi {
 
 class datatype {
@@ -18,7 +20,7 @@ class datatype {
     return *this;
   }
   ~datatype() {
-    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
+    if (type_ != MPI_DATATYPE_NULL && !finalized()) MPI_Type_free(&type_);
   }
 
   [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }

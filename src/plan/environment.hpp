@@ -8,9 +8,9 @@
 namespace taquin::detail {
 
 struct environment {
-  std::string algorithm;              ///< TAQUIN_ALGORITHM: stands in for "auto"; empty when not set
-  bool check = false;                 ///< TAQUIN_CHECK=1: as options::check, for every exchange
-  std::string defect;                 ///< what is wrong with a setting; empty when nothing is
+  std::string algorithm;  ///< TAQUIN_ALGORITHM: stands in for "auto"; empty when not set
+  bool check = false;     ///< TAQUIN_CHECK=1: as options::check, for every exchange
+  std::string defect;     ///< what is wrong with a setting; empty when nothing is
 
   static const environment& get();
 };

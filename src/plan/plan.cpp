@@ -25,16 +25,16 @@ void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, voi
 }
 
 void alltoallv(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], MPI_Datatype sendtype,
-               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], MPI_Datatype recvtype,
-               MPI_Comm comm, const options& o) {
+               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+               const options& o) {
   run(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,
                           count_view(recvcounts), count_view(rdispls), recvtype, comm),
       o);
 }
 
-void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[],
-               const MPI_Datatype sendtypes[], void* recvbuf, const count_t recvcounts[], const count_t rdispls[],
-               const MPI_Datatype recvtypes[], MPI_Comm comm, const options& o) {
+void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], const MPI_Datatype sendtypes[],
+               void* recvbuf, const count_t recvcounts[], const count_t rdispls[], const MPI_Datatype recvtypes[],
+               MPI_Comm comm, const options& o) {
   run(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,
                           count_view(recvcounts), count_view(rdispls), recvtypes, comm),
       o);

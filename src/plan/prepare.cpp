@@ -147,8 +147,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
   const proposal mine = enough ? propose(x, o, name, ranks, &budget) : propose_nothing(x, o, name);
   agreed all{o.memory, mine.max_block_bytes, mine.rank_bytes, false, mine.large};
+  const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
-    all = agree(*comm, mine);
+    all = agree_riding(x, o, name, reused, mine, *comm, tag);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
@@ -165,12 +166,38 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const bool check = !inter && (o.check || environment::get().check);
   const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
   if (needed > all.memory)
-    throw budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name,
-                                      needed, all.memory),
-                          needed, 0, all.memory);
+    throw budget_exceeded(
+        fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name, needed, all.memory),
+        needed, 0, all.memory);
   if (check) check_sizes(*comm, x, &budget);
-  const context c{comm, inter ? 0 : comm->next_tag(), &shape, &o, reused};
+  if (body != nullptr) return;  // it rode on the agreement
+  const context c{comm, tag, &shape, &o, reused};
   body = prepare(*chosen, x, c, budget);
+}
+
+// The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
+agreed plan_state::agree_riding(const exchange& x, const options& o, std::string_view name, bool reused,
+                                const proposal& mine, mpi::communicator& comm, int tag) {
+  const int agreement_tag = tag + mpi::communicator::agreement_tag;
+  const algorithm* a = find_algorithm(name);
+  const bool check = o.check || environment::get().check;  // must come before any data
+  if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr)
+    return agree(comm, agreement_tag, mine, nullptr, &budget);
+  try {
+    if (!mine.bad) {
+      auto rider = a->ride.prepare(x, comm, tag, o, budget);
+      carrier* cargo = rider.get();
+      body = std::move(rider);
+      return agree(comm, agreement_tag, mine, cargo, &budget);
+    }
+    empty_carrier nothing(a->ride.capacity(comm.size(), o));
+    return agree(comm, agreement_tag, mine, &nothing, &budget);
+  } catch (const budget_exceeded&) {  // nothing was sent yet; the others learn of the limit and fail as well
+    body.reset();
+    proposal starved = mine;
+    starved.starved = true;
+    return agree(comm, agreement_tag, starved, nullptr, &budget);
+  }
 }
 
 void plan_state::start() {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory_resource>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/plan_body.hpp"
+#include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
@@ -19,7 +21,7 @@ struct plan_state {
   /// blocking call.
   plan_state(const exchange& x, const options& o, bool reused);
 
-  memory_budget budget;  // first: everything else returns its memory to it
+  memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   detail::shape shape;
   const algorithm* chosen = nullptr;
@@ -33,6 +35,8 @@ struct plan_state {
   void run();
 
  private:
+  agreed agree_riding(const exchange& x, const options& o, std::string_view name, bool reused, const proposal& mine,
+                      mpi::communicator& comm, int tag);
   void finish();
 };
 

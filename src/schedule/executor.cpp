@@ -29,13 +29,14 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
 }
 
 executor::~executor() {
+  if (persistent_.empty() || mpi::finalized()) return;
   for (auto& request : persistent_) MPI_Request_free(&request);
 }
 
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
                                 std::size_t derived_regions) noexcept {
-  constexpr std::size_t per_message = sizeof(wire) + sizeof(mpi::datatype) + 2 * sizeof(MPI_Request) +
-                                      sizeof(std::uint32_t) + sizeof(int);
+  constexpr std::size_t per_message =
+      sizeof(wire) + sizeof(mpi::datatype) + 2 * sizeof(MPI_Request) + sizeof(std::uint32_t) + sizeof(int);
   constexpr std::size_t per_derived_region =
       sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
   return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message +

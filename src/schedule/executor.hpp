@@ -78,10 +78,10 @@ class executor final : public plan_body {
   std::pmr::vector<int> completed_;           // MPI_Waitsome's answer
   statistics totals_;                         // of one exchange
 
-  std::size_t round_ = 0;       // the round in progress; rounds.size() when idle
-  std::uint32_t posted_ = 0;    // one past its last posted message
-  std::uint32_t used_ = 0;      // slots that were filled in this round
-  std::uint32_t pending_ = 0;   // messages in flight
+  std::size_t round_ = 0;      // the round in progress; rounds.size() when idle
+  std::uint32_t posted_ = 0;   // one past its last posted message
+  std::uint32_t used_ = 0;     // slots that were filled in this round
+  std::uint32_t pending_ = 0;  // messages in flight
 };
 
 }  // namespace taquin::detail

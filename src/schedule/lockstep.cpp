@@ -55,12 +55,14 @@ class simulation {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const auto& rounds = ranks_[i].plan->rounds;
       if (states_[i].round < rounds.size())
-        throw lockstep_error(fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
+        throw lockstep_error(
+            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
       most = std::max(most, rounds.size());
     }
     for (const auto& [key, c] : channels_)
       if (!c.sends.empty() || !c.recvs.empty())
-        throw lockstep_error(fmt::format("{} messages of rank {} are never received", c.sends.size(), key / ranks_.size()));
+        throw lockstep_error(
+            fmt::format("{} messages of rank {} are never received", c.sends.size(), key / ranks_.size()));
     return most;
   }
 

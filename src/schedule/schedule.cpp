@@ -41,7 +41,7 @@ region schedule::send_block(const local_exchange& x, int peer) const {
 
 region schedule::recv_block(const local_exchange& x, int peer) const {
   const block b = x.recv[peer];
-  return {b.offset, b.count, 0, 1, static_cast<std::uint32_t>(recv_types_ + (x.recv.elements != nullptr ? peer : 0)),
+  return {b.offset,   b.count, 0, 1, static_cast<std::uint32_t>(recv_types_ + (x.recv.elements != nullptr ? peer : 0)),
           place::recv};
 }
 

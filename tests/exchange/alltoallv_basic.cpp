@@ -27,7 +27,8 @@ TEST(alltoallv, every_algorithm_gives_the_mpi_librarys_result) {
   std::vector<int> send(static_cast<std::size_t>(st));
   for (std::size_t i = 0; i < send.size(); ++i) send[i] = rank * 1000 + static_cast<int>(i);
   std::vector<int> want(static_cast<std::size_t>(rt), -1);
-  alltoallv(send.data(), sc.data(), sd.data(), MPI_INT, want.data(), rc.data(), rd.data(), MPI_INT, MPI_COMM_WORLD, {.algorithm = "native"});
+  alltoallv(send.data(), sc.data(), sd.data(), MPI_INT, want.data(), rc.data(), rd.data(), MPI_INT, MPI_COMM_WORLD,
+            {.algorithm = "native"});
   for (const auto* a : detail::algorithms()) {
     if (!a->supports({.ranks = p, .kind = exchange::form::alltoallv, .uniform = false})) continue;
     std::vector<int> recv(static_cast<std::size_t>(rt), -1);
@@ -35,7 +36,9 @@ TEST(alltoallv, every_algorithm_gives_the_mpi_librarys_result) {
     alltoallv(send.data(), sc.data(), sd.data(), MPI_INT, recv.data(), rc.data(), rd.data(), MPI_INT, MPI_COMM_WORLD,
               {.algorithm = a->name, .stats = &st2});
     EXPECT_EQ(recv, want) << a->name;
-    plan pl(exchange::alltoallv(send.data(), count_view(sc.data()), count_view(sd.data()), MPI_INT, recv.data(), count_view(rc.data()), count_view(rd.data()), MPI_INT, MPI_COMM_WORLD), {.algorithm = a->name});
+    plan pl(exchange::alltoallv(send.data(), count_view(sc.data()), count_view(sd.data()), MPI_INT, recv.data(),
+                                count_view(rc.data()), count_view(rd.data()), MPI_INT, MPI_COMM_WORLD),
+            {.algorithm = a->name});
     for (int k = 0; k < 3; ++k) {
       recv.assign(recv.size(), -1);
       pl.start();

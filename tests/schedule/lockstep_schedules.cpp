@@ -15,7 +15,8 @@ namespace {
 // counts[i][j]: elements from rank i to rank j, random with many zeros.
 std::vector<std::vector<count_t>> random_counts(int p, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<std::vector<count_t>> counts(static_cast<std::size_t>(p), std::vector<count_t>(static_cast<std::size_t>(p)));
+  std::vector<std::vector<count_t>> counts(static_cast<std::size_t>(p),
+                                           std::vector<count_t>(static_cast<std::size_t>(p)));
   for (auto& row : counts)
     for (auto& c : row) c = std::max(0, static_cast<int>(random() % 9) - 3);
   return counts;
