@@ -1,0 +1,25 @@
+// The time of schedules under a machine model: all ranks, message by message.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+#include "taquin/cost_model.hpp"
+
+namespace taquin::detail {
+
+/// When each rank ends, in seconds from the common start. Sends take the sender's processor, then a port of the
+/// sender's, travel, take a port of the receiver's (its first byte may overlap the sender's last), then the receiver's
+/// processor. A round ends when its messages are complete; copies take the processor while messages travel.
+/// `level(a, b)` says whether two ranks are on one node (0) or not (1). O(messages log ports).
+/// Throws lockstep_error on a deadlock.
+std::vector<seconds> evaluate(std::span<const schedule* const> ranks, const machine_model& model,
+                              const std::function<int(int, int)>& level);
+
+/// The same for the slowest rank.
+seconds evaluate_slowest(std::span<const schedule* const> ranks, const machine_model& model,
+                         const std::function<int(int, int)>& level);
+
+}  // namespace taquin::detail
