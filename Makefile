@@ -34,7 +34,7 @@ demo: packages ## replays recorded traffic on 4 ranks under all algorithms
 	  mpirun.openmpi -n 4 build/release/bin/taquin run --traffic $$traffic -a all || exit 1; done
 
 test: packages ## all tests: on Open MPI, on MPICH, with sanitizers
-	failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
+	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 lint: lint-packages ## layout and static analysis of all files

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "taquin/types.hpp"
 
@@ -14,25 +15,33 @@ namespace taquin {
 /// arithmetic sequence. A view: the array must outlive it.
 class count_view {
  public:
+  /// The other 64-bit integer type: MPI_Count is long long in some MPI libraries, where int64_t is long.
+  using other_int64 = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
+
   constexpr count_view() noexcept = default;
   /// first, first + step, first + 2·step, …
   constexpr count_view(count_t first, count_t step) noexcept : first_(first), step_(step) {}
   constexpr explicit count_view(const std::int32_t* array) noexcept : narrow_(array) {}
   constexpr explicit count_view(const std::int64_t* array) noexcept : wide_(array) {}
+  constexpr explicit count_view(const other_int64* array) noexcept : other_(array) {}
 
   [[nodiscard]] constexpr count_t operator[](int peer) const noexcept {
     if (narrow_ != nullptr) return narrow_[peer];
     if (wide_ != nullptr) return wide_[peer];
+    if (other_ != nullptr) return other_[peer];
     return first_ + step_ * peer;
   }
   /// True when no array stands behind it: the values are the same on all ranks by MPI's rules.
-  [[nodiscard]] constexpr bool is_sequence() const noexcept { return narrow_ == nullptr && wide_ == nullptr; }
+  [[nodiscard]] constexpr bool is_sequence() const noexcept {
+    return narrow_ == nullptr && wide_ == nullptr && other_ == nullptr;
+  }
   [[nodiscard]] constexpr const std::int32_t* narrow() const noexcept { return narrow_; }
   [[nodiscard]] constexpr const std::int64_t* wide() const noexcept { return wide_; }
 
  private:
   const std::int32_t* narrow_ = nullptr;
   const std::int64_t* wide_ = nullptr;
+  const other_int64* other_ = nullptr;
   count_t first_ = 0;
   count_t step_ = 0;
 };

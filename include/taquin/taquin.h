@@ -1,0 +1,128 @@
+/* The C API. Usable from C99 and C++.
+ *
+ * The calls take MPI's argument lists. They return MPI_SUCCESS or an MPI error code after the communicator's error
+ * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with MPI_ERRORS_ARE_FATAL
+ * a failure ends the program as MPI's own calls do. Nothing has been sent when arguments or memory are refused, which
+ * all ranks see alike: MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (sizes
+ * that do not match, where they are checked), MPI_ERR_NO_MEM (the memory allowed is too small). TAQUIN_Last_error says
+ * more.
+ *
+ * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
+#ifndef TAQUIN_TAQUIN_H
+#define TAQUIN_TAQUIN_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Options: per communicator, the same on all ranks, except that `memory` may differ: the smallest one rules. ----
+ */
+
+/* The value of TAQUIN_Options.memory that sets no limit. */
+#define TAQUIN_UNLIMITED SIZE_MAX
+
+typedef struct TAQUIN_Options {
+  size_t size;           /* of this struct as the caller knows it; set by the initializer */
+  const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
+  size_t memory;         /* extra bytes per rank that taquin may take */
+  int radix;             /* Bruck: digits' base, at least 2 */
+  int max_in_flight;     /* pairs of messages pending at once; 0: the algorithm's default */
+  int check;             /* not 0: compare what ranks send with what their peers expect, before sending */
+} TAQUIN_Options;
+
+/* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
+#define TAQUIN_OPTIONS_INIT \
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 2, 0, 0 }
+
+/* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
+ * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
+ * algorithm has is refused by that call, on all ranks. */
+int TAQUIN_Comm_set_options(MPI_Comm comm, const TAQUIN_Options *options);
+/* Reads them; options->size must be set (by TAQUIN_OPTIONS_INIT). The string lives until the options change. Local. */
+int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options *options);
+
+/* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. ---- */
+
+int TAQUIN_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm);
+int TAQUIN_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+
+int TAQUIN_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                     void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+int TAQUIN_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                       MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                       MPI_Datatype recvtype, MPI_Comm comm);
+
+/* Displacements in bytes, as in MPI. */
+int TAQUIN_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                     void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                     MPI_Comm comm);
+int TAQUIN_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                       const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+/* alltoallv in one buffer, with any counts and displacements on either side (MPI_IN_PLACE allows only equal ones):
+ * block j of `sendcounts`, `sdispls` goes to rank j, what rank j sent is put at block j of `recvcounts`, `rdispls`.
+ * Send blocks must not overlap each other, nor receive blocks each other; send and receive blocks may. */
+int TAQUIN_Alltoallv_in_place(void *buffer, const int sendcounts[], const int sdispls[], const int recvcounts[],
+                              const int rdispls[], MPI_Datatype type, MPI_Comm comm);
+int TAQUIN_Alltoallv_in_place_c(void *buffer, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype type,
+                                MPI_Comm comm);
+
+/* ---- Plans: an exchange prepared once, started as often as wanted. ---- */
+
+typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
+#define TAQUIN_PLAN_NULL NULL
+
+/* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
+ * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
+ * taquin_radix, taquin_max_in_flight and taquin_check override the communicator's options and must be the same on all
+ * ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
+int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                           MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+int TAQUIN_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                          void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                          MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+int TAQUIN_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                            MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+                            const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                            TAQUIN_Plan *plan);
+int TAQUIN_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                          const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
+                          const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+int TAQUIN_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                            const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                            TAQUIN_Plan *plan);
+
+/* Begins the exchange. Local; all ranks start their plans in the same order. MPI_ERR_REQUEST when it is started
+ * already.
+ */
+int TAQUIN_Start(TAQUIN_Plan plan);
+/* Makes progress; *flag is 1 when the exchange is complete (or none is started), otherwise 0. Local. */
+int TAQUIN_Test(TAQUIN_Plan plan, int *flag);
+/* Completes the exchange. */
+int TAQUIN_Wait(TAQUIN_Plan plan);
+/* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL.
+ * Local. */
+int TAQUIN_Plan_free(TAQUIN_Plan *plan);
+
+/* ---- Errors ---- */
+
+/* What was wrong with the last call of this thread that failed, in words, with ranks and numbers; "" when none has.
+ * The string lives until this thread's next failure. */
+const char *TAQUIN_Last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,151 @@
+#include "c/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "c/translate.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;
+
+int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
+  try {
+    *static_cast<void**>(copy) = new stored_options(*static_cast<const stored_options*>(value));
+    *flag = 1;
+    return MPI_SUCCESS;
+  } catch (...) {
+    return code_of_current_exception();
+  }
+}
+
+int on_delete(MPI_Comm, int, void* value, void*) noexcept {
+  delete static_cast<stored_options*>(value);
+  return MPI_SUCCESS;
+}
+
+int keyval() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    TAQUIN_MPI(MPI_Comm_create_keyval(on_copy, on_delete, &made, nullptr));
+    return made;
+  }();
+  return key;
+}
+
+const stored_options* find(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return nullptr;
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(MPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
+  return found != 0 ? static_cast<const stored_options*>(value) : nullptr;
+}
+
+// A caller that was compiled with an older header knows fewer fields: the others keep their defaults.
+TAQUIN_Options complete(const TAQUIN_Options& given) {
+  if (given.size < offsetof(TAQUIN_Options, memory))
+    throw usage_error("TAQUIN_Options without its size: start from TAQUIN_OPTIONS_INIT", MPI_ERR_ARG);
+  TAQUIN_Options o = defaults;
+  std::memcpy(&o, &given, std::min(given.size, sizeof o));
+  o.size = sizeof o;
+  if (o.algorithm == nullptr) o.algorithm = defaults.algorithm;
+  return o;
+}
+
+std::optional<std::string> hint(MPI_Info info, const char* key) {
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int found = 0;
+  TAQUIN_MPI(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found));
+  return found != 0 ? std::optional<std::string>(value.data()) : std::nullopt;
+}
+
+template <class T>
+void read_number(MPI_Info info, const char* key, T& number) {
+  const auto text = hint(info, key);
+  if (!text) return;
+  const char* end = text->data() + text->size();
+  const auto [stop, failed] = std::from_chars(text->data(), end, number);
+  if (failed != std::errc{} || stop != end)
+    throw usage_error(fmt::format("hint {} is '{}', not a number", key, *text), MPI_ERR_INFO_VALUE);
+}
+
+}  // namespace
+
+options options_of(MPI_Comm comm) {
+  const stored_options* stored = find(comm);
+  return stored != nullptr ? stored->view() : options{};
+}
+
+stored_options options_of(MPI_Comm comm, MPI_Info info) {
+  const stored_options* stored = find(comm);
+  stored_options o = stored != nullptr ? *stored : stored_options{};
+  if (info == MPI_INFO_NULL) return o;
+  if (auto name = hint(info, "taquin_algorithm")) o.algorithm = *name;
+  int check = o.values.check ? 1 : 0;
+  read_number(info, "taquin_memory", o.values.memory);
+  read_number(info, "taquin_radix", o.values.radix);
+  read_number(info, "taquin_max_in_flight", o.values.max_in_flight);
+  read_number(info, "taquin_check", check);
+  o.values.check = check != 0;
+  return o;
+}
+
+namespace {
+
+void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
+  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (given == nullptr) {
+    if (find(comm) != nullptr) TAQUIN_MPI(MPI_Comm_delete_attr(comm, keyval()));
+    return;
+  }
+  const TAQUIN_Options o = complete(*given);
+  auto stored = std::make_unique<stored_options>();
+  stored->algorithm = o.algorithm;
+  stored->values.memory = o.memory;
+  stored->values.radix = o.radix;
+  stored->values.max_in_flight = o.max_in_flight;
+  stored->values.check = o.check != 0;
+  TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
+  stored.release();
+}
+
+void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
+  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (wanted == nullptr) throw usage_error("null options", MPI_ERR_ARG);
+  TAQUIN_Options o = complete(*wanted);
+  const std::size_t size = wanted->size;
+  const stored_options* stored = find(comm);
+  const options values = stored != nullptr ? stored->values : options{};
+  o.algorithm = stored != nullptr ? stored->algorithm.c_str() : defaults.algorithm;
+  o.memory = values.memory;
+  o.radix = values.radix;
+  o.max_in_flight = values.max_in_flight;
+  o.check = values.check ? 1 : 0;
+  o.size = size;
+  std::memcpy(wanted, &o, std::min(size, sizeof o));
+}
+
+}  // namespace
+
+}  // namespace taquin::detail
+
+int TAQUIN_Comm_set_options(MPI_Comm comm, const TAQUIN_Options* options) {
+  return taquin::detail::guarded(comm, [&] { taquin::detail::set_options(comm, options); });
+}
+
+int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options* options) {
+  return taquin::detail::guarded(comm, [&] { taquin::detail::get_options(comm, options); });
+}
+
+const char* TAQUIN_Last_error(void) { return taquin::detail::last_error(); }

@@ -1,0 +1,110 @@
+// The C API's plans.
+#include "taquin/plan.hpp"
+
+#include <memory>
+#include <string>
+
+#include "c/arguments.hpp"
+#include "c/options.hpp"
+#include "c/translate.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+using taquin::exchange;
+using taquin::usage_error;
+using namespace taquin::detail;
+
+struct TAQUIN_Plan_state {
+  MPI_Comm comm;  // whose error handler is called
+  taquin::plan plan;
+};
+
+namespace {
+
+template <class Build>
+int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
+  return guarded(comm, [&] {
+    if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
+    stored_options own;
+    std::string fault = plan == nullptr ? "null address for the plan" : "";
+    try {
+      own = options_of(comm, info);
+    } catch (const usage_error& e) {  // this rank's hints alone: all ranks must hear of it
+      fault = e.what();
+    }
+    exchange x = build();
+    if (!fault.empty()) x.fault = fault.c_str();
+    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, taquin::plan(x, own.view())});
+    *plan = made.release();
+  });
+}
+
+template <class F>
+int with(TAQUIN_Plan plan, F f) noexcept {
+  return guarded(plan != nullptr ? plan->comm : MPI_COMM_NULL, [&] {
+    if (plan == nullptr) throw usage_error("null plan", MPI_ERR_REQUEST);
+    f(plan->plan);
+  });
+}
+
+}  // namespace
+
+int TAQUIN_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) {
+  return TAQUIN_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, plan);
+}
+
+int TAQUIN_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                           MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                           TAQUIN_Plan* plan) {
+  return init([&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
+              comm, info, plan);
+}
+
+// Each call for both widths of counts.
+#define TAQUIN_PERSISTENT(SUFFIX, COUNT, DISPL)                                                                        \
+  int TAQUIN_Alltoallv_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],              \
+                                    MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],                    \
+                                    const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,        \
+                                    TAQUIN_Plan* plan) {                                                               \
+    return init(                                                                                                       \
+        [&] {                                                                                                          \
+          return alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);   \
+        },                                                                                                             \
+        comm, info, plan);                                                                                             \
+  }                                                                                                                    \
+  int TAQUIN_Alltoallw_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],              \
+                                    const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],           \
+                                    const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,              \
+                                    MPI_Info info, TAQUIN_Plan* plan) {                                                \
+    return init(                                                                                                       \
+        [&] {                                                                                                          \
+          return alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); \
+        },                                                                                                             \
+        comm, info, plan);                                                                                             \
+  }
+
+TAQUIN_PERSISTENT(, int, int)
+TAQUIN_PERSISTENT(_c, MPI_Count, MPI_Aint)
+
+int TAQUIN_Start(TAQUIN_Plan plan) {
+  return with(plan, [](taquin::plan& p) { p.start(); });
+}
+
+int TAQUIN_Test(TAQUIN_Plan plan, int* flag) {
+  return with(plan, [&](taquin::plan& p) {
+    if (flag == nullptr) throw usage_error("null address for the flag", MPI_ERR_ARG);
+    *flag = p.test() ? 1 : 0;
+  });
+}
+
+int TAQUIN_Wait(TAQUIN_Plan plan) {
+  return with(plan, [](taquin::plan& p) { p.wait(); });
+}
+
+int TAQUIN_Plan_free(TAQUIN_Plan* plan) {
+  if (plan == nullptr || *plan == nullptr) return with(nullptr, [](taquin::plan&) {});
+  delete *plan;
+  *plan = TAQUIN_PLAN_NULL;
+  return MPI_SUCCESS;
+}

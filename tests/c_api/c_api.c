@@ -1,0 +1,344 @@
+/* The C API from C99: results, options, plans, errors. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "taquin/taquin.h"
+
+static int rank, ranks, failures;
+
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      ++failures;                                                                                  \
+      fprintf(stderr, "rank %d, line %d: %s fails (last error: %s)\n", rank, __LINE__, #condition, \
+              TAQUIN_Last_error());                                                                \
+    }                                                                                              \
+  } while (0)
+#define CHECK_OK(call) CHECK((call) == MPI_SUCCESS)
+
+static int class_of(int code) {
+  int mpi_class = -1;
+  MPI_Error_class(code, &mpi_class);
+  return mpi_class;
+}
+
+/* What rank `from` sends to rank `to`: from + 2·to + 1 ints. */
+static int count_of(int from, int to) { return from + 2 * to + 1; }
+static int value_of(int from, int to, int i) { return from * 10000 + to * 100 + i; }
+
+enum { guard = -7 };
+
+/* Both sides of an irregular exchange, one guard element before and after each block. */
+struct problem {
+  int *send, *recv, *sc, *sd, *rc, *rd;
+  int recv_length;
+  MPI_Count *wide_sc, *wide_rc;
+  MPI_Aint *wide_sd, *wide_rd;
+  int *byte_sd, *byte_rd;
+  MPI_Aint *wide_byte_sd, *wide_byte_rd;
+  MPI_Datatype *types;
+};
+
+static void *array(size_t size) {
+  void *memory = malloc(size * (size_t)ranks);
+  if (memory == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+  return memory;
+}
+
+static void make(struct problem *x) {
+  int i, j, st = 1, rt = 1;
+  x->sc = array(sizeof(int)), x->sd = array(sizeof(int)), x->rc = array(sizeof(int)), x->rd = array(sizeof(int));
+  x->wide_sc = array(sizeof(MPI_Count)), x->wide_rc = array(sizeof(MPI_Count));
+  x->wide_sd = array(sizeof(MPI_Aint)), x->wide_rd = array(sizeof(MPI_Aint));
+  x->byte_sd = array(sizeof(int)), x->byte_rd = array(sizeof(int));
+  x->wide_byte_sd = array(sizeof(MPI_Aint)), x->wide_byte_rd = array(sizeof(MPI_Aint));
+  x->types = array(sizeof(MPI_Datatype));
+  for (i = 0; i < ranks; ++i) {
+    x->wide_sc[i] = x->sc[i] = count_of(rank, i);
+    x->wide_rc[i] = x->rc[i] = count_of(i, rank);
+    x->wide_sd[i] = x->sd[i] = st;
+    x->wide_rd[i] = x->rd[i] = rt;
+    x->wide_byte_sd[i] = x->byte_sd[i] = st * (int)sizeof(int);
+    x->wide_byte_rd[i] = x->byte_rd[i] = rt * (int)sizeof(int);
+    x->types[i] = MPI_INT;
+    st += x->sc[i] + 1;
+    rt += x->rc[i] + 1;
+  }
+  x->send = malloc((size_t)st * sizeof(int));
+  x->recv = malloc((size_t)rt * sizeof(int));
+  if (x->send == NULL || x->recv == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+  x->recv_length = rt;
+  for (i = 0; i < st; ++i) x->send[i] = guard;
+  for (i = 0; i < ranks; ++i)
+    for (j = 0; j < x->sc[i]; ++j) x->send[x->sd[i] + j] = value_of(rank, i, j);
+}
+
+static void release(struct problem *x) {
+  free(x->send), free(x->recv), free(x->sc), free(x->sd), free(x->rc), free(x->rd);
+  free(x->wide_sc), free(x->wide_rc), free(x->wide_sd), free(x->wide_rd);
+  free(x->byte_sd), free(x->byte_rd), free(x->wide_byte_sd), free(x->wide_byte_rd), free(x->types);
+}
+
+static void clear(struct problem *x) {
+  int i;
+  for (i = 0; i < x->recv_length; ++i) x->recv[i] = guard;
+}
+
+static int untouched(const struct problem *x) {
+  int i;
+  for (i = 0; i < x->recv_length; ++i)
+    if (x->recv[i] != guard) return 0;
+  return 1;
+}
+
+static int right(const struct problem *x) {
+  int from, j, at = 0;
+  for (from = 0; from < ranks; ++from) {
+    if (x->recv[at++] != guard) return 0;
+    for (j = 0; j < x->rc[from]; ++j)
+      if (x->recv[at++] != value_of(from, rank, j)) return 0;
+  }
+  return x->recv[at] == guard;
+}
+
+static void blocking_calls_give_the_right_result(MPI_Comm comm) {
+  struct problem x;
+  int i;
+  int *send = array(sizeof(int)), *recv = array(sizeof(int));
+  make(&x);
+  clear(&x);
+  CHECK_OK(TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm));
+  CHECK(right(&x));
+  clear(&x);
+  CHECK_OK(TAQUIN_Alltoallv_c(x.send, x.wide_sc, x.wide_sd, MPI_INT, x.recv, x.wide_rc, x.wide_rd, MPI_INT, comm));
+  CHECK(right(&x));
+  clear(&x);
+  CHECK_OK(TAQUIN_Alltoallw(x.send, x.sc, x.byte_sd, x.types, x.recv, x.rc, x.byte_rd, x.types, comm));
+  CHECK(right(&x));
+  clear(&x);
+  CHECK_OK(
+      TAQUIN_Alltoallw_c(x.send, x.wide_sc, x.wide_byte_sd, x.types, x.recv, x.wide_rc, x.wide_byte_rd, x.types, comm));
+  CHECK(right(&x));
+  release(&x);
+
+  for (i = 0; i < ranks; ++i) send[i] = value_of(rank, i, 0), recv[i] = guard;
+  CHECK_OK(TAQUIN_Alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, comm));
+  for (i = 0; i < ranks; ++i) CHECK(recv[i] == value_of(i, rank, 0));
+  CHECK_OK(TAQUIN_Alltoall_c(send, 1, MPI_INT, recv, (MPI_Count)sizeof(int), MPI_BYTE, comm));
+  for (i = 0; i < ranks; ++i) CHECK(recv[i] == value_of(i, rank, 0));
+  CHECK_OK(TAQUIN_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, send, 1, MPI_INT, comm));
+  for (i = 0; i < ranks; ++i) CHECK(send[i] == value_of(i, rank, 0));
+  free(send), free(recv);
+}
+
+static void run_twice(TAQUIN_Plan plan, struct problem *x) {
+  int k, done;
+  for (k = 0; k < 2; ++k) {
+    clear(x);
+    CHECK_OK(TAQUIN_Start(plan));
+    CHECK(class_of(TAQUIN_Start(plan)) == MPI_ERR_REQUEST);
+    if (k == 0) {
+      CHECK_OK(TAQUIN_Wait(plan));
+    } else {
+      for (done = 0; !done;) CHECK_OK(TAQUIN_Test(plan, &done));
+    }
+    CHECK(right(x));
+  }
+}
+
+static void plans_run_again(MPI_Comm comm) {
+  struct problem x;
+  int i, k, done = 0;
+  int *send = array(sizeof(int)), *recv = array(sizeof(int));
+  TAQUIN_Plan plan;
+  MPI_Info info;
+  make(&x);
+  CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, MPI_INFO_NULL, &plan));
+  run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_free(&plan));
+  CHECK(plan == TAQUIN_PLAN_NULL);
+  CHECK_OK(TAQUIN_Alltoallv_init_c(x.send, x.wide_sc, x.wide_sd, MPI_INT, x.recv, x.wide_rc, x.wide_rd, MPI_INT, comm,
+                                   MPI_INFO_NULL, &plan));
+  run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_free(&plan));
+  CHECK_OK(TAQUIN_Alltoallw_init(x.send, x.sc, x.byte_sd, x.types, x.recv, x.rc, x.byte_rd, x.types, comm,
+                                 MPI_INFO_NULL, &plan));
+  run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_free(&plan));
+
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "taquin_algorithm", "pairwise");
+  MPI_Info_set(info, "taquin_max_in_flight", "1");
+  CHECK_OK(TAQUIN_Alltoallw_init_c(x.send, x.wide_sc, x.wide_byte_sd, x.types, x.recv, x.wide_rc, x.wide_byte_rd,
+                                   x.types, comm, info, &plan));
+  run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_free(&plan));
+  MPI_Info_set(info, "taquin_memory", "plenty"); /* not a number: refused, on every rank */
+  CHECK(class_of(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan)) ==
+        MPI_ERR_ARG);
+  CHECK(plan == TAQUIN_PLAN_NULL);
+  CHECK(strstr(TAQUIN_Last_error(), "taquin_memory") != NULL);
+  MPI_Info_free(&info);
+  release(&x);
+
+  CHECK_OK(TAQUIN_Alltoall_init(send, 1, MPI_INT, recv, 1, MPI_INT, comm, MPI_INFO_NULL, &plan));
+  CHECK_OK(TAQUIN_Test(plan, &done));
+  CHECK(done == 1);
+  for (k = 0; k < 3; ++k) {
+    for (i = 0; i < ranks; ++i) send[i] = value_of(rank, i, k), recv[i] = guard;
+    CHECK_OK(TAQUIN_Start(plan));
+    CHECK_OK(TAQUIN_Wait(plan));
+    for (i = 0; i < ranks; ++i) CHECK(recv[i] == value_of(i, rank, k));
+  }
+  CHECK_OK(TAQUIN_Plan_free(&plan));
+  free(send), free(recv);
+}
+
+static void options_belong_to_the_communicator(MPI_Comm world) {
+  TAQUIN_Options o = TAQUIN_OPTIONS_INIT, back = TAQUIN_OPTIONS_INIT;
+  MPI_Comm comm, copy;
+  char name[] = "pairwise";
+  MPI_Comm_dup(world, &comm);
+  o.algorithm = name;
+  o.memory = 1 << 20;
+  o.max_in_flight = 3;
+  o.check = 1;
+  CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
+  name[0] = 'X'; /* the string was copied */
+  MPI_Comm_dup(comm, &copy);
+  CHECK_OK(TAQUIN_Comm_set_options(comm, NULL));
+  CHECK_OK(TAQUIN_Comm_get_options(comm, &back));
+  CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0);
+  CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
+  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
+        back.check == 1);
+  blocking_calls_give_the_right_result(comm);
+
+  /* A caller that knows only the first fields. */
+  o.size = offsetof(TAQUIN_Options, radix);
+  o.algorithm = "native";
+  o.radix = -1;
+  CHECK_OK(TAQUIN_Comm_set_options(copy, &o));
+  CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
+  CHECK(strcmp(back.algorithm, "native") == 0 && back.radix == 2);
+  o.size = 0;
+  CHECK(class_of(TAQUIN_Comm_set_options(copy, &o)) == MPI_ERR_ARG);
+  MPI_Comm_free(&comm);
+  MPI_Comm_free(&copy);
+}
+
+static int handler_calls, handler_code;
+static void handler(MPI_Comm *comm, int *code, ...) {
+  (void)comm;
+  ++handler_calls;
+  handler_code = *code;
+}
+
+/* Each of these is wrong on one rank only; all ranks get the error and no rank's buffer is touched. */
+static void errors_reach_every_rank(MPI_Comm world) {
+  struct problem x;
+  TAQUIN_Options o = TAQUIN_OPTIONS_INIT;
+  MPI_Comm comm;
+  MPI_Errhandler own;
+  const int bad = ranks - 1;
+  int code;
+  MPI_Comm_dup(world, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  make(&x);
+  clear(&x);
+  if (rank == bad) x.sc[0] = -1;
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_COUNT);
+  CHECK(strstr(TAQUIN_Last_error(), "negative send count -1") != NULL);
+  x.sc[0] = count_of(rank, 0);
+  code = TAQUIN_Alltoallv(rank == bad ? NULL : x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_BUFFER);
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, rank == bad ? NULL : x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_ARG);
+  code =
+      TAQUIN_Alltoallw(x.send, x.sc, x.byte_sd, rank == bad ? NULL : x.types, x.recv, x.rc, x.byte_rd, x.types, comm);
+  CHECK(class_of(code) == MPI_ERR_ARG);
+  if (rank == bad) x.types[0] = MPI_DATATYPE_NULL;
+  code = TAQUIN_Alltoallw(x.send, x.sc, x.byte_sd, x.types, x.recv, x.rc, x.byte_rd, x.types, comm);
+  CHECK(class_of(code) == MPI_ERR_TYPE);
+  x.types[0] = MPI_INT;
+  if (ranks > 1) {
+    if (rank == bad) x.rd[1] = x.rd[0];
+    code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+    CHECK(class_of(code) == MPI_ERR_BUFFER);
+    CHECK(strstr(TAQUIN_Last_error(), "overlap") != NULL);
+    if (rank == bad) x.rd[1] = (int)x.wide_rd[1];
+  }
+
+  o.check = 1;
+  CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
+  if (rank == bad) --x.rc[0];
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_TRUNCATE);
+  CHECK(strstr(TAQUIN_Last_error(), "rank 0 sends") != NULL);
+  if (rank == bad) ++x.rc[0];
+  o.check = 0;
+
+  o.algorithm = "magic";
+  CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_ARG);
+  CHECK(strstr(TAQUIN_Last_error(), "unknown algorithm 'magic'") != NULL);
+  CHECK(strstr(TAQUIN_Last_error(), "pairwise") != NULL);
+  o.algorithm = "pairwise";
+  o.memory = rank == bad ? 1 : TAQUIN_UNLIMITED; /* the smallest limit rules */
+  CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(class_of(code) == MPI_ERR_NO_MEM);
+  CHECK(untouched(&x));
+
+  /* An error handler of the user's is called with the code, once; afterwards the communicator is as good as new. */
+  MPI_Comm_create_errhandler(handler, &own);
+  MPI_Comm_set_errhandler(comm, own);
+  code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);
+  CHECK(handler_calls == 1 && class_of(handler_code) == MPI_ERR_NO_MEM && code == handler_code);
+  CHECK_OK(TAQUIN_Comm_set_options(comm, NULL));
+  CHECK_OK(TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm));
+  CHECK(right(&x));
+  CHECK(handler_calls == 1);
+  MPI_Errhandler_free(&own);
+  MPI_Comm_free(&comm);
+  release(&x);
+}
+
+static void null_handles_are_errors(void) {
+  TAQUIN_Plan plan = TAQUIN_PLAN_NULL;
+  int a = 0, b = 0, done;
+  CHECK(class_of(TAQUIN_Alltoall(&a, 1, MPI_INT, &b, 1, MPI_INT, MPI_COMM_NULL)) == MPI_ERR_COMM);
+  CHECK(class_of(TAQUIN_Comm_set_options(MPI_COMM_NULL, NULL)) == MPI_ERR_COMM);
+  CHECK(class_of(TAQUIN_Start(plan)) == MPI_ERR_REQUEST);
+  CHECK(class_of(TAQUIN_Test(plan, &done)) == MPI_ERR_REQUEST);
+  CHECK(class_of(TAQUIN_Wait(plan)) == MPI_ERR_REQUEST);
+  CHECK(class_of(TAQUIN_Plan_free(&plan)) == MPI_ERR_REQUEST);
+  CHECK(class_of(TAQUIN_Plan_free(NULL)) == MPI_ERR_REQUEST);
+}
+
+int main(int argc, char **argv) {
+  int all = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc > 1 && strcmp(argv[1], "fatal") == 0) {
+    TAQUIN_Alltoall(NULL, 1, MPI_INT, NULL, 1, MPI_INT, MPI_COMM_WORLD);
+    printf("survived\n");
+    MPI_Finalize();
+    return 0;
+  }
+  CHECK(TAQUIN_Last_error()[0] == '\0');
+  blocking_calls_give_the_right_result(MPI_COMM_WORLD);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  plans_run_again(MPI_COMM_WORLD);
+  options_belong_to_the_communicator(MPI_COMM_WORLD);
+  errors_reach_every_rank(MPI_COMM_WORLD);
+  null_handles_are_errors();
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}
