@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/profile.hpp"
+
+namespace taquin::detail {
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const auto at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+TEST(profiles, survive_writing_and_reading) {
+  machine_model m = machine_model::built_in();
+  m.machine = "a \"machine\"";
+  m.ranks = 8;
+  m.kind = model_kind::plogp;
+  const std::string text = to_json(m);
+  EXPECT_EQ(to_json(from_json(text)), text);
+}
+
+TEST(profiles, that_are_damaged_or_absurd_are_refused) {
+  const std::string good = to_json(machine_model::built_in());
+  EXPECT_NO_THROW(from_json(good));
+  EXPECT_THROW(from_json(""), profile_error);
+  EXPECT_THROW(from_json("{}"), profile_error);
+  EXPECT_THROW(from_json(good.substr(0, good.size() / 2)), profile_error);
+  EXPECT_THROW(from_json(replaced(good, "\"version\": 1", "\"version\": 2")), profile_error);
+  EXPECT_THROW(from_json(replaced(good, "\"ports\": 1", "\"ports\": 0")), profile_error);
+  EXPECT_THROW(from_json(replaced(good, "\"loggp\"", "\"other\"")), profile_error);
+  EXPECT_THROW(from_json(replaced(good, "\"tau\": ", "\"tau\": -")), profile_error);
+  EXPECT_THROW(from_json(replaced(good, "\"mu\": ", "\"mu\": 1e9")), profile_error);
+  EXPECT_THROW(read_profile("no/such/file"), profile_error);
+}
+
+}  // namespace
+}  // namespace taquin::detail
