@@ -1,0 +1,250 @@
+#include "model/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "model/profile.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr int tag = 0;
+constexpr int train = 16;  // messages back to back
+
+seconds median(std::vector<seconds> v) { return percentiles(std::move(v)).median; }
+
+// Enough repetitions for a median, few enough for large messages.
+int repetitions(count_t bytes) { return bytes <= 65536 ? 60 : 16; }
+
+void work(seconds duration) {
+  const double end = MPI_Wtime() + duration;
+  while (MPI_Wtime() < end) {
+  }
+}
+
+/// Both ends of a pair run the same functions: `first` leads.
+class pair_meter {
+ public:
+  pair_meter(MPI_Comm comm, int other, bool first, count_t most)
+      : comm_(comm), other_(other), first_(first), buffer_(static_cast<std::size_t>(most * train)) {}
+
+  message_sample measure(count_t bytes) {
+    bytes_ = static_cast<int>(bytes);
+    message_sample s;
+    s.bytes = bytes;
+    for (int i = 0; i < 5; ++i) round_trip();  // warm up: connections, caches
+    std::vector<seconds> one_way, gap, send_overhead, receive_overhead;
+    for (int i = 0; i < repetitions(bytes); ++i) {
+      one_way.push_back(round_trip() / 2);
+      gap.push_back(saturate());
+    }
+    const seconds delay = 2 * median(one_way);
+    for (int i = 0; i < repetitions(bytes); ++i) {
+      send_overhead.push_back(time_send(delay));
+      receive_overhead.push_back(time_receive(delay));
+    }
+    s.one_way = median(one_way);
+    s.gap = median(gap);
+    s.send_overhead = std::min(median(send_overhead), s.one_way);
+    s.receive_overhead = std::min(median(receive_overhead), s.one_way);
+    return s;
+  }
+
+ private:
+  void send(std::size_t slot = 0) { TAQUIN_MPI(MPI_Send(at(slot), bytes_, MPI_BYTE, other_, tag, comm_)); }
+  void receive(std::size_t slot = 0) {
+    TAQUIN_MPI(MPI_Recv(at(slot), bytes_, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE));
+  }
+  std::byte* at(std::size_t slot) { return buffer_.data() + slot * static_cast<std::size_t>(bytes_); }
+  void signal() { TAQUIN_MPI(MPI_Send(nullptr, 0, MPI_BYTE, other_, tag, comm_)); }
+  void await() { TAQUIN_MPI(MPI_Recv(nullptr, 0, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE)); }
+
+  seconds round_trip() {
+    const double begin = MPI_Wtime();
+    if (first_) {
+      send();
+      receive();
+    } else {
+      receive();
+      send();
+    }
+    return MPI_Wtime() - begin;
+  }
+
+  // Saturation: a train of messages and one answer; per message, without the answer's way.
+  seconds saturate() {
+    std::array<MPI_Request, train> requests;
+    const double begin = MPI_Wtime();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (first_) {
+        TAQUIN_MPI(MPI_Isend(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
+      } else {
+        TAQUIN_MPI(MPI_Irecv(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
+      }
+    }
+    TAQUIN_MPI(MPI_Waitall(train, requests.data(), MPI_STATUSES_IGNORE));
+    if (first_) {
+      await();
+    } else {
+      signal();
+    }
+    return (MPI_Wtime() - begin) / train;
+  }
+
+  // The sender's part: the call, and completing it after work that covers the message's way.
+  seconds time_send(seconds delay) {
+    if (!first_) {
+      receive();
+      signal();
+      return 0;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    double begin = MPI_Wtime();
+    TAQUIN_MPI(MPI_Isend(at(0), bytes_, MPI_BYTE, other_, tag, comm_, &request));
+    seconds busy = MPI_Wtime() - begin;
+    work(delay);
+    begin = MPI_Wtime();
+    TAQUIN_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    busy += MPI_Wtime() - begin;
+    await();
+    return busy;
+  }
+
+  // The receiver's part: the message was sent while this side worked. Kielmann et al. measure it at the sender, from
+  // the answer; so does this.
+  seconds time_receive(seconds delay) {
+    if (!first_) {
+      receive();
+      send();
+      return 0;
+    }
+    send();
+    work(2 * delay);
+    const double begin = MPI_Wtime();
+    receive();
+    return MPI_Wtime() - begin;
+  }
+
+  MPI_Comm comm_;
+  int other_;
+  bool first_;
+  int bytes_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, count_t most) {
+  std::vector<message_sample> samples;
+  if (rank == 0 || rank == other) {
+    pair_meter meter(comm, rank == 0 ? other : 0, rank == 0, most);
+    for (count_t bytes = 1; bytes <= most; bytes *= 4) samples.push_back(meter.measure(bytes));
+  }
+  std::uint64_t count = samples.size();
+  TAQUIN_MPI(MPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm));
+  samples.resize(count);
+  TAQUIN_MPI(MPI_Bcast(samples.data(), static_cast<int>(count * sizeof(message_sample)), MPI_BYTE, 0, comm));
+  return samples;
+}
+
+/// Each rank's node, as the lowest rank on it.
+std::vector<int> nodes_of(MPI_Comm comm, int rank, int size) {
+  MPI_Comm node = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node));
+  int leader = rank;
+  TAQUIN_MPI(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
+  TAQUIN_MPI(MPI_Comm_free(&node));
+  std::vector<int> nodes(static_cast<std::size_t>(size));
+  TAQUIN_MPI(MPI_Allgather(&leader, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm));
+  return nodes;
+}
+
+/// Copies, or gathers of runs with holes between them: per run, from cold and warm sizes alike.
+local_cost measure_local(bool strided) {
+  std::vector<count_t> bytes;
+  std::vector<seconds> times;
+  constexpr std::size_t most = std::size_t{1} << 22;
+  std::vector<std::byte> from(2 * most, std::byte{1});
+  std::vector<std::byte> to(most);
+  for (std::size_t run = 16; run <= most; run *= 8) {
+    const std::size_t runs = std::max<std::size_t>(1, std::min<std::size_t>(256, most / run));
+    std::vector<seconds> t;
+    for (int i = 0; i < 9; ++i) {
+      const double begin = MPI_Wtime();
+      for (std::size_t k = 0; k < runs; ++k)
+        std::memcpy(to.data() + k * run, from.data() + k * run * (strided ? 2 : 1), run);
+      t.push_back((MPI_Wtime() - begin) / static_cast<double>(runs));
+    }
+    bytes.push_back(static_cast<count_t>(run));
+    times.push_back(std::max(median(t), 1e-10));
+  }
+  const line l = fit_line(bytes, times);
+  return {l.each, l.per_byte};
+}
+
+/// What a round of everybody with everybody costs beyond its messages: a barrier's rounds.
+seconds measure_wait(MPI_Comm comm, const link_model& link, model_kind kind, int size) {
+  std::vector<seconds> t;
+  for (int i = 0; i < 40; ++i) {
+    const double begin = MPI_Wtime();
+    TAQUIN_MPI(MPI_Barrier(comm));
+    t.push_back(MPI_Wtime() - begin);
+  }
+  int rounds = 0;
+  for (int reach = 1; reach < size; reach *= 2) ++rounds;
+  return std::max(0.0, median(t) / rounds - link.time(kind, 1));
+}
+
+}  // namespace
+
+calibration calibrate(MPI_Comm user, count_t most_bytes) {
+  auto& state = mpi::communicator::of(user);
+  const MPI_Comm comm = state.get();
+  const int rank = state.rank();
+  const int size = state.size();
+  calibration c;
+  c.model = machine_model::built_in();
+  c.model.ranks = size;
+  if (size > 1) {
+    const auto nodes = nodes_of(comm, rank, size);
+    const std::array<bool, 2> same{true, false};
+    int on_node = 0;
+    for (const int n : nodes) on_node += n == nodes[0] ? 1 : 0;
+    for (std::size_t level = 0; level < 2; ++level) {
+      const auto other =
+          std::find_if(nodes.begin() + 1, nodes.end(), [&](int n) { return (n == nodes[0]) == same[level]; });
+      if (other == nodes.end()) continue;
+      c.samples[level] = measure_pair(comm, rank, static_cast<int>(other - nodes.begin()), most_bytes);
+      c.model.levels[level] = fit(c.samples[level]);
+    }
+    if (c.samples[0].empty()) c.model.levels[0] = c.model.levels[1];  // no two ranks share a node
+    const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
+    c.model.ranks_per_core = std::max(1.0, on_node / cores);
+    c.model.wait = measure_wait(comm, c.model.levels[c.samples[1].empty() ? 0 : 1], c.model.kind, size);
+  }
+  c.model.copy = measure_local(false);
+  c.model.pack = measure_local(true);
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_library_version(library.data(), &length));
+  const std::string_view text(library.data(), static_cast<std::size_t>(length));
+  c.model.machine = fmt::format("{} ranks, {} cores here, {}", size, std::thread::hardware_concurrency(),
+                                text.substr(0, text.find_first_of(",\n")));
+  // Rank 0's figures hold for all.
+  std::string json = to_json(c.model);
+  auto bytes = static_cast<int>(json.size());
+  TAQUIN_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
+  json.resize(static_cast<std::size_t>(bytes));
+  TAQUIN_MPI(MPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
+  c.model = from_json(json);
+  return c;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,26 @@
+// Measures messages and copies on a running communicator and fits the machine model.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <vector>
+
+#include "model/fit.hpp"
+#include "taquin/cost_model.hpp"
+
+namespace taquin::detail {
+
+/// What calibration measured, per level (0 within a node, 1 between nodes); a level that the communicator has not is
+/// empty.
+struct calibration {
+  std::array<std::vector<message_sample>, 2> samples;
+  machine_model model;
+};
+
+/// Collective. Rank 0 measures with the nearest rank of its own node and with one of another node, where there is one;
+/// the others wait. Sizes from 1 B to `most_bytes`. About a second per level. The result is the same on all ranks. What
+/// could not be measured (one rank, one node) is the built-in model's.
+calibration calibrate(MPI_Comm comm, count_t most_bytes = count_t{4} << 20);
+
+}  // namespace taquin::detail

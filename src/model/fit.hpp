@@ -1,0 +1,41 @@
+// From measured messages to the parameters of the models. Pure: no MPI, no clock.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "taquin/cost_model.hpp"
+
+namespace taquin::detail {
+
+/// What was measured for messages of one size: medians, in seconds.
+struct message_sample {
+  count_t bytes = 0;
+  seconds one_way = 0;           ///< half a round trip
+  seconds gap = 0;               ///< per message of many back to back
+  seconds send_overhead = 0;     ///< in the sender's call
+  seconds receive_overhead = 0;  ///< in the receiver's call, for a message that is there already
+};
+
+/// time ≈ each + per_byte·bytes. Robust: minimises the sum of absolute relative errors (iteratively reweighted), so
+/// that small messages count as much as large ones and outliers little. Both parameters are at least 0.
+struct line {
+  seconds each = 0;
+  seconds per_byte = 0;
+};
+line fit_line(std::span<const count_t> bytes, std::span<const seconds> times);
+
+/// All four models from samples in ascending order of bytes; at least two.
+link_model fit(std::span<const message_sample> samples);
+
+/// How far a model is from the samples' one-way times: relative errors, their median and 90th percentile.
+struct fit_error {
+  double median = 0;
+  double p90 = 0;
+};
+fit_error error_of(const link_model& fitted, model_kind kind, std::span<const message_sample> samples);
+
+/// The median and the 90th percentile of values (by nearest rank); 0 of none.
+fit_error percentiles(std::vector<double> values);
+
+}  // namespace taquin::detail

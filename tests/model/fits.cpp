@@ -1,0 +1,59 @@
+// Fits recover what generated the samples, noise and outliers notwithstanding.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "model/fit.hpp"
+
+namespace taquin::detail {
+namespace {
+
+std::vector<message_sample> samples_of(double noise, bool outlier) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> d(1 - noise, 1 + noise);
+  std::vector<message_sample> samples;
+  for (count_t bytes = 1; bytes <= 4 << 20; bytes *= 4) {
+    const auto b = static_cast<double>(bytes);
+    samples.push_back({bytes, (3e-6 + 2e-10 * b) * d(random), (1e-6 + 2e-10 * b) * d(random), 0.4e-6, 0.6e-6});
+  }
+  if (outlier) samples[5].one_way *= 20;
+  return samples;
+}
+
+TEST(fits, recover_exact_parameters) {
+  const auto l = fit(samples_of(0, false));
+  EXPECT_NEAR(l.hockney.tau, 3e-6, 1e-9);
+  EXPECT_NEAR(l.hockney.mu, 2e-10, 1e-13);
+  EXPECT_NEAR(l.loggp.overhead, 0.5e-6, 1e-9);
+  EXPECT_NEAR(l.loggp.latency, 2e-6, 1e-9);
+  EXPECT_NEAR(l.loggp.gap, 1e-6, 1e-9);
+  EXPECT_NEAR(l.plogp.latency, 2e-6, 1e-9);
+  for (const auto kind : {model_kind::hockney, model_kind::loggp, model_kind::plogp})
+    EXPECT_LT(error_of(l, kind, samples_of(0, false)).p90, 0.01) << name_of(kind);
+}
+
+TEST(fits, bear_noise_and_an_outlier) {
+  const auto l = fit(samples_of(0.1, true));
+  EXPECT_NEAR(l.hockney.tau, 3e-6, 0.4e-6);
+  EXPECT_NEAR(l.hockney.mu, 2e-10, 0.2e-10);
+}
+
+TEST(fits, never_have_negative_parameters) {
+  const std::vector<count_t> bytes{1, 10, 100};
+  const std::vector<seconds> falling{3e-6, 2e-6, 1e-6};
+  const line l = fit_line(bytes, falling);
+  EXPECT_GE(l.each, 0);
+  EXPECT_EQ(l.per_byte, 0);
+  const std::vector<seconds> steep{1e-9, 1e-6, 1e-4};
+  EXPECT_GE(fit_line(bytes, steep).each, 0);
+}
+
+TEST(fits, percentiles_are_by_nearest_rank) {
+  EXPECT_EQ(percentiles({}).median, 0);
+  EXPECT_EQ(percentiles({3, 1, 2}).median, 2);
+  EXPECT_EQ(percentiles({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).p90, 9);
+}
+
+}  // namespace
+}  // namespace taquin::detail
