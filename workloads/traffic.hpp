@@ -1,0 +1,95 @@
+// What an application exchanged, as recorded by the preloaded library: the content of one traffic file, whose format
+// docs/traffic.md describes. Needs no MPI.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "taquin/types.hpp"
+
+namespace taquin::workloads {
+
+/// A traffic file that cannot be read or written, with its path and what is wrong.
+class traffic_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw };
+
+/// The MPI call's name without its prefix: "alltoall", "alltoallv", "alltoallw".
+std::string_view name_of(call_kind kind);
+
+/// Bytes that each rank of a communicator sends to each, without the zeros.
+class byte_matrix {
+ public:
+  struct flow {
+    int from;
+    int to;
+    count_t bytes;
+    bool operator==(const flow&) const = default;
+  };
+
+  byte_matrix() = default;
+  /// `flows` ascending by (from, to), each pair once, bytes positive, ranks below `ranks`.
+  byte_matrix(int ranks, std::vector<flow> flows);
+
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  [[nodiscard]] const std::vector<flow>& flows() const noexcept { return flows_; }
+  /// Bytes from one rank to another. Logarithmic in the number of flows.
+  [[nodiscard]] count_t at(int from, int to) const;
+  /// What `rank` sends to each rank, and what it receives from each: `ranks()` numbers.
+  [[nodiscard]] std::vector<count_t> sent_by(int rank) const;
+  [[nodiscard]] std::vector<count_t> received_by(int rank) const;
+  /// All bytes of one exchange, what ranks send to themselves included.
+  [[nodiscard]] count_t total() const;
+  /// Largest sum of what one rank sends.
+  [[nodiscard]] count_t most_sent() const;
+
+  bool operator==(const byte_matrix&) const = default;
+
+ private:
+  int ranks_ = 0;
+  std::vector<flow> flows_;
+};
+
+/// Seconds in one call: the slowest rank's, over the repetitions.
+struct call_seconds {
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+  bool operator==(const call_seconds&) const = default;
+};
+
+/// One call, or several equal ones in a row.
+struct recorded_call {
+  std::size_t communicator = 0;  ///< index into traffic::communicators
+  std::size_t matrix = 0;        ///< index into traffic::matrices
+  call_kind kind = call_kind::alltoallv;
+  count_t element_bytes = 1;  ///< of one element; divides every block
+  bool in_place = false;      ///< MPI_IN_PLACE was given
+  std::uint64_t repeats = 1;
+  call_seconds seconds{};
+  bool operator==(const recorded_call&) const = default;
+};
+
+struct traffic {
+  std::string program;                          ///< command, as far as it is known
+  int ranks = 0;                                ///< of MPI_COMM_WORLD
+  std::vector<std::vector<int>> communicators;  ///< the ranks in MPI_COMM_WORLD of each one's ranks
+  std::vector<byte_matrix> matrices;
+  std::vector<recorded_call> calls;  ///< in the program's order
+  bool operator==(const traffic&) const = default;
+};
+
+/// Reads a whole file and checks all of it: what it returns is consistent. Throws traffic_error.
+traffic read_traffic(const std::filesystem::path& path);
+
+/// Writes a file, replacing what is there. Throws traffic_error.
+void write_traffic(const traffic& t, const std::filesystem::path& path);
+
+}  // namespace taquin::workloads
