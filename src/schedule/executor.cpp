@@ -201,10 +201,16 @@ void executor::post(std::uint32_t slot) {
 void executor::copy_locally() {
   const std::uint32_t first = round_ == 0 ? 0 : schedule_.rounds[round_ - 1].copies_end;
   for (std::uint32_t i = first; i < schedule_.rounds[round_].copies_end; ++i) {
-    const auto& [from, to] = schedule_.copies[i];
+    const auto& [from, to, how] = schedule_.copies[i];
+    const element& e = schedule_.types[from.type];
+    if (how == merge::combine) {
+      const auto all = mpi::make_counted(to.count, e.type);
+      TAQUIN_MPI(MPI_Reduce_local(at(from), at(to), all.count, all.type, where_.op));
+      continue;
+    }
     for (std::uint32_t run = 0; run < from.repeat; ++run)
-      typed_copy(at(from) + run * from.stride, from.count, schedule_.types[from.type], at(to) + run * to.stride,
-                 to.count, schedule_.types[to.type]);
+      typed_copy(at(from) + run * from.stride, from.count, e, at(to) + run * to.stride, to.count,
+                 schedule_.types[to.type]);
   }
 }
 

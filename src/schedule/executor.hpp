@@ -21,7 +21,8 @@ struct execution {
   int tag = 0;
   void* send = nullptr;
   void* recv = nullptr;
-  bool reused = false;  ///< persistent requests; otherwise each message is posted once, as it is
+  bool reused = false;      ///< persistent requests; otherwise each message is posted once, as it is
+  MPI_Op op = MPI_OP_NULL;  ///< of copies that combine
 };
 
 class executor final : public plan_body {

@@ -27,6 +27,7 @@ void for_each_run(const region& r, const element& e, std::byte* base, F f) {
 struct pending {
   int rank;
   std::uint32_t index;          // into its schedule's messages
+  std::size_t step;             // the chain before it
   std::vector<std::byte> data;  // eager sends
 };
 
@@ -37,33 +38,35 @@ struct channel {  // from one rank to another
 
 class simulation {
  public:
-  simulation(std::span<const lockstep_rank> ranks, delivery how) : ranks_(ranks), how_(how), states_(ranks.size()) {
+  simulation(std::span<const lockstep_rank> ranks, delivery how, const combiner& op)
+      : ranks_(ranks), how_(how), op_(op), states_(ranks.size()) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
       ready_.push_back(static_cast<int>(i));
     }
   }
 
-  std::size_t run() {
+  lockstep_result run() {
     while (!ready_.empty()) {
       const int rank = ready_.front();
       ready_.pop_front();
       states_[static_cast<std::size_t>(rank)].queued = false;
       advance(rank);
     }
-    std::size_t most = 0;
+    lockstep_result result;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const auto& rounds = ranks_[i].plan->rounds;
       if (states_[i].round < rounds.size())
         throw lockstep_error(
             fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
-      most = std::max(most, rounds.size());
+      result.rounds = std::max(result.rounds, rounds.size());
+      result.steps = std::max(result.steps, states_[i].steps);
     }
     for (const auto& [key, c] : channels_)
       if (!c.sends.empty() || !c.recvs.empty())
         throw lockstep_error(
             fmt::format("{} messages of rank {} are never received", c.sends.size(), key / ranks_.size()));
-    return most;
+    return result;
   }
 
  private:
@@ -72,7 +75,9 @@ class simulation {
     bool entered = false;
     bool queued = true;
     std::uint32_t posted = 0;
-    std::uint32_t open = 0;  // posted and not complete
+    std::uint32_t open = 0;       // posted and not complete
+    std::size_t steps = 0;        // messages in a chain before this round
+    std::size_t round_steps = 0;  // and at its end
     std::vector<std::byte> scratch;
   };
 
@@ -110,6 +115,10 @@ class simulation {
     for (std::uint32_t i = round == 0 ? 0 : s.rounds[round - 1].copies_end; i < s.rounds[round].copies_end; ++i) {
       const copy& c = s.copies[i];
       if (s.bytes(c.from) != s.bytes(c.to)) throw lockstep_error(fmt::format("rank {}: a copy between sizes", rank));
+      if (c.how == merge::combine) {
+        op_(base(rank, c.from.where) + c.from.offset, base(rank, c.to.where) + c.to.offset, c.to.count);
+        continue;
+      }
       data.clear();
       for_each_run(c.from, s.types[c.from.type], base(rank, c.from.where),
                    [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
@@ -144,10 +153,16 @@ class simulation {
       if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
         throw lockstep_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
                                          s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
+      auto& sender = states_[static_cast<std::size_t>(from.rank)];
+      auto& receiver = states_[static_cast<std::size_t>(to.rank)];
+      std::size_t step = from.step + 1;
       if (how_ == delivery::rendezvous) {
+        step = std::max(step, to.step + 1);
+        sender.round_steps = std::max(sender.round_steps, step);
         gather(from.rank, s.messages[from.index], from.data);
         complete(from.rank);
       }
+      receiver.round_steps = std::max(receiver.round_steps, step);
       scatter(to.rank, t.messages[to.index], from.data);
       complete(to.rank);
     }
@@ -162,9 +177,9 @@ class simulation {
     channel& c = channels_[send ? mine * p + other : other * p + mine];
     ++states_[mine].open;
     if (!send) {
-      c.recvs.push_back({rank, i, {}});
+      c.recvs.push_back({rank, i, states_[mine].steps, {}});
     } else {
-      c.sends.push_back({rank, i, {}});
+      c.sends.push_back({rank, i, states_[mine].steps, {}});
       if (how_ == delivery::eager) {
         gather(rank, m, c.sends.back().data);
         --states_[mine].open;
@@ -184,12 +199,14 @@ class simulation {
       if (st.posted < r.messages_end || st.open > 0) return;
       if (how_ == delivery::rendezvous) do_copies(rank);
       st.entered = false;
+      st.steps = st.round_steps = std::max(st.steps, st.round_steps);
       ++st.round;
     }
   }
 
   std::span<const lockstep_rank> ranks_;
   delivery how_;
+  const combiner& op_;
   std::vector<state> states_;
   std::unordered_map<std::size_t, channel> channels_;
   std::deque<int> ready_;
@@ -197,6 +214,8 @@ class simulation {
 
 }  // namespace
 
-std::size_t run_lockstep(std::span<const lockstep_rank> ranks, delivery how) { return simulation(ranks, how).run(); }
+lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op) {
+  return simulation(ranks, how, op).run();
+}
 
 }  // namespace taquin::detail

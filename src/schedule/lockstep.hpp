@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -31,7 +32,16 @@ class lockstep_error : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Runs all ranks to their end. Throws lockstep_error. Returns the number of rounds of the rank with the most.
-std::size_t run_lockstep(std::span<const lockstep_rank> ranks, delivery how);
+/// What a lockstep run took.
+struct lockstep_result {
+  std::size_t rounds = 0;  ///< of the rank with the most
+  std::size_t steps = 0;   ///< longest chain of messages of which each had to wait for the one before
+};
+
+/// `to` = `from` ⊗ `to`, for `count` elements: the operator of copies that combine.
+using combiner = std::function<void(const std::byte* from, std::byte* to, count_t count)>;
+
+/// Runs all ranks to their end. Throws lockstep_error.
+lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op = {});
 
 }  // namespace taquin::detail

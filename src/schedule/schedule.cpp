@@ -61,8 +61,8 @@ void schedule::add(int peer, direction way, packing how, const region* first, st
   if (added > 0) messages.push_back({peer, begin, added, way, how});
 }
 
-void schedule::add_copy(const region& from, const region& to) {
-  if (bytes(from) > 0) copies.push_back({from, to});
+void schedule::add_copy(const region& from, const region& to, merge how) {
+  if (bytes(from) > 0) copies.push_back({from, to, how});
 }
 
 void schedule::end_round(std::uint32_t in_flight) {

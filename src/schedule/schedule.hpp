@@ -42,10 +42,17 @@ struct message {
   packing how = packing::datatype;
 };
 
+/// What a copy does with its target.
+enum class merge : std::uint8_t {
+  replace,  ///< to = from
+  combine   ///< to = from ⊗ to, with the operator that the schedule is run with; both regions of one type
+};
+
 /// A copy inside the rank: as many bytes from one region as the other takes.
 struct copy {
   region from;
   region to;
+  merge how = merge::replace;
 };
 
 /// A round posts its messages in order, does its copies while they travel, and ends when all are complete. Its copies
@@ -88,7 +95,7 @@ class schedule {
   void recv(int peer, const region& r) { add(peer, direction::recv, packing::datatype, &r, 1); }
   void send(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::send, how, first, n); }
   void recv(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::recv, how, first, n); }
-  void add_copy(const region& from, const region& to);
+  void add_copy(const region& from, const region& to, merge how = merge::replace);
   /// Closes the round; a round without messages and copies is dropped.
   void end_round(std::uint32_t in_flight = 0);
 
