@@ -1,0 +1,29 @@
+# Installs the build, builds programs against what was installed (CMake in C++ and in C alone, pkg-config), runs them.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/${LIBDIR})
+
+foreach(language cpp c)
+  run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/${language} -B ${WORK}/${language}
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${C} -D CMAKE_CXX_COMPILER=${CXX} -D EXAMPLES=${EXAMPLES}
+    -D INTERPOSE=${INTERPOSE})
+  run(${CMAKE_COMMAND} --build ${WORK}/${language})
+  file(GLOB programs ${WORK}/${language}/bin/*)
+  foreach(program ${programs})
+    run(${MPIEXEC} ${MPIEXEC_N} 2 ${program})
+  endforeach()
+endforeach()
+
+find_program(PKG_CONFIG pkg-config REQUIRED)
+set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
+execute_process(COMMAND ${PKG_CONFIG} --cflags --libs taquin OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(${C} -std=c99 ${EXAMPLES}/quick_start.c ${flags} -o ${WORK}/with_pkg_config)
+run(${MPIEXEC} ${MPIEXEC_N} 2 ${WORK}/with_pkg_config)
+run(${CXX} -std=c++20 ${EXAMPLES}/quick_start.cpp ${flags} -o ${WORK}/with_pkg_config)
+run(${MPIEXEC} ${MPIEXEC_N} 2 ${WORK}/with_pkg_config)
