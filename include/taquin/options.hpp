@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "taquin/types.hpp"
@@ -27,8 +28,10 @@ struct options {
   std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
   int radix = 2;                        ///< Bruck: digits' base, at least 2
   int max_in_flight = 0;                ///< pairs of messages pending at once; 0: the algorithm's default
-  bool check = false;                   ///< compare what ranks send with what their peers expect, before sending
-  statistics* stats = nullptr;          ///< filled when set; must outlive the plan
+  int ports = 0;                 ///< hierarchical_factor: exchanges of a node at once; 0: the algorithm's default
+  std::span<const int> nodes{};  ///< ranks per node, in rank order; empty: TAQUIN_NODES, or found out
+  bool check = false;            ///< compare what ranks send with what their peers expect, before sending
+  statistics* stats = nullptr;   ///< filled when set; must outlive the plan
 };
 
 }  // namespace taquin

@@ -17,13 +17,16 @@
 
 namespace taquin::detail {
 
+struct node_view;
+
 /// What `prepare` gets besides the exchange.
 struct context {
   mpi::communicator* comm = nullptr;  ///< null on an intercommunicator
   int tag = 0;                        ///< the first of the plan's own tags
   const detail::shape* shape = nullptr;
   const options* opts = nullptr;
-  bool reused = false;  ///< a plan that may be started again, rather than one blocking call
+  const node_view* nodes = nullptr;  ///< for algorithms that ask for them
+  bool reused = false;               ///< a plan that may be started again, rather than one blocking call
 };
 
 /// For algorithms whose small blocks can ride on the agreement of a blocking call. Both are null elsewhere.
@@ -42,6 +45,8 @@ struct algorithm {
   std::string_view rounds;   ///< communication rounds, as a formula in p
   /// True when the algorithm can serve such an exchange.
   bool (*supports)(const shape&) noexcept = nullptr;
+  /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
+  bool needs_nodes = false;
   /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.
   std::size_t (*memory)(const shape&, const options&) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.

@@ -8,6 +8,8 @@
 
 namespace taquin::detail {
 
+struct topology;
+
 /// The same on every rank. Algorithms decide from this alone whether they serve and how much memory they take.
 struct shape {
   int ranks = 1;
@@ -19,6 +21,9 @@ struct shape {
   bool large = false;                 ///< some rank's counts or displacements do not fit the MPI library's ints
   std::uint64_t max_block_bytes = 0;  ///< largest block that any rank sends
   std::uint64_t max_rank_bytes = 0;   ///< most bytes that any rank sends, to itself included
+  int nodes = 0;                      ///< nodes of the communicator; 0 where the algorithm did not ask for them
+  int largest_node = 1;               ///< ranks on the largest and the smallest of them
+  int smallest_node = 1;
 };
 
 /// One rank's part of an exchange, without any MPI object but type handles: schedules are built from this, also where
@@ -29,6 +34,7 @@ struct local_exchange {
   bool in_place = false;
   blocks send{};
   blocks recv{};
+  const topology* nodes = nullptr;  ///< for algorithms that ask for them; null: every rank is a node of its own
 };
 
 }  // namespace taquin::detail

@@ -3,6 +3,12 @@
 
 #include <mpi.h>
 
+#include <memory>
+
+namespace taquin::detail {
+struct node_view;
+}
+
 namespace taquin::mpi {
 
 /// A private duplicate, so that taquin's messages never meet the user's, and facts about the group.
@@ -18,10 +24,14 @@ class communicator {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
+  /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
+  std::shared_ptr<const detail::node_view> nodes;
+  std::shared_ptr<const detail::node_view> given_nodes;
+
   /// Plans that are started at the same time must not take each other's messages: each takes tags of its own. Plans
   /// are made in the same order on all ranks, so the tags agree. A plan owns `tags_per_plan` tags from the given one.
-  static constexpr int tags_per_plan = 4;
-  static constexpr int agreement_tag = 3;  ///< of those, the agreement's
+  static constexpr int tags_per_plan = 32;
+  static constexpr int agreement_tag = tags_per_plan - 1;  ///< of those, the agreement's
   [[nodiscard]] int next_tag() noexcept {
     const int tag = next_tag_;
     next_tag_ = (next_tag_ + tags_per_plan) % most_tags;

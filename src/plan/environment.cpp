@@ -1,11 +1,27 @@
 #include "plan/environment.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 namespace taquin::detail {
 
 namespace {
+
+// Numbers separated by commas; false when it is anything else.
+bool parse(std::string_view text, std::vector<int>& numbers) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return false;
+    numbers.push_back(number);
+    if (next == end) return true;
+    if (*next != ',') return false;
+    at = next + 1;
+  }
+}
 
 environment read() {
   environment e;
@@ -16,6 +32,8 @@ environment read() {
     if (value != "1" && value != "0" && !value.empty())
       e.defect = "TAQUIN_CHECK must be 0 or 1, not '" + std::string(value) + "'";
   }
+  if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse(text, e.nodes))
+    e.defect = "TAQUIN_NODES must be numbers of ranks separated by commas, not '" + std::string(text) + "'";
   return e;
 }
 

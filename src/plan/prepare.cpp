@@ -19,6 +19,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr std::string_view automatic = "auto";
+constexpr int most_ports = mpi::communicator::tags_per_plan - 2;  // each port has a tag of its own
 
 std::size_t elements_needed(const exchange& x, int ranks) {
   if (x.kind != exchange::form::alltoallw || x.fault != nullptr) return 0;
@@ -51,6 +52,8 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
   if (name != automatic && find_algorithm(name) == nullptr)
     return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
   if (o.radix < 2) return defect{fmt::format("radix {} is below 2", o.radix)};
+  if (o.ports < 0 || o.ports > most_ports)
+    return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
   if (o.max_in_flight < 0) return defect{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
 }
@@ -64,13 +67,19 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
   add(static_cast<std::uint64_t>(o.radix));
   add(static_cast<std::uint64_t>(o.max_in_flight));
+  add(static_cast<std::uint64_t>(o.ports));
+  for (const auto& sizes : {o.nodes, std::span<const int>(environment::get().nodes)}) {
+    add(sizes.size());
+    for (const int size : sizes) add(static_cast<std::uint64_t>(size));
+  }
   return h;
 }
 
-proposal propose(const exchange& x, const options& o, std::string_view name, int ranks,
+proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory) {
   proposal mine;
   mine.bad = check_options(o, name);
+  if (!mine.bad && comm != nullptr) mine.bad = check_nodes(*comm, o.nodes);
   if (!mine.bad) mine.bad = validate(x, ranks, memory);
   mine.choices = fingerprint(x, o, name);
   mine.memory = o.memory;
@@ -118,9 +127,16 @@ const algorithm* choose(std::string_view name, const shape& s) {
   return fallback;
 }
 
+void describe(const level& nodes, shape& s) {
+  s.nodes = nodes.groups();
+  s.largest_node = nodes.largest();
+  s.smallest_node = nodes.smallest();
+}
+
 body_ptr prepare(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
   if (a.prepare != nullptr) return a.prepare(x, c, budget);
-  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv};
+  const topology* nodes = c.nodes != nullptr ? &c.nodes->topology : nullptr;
+  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
   return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
@@ -145,7 +161,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const std::size_t element_bytes = elements_needed(given, ranks) * sizeof(element);
   const bool enough = element_bytes <= o.memory;
   const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
-  const proposal mine = enough ? propose(x, o, name, ranks, &budget) : propose_nothing(x, o, name);
+  const proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
   agreed all{o.memory, mine.max_block_bytes, mine.rank_bytes, false, mine.large};
   const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
@@ -163,6 +179,10 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .max_block_bytes = all.max_block_bytes,
            .max_rank_bytes = all.max_rank_bytes};
   chosen = choose(inter ? "native" : name, shape);
+  if (chosen->needs_nodes && !inter) {
+    nodes = nodes_of(*comm, o.nodes);
+    describe(nodes->topology.nodes(), shape);
+  }
   const bool check = !inter && (o.check || environment::get().check);
   const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
   if (needed > all.memory)
@@ -171,7 +191,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
         needed, 0, all.memory);
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
-  const context c{comm, tag, &shape, &o, reused};
+  const context c{comm, tag, &shape, &o, nodes.get(), reused};
   body = prepare(*chosen, x, c, budget);
 }
 

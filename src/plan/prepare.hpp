@@ -12,6 +12,7 @@
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
+#include "topology/detect.hpp"
 
 namespace taquin::detail {
 
@@ -25,6 +26,7 @@ struct plan_state {
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   detail::shape shape;
   const algorithm* chosen = nullptr;
+  std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
   body_ptr body;
   statistics* stats = nullptr;
   bool started = false;

@@ -1,0 +1,64 @@
+#include "topology/topology.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace taquin::detail {
+
+level level::of(std::string_view name, std::span<const int> colours) {
+  level l;
+  l.name = name;
+  std::map<int, int> number;  // of each colour
+  std::vector<int> sizes;
+  for (const int colour : colours) {
+    const auto [place, fresh] = number.try_emplace(colour, static_cast<int>(sizes.size()));
+    if (fresh) sizes.push_back(0);
+    l.group.push_back(place->second);
+    l.index.push_back(sizes[at(place->second)]++);
+  }
+  l.first.assign(1, 0);
+  for (const int size : sizes) l.first.push_back(l.first.back() + size);
+  l.ranks.resize(colours.size());
+  for (std::size_t rank = 0; rank < colours.size(); ++rank)
+    l.ranks[at(l.first[at(l.group[rank])] + l.index[rank])] = static_cast<int>(rank);
+  return l;
+}
+
+int level::largest() const noexcept {
+  int most = 0;
+  for (int g = 0; g < groups(); ++g) most = std::max(most, size(g));
+  return most;
+}
+
+int level::smallest() const noexcept {
+  int least = static_cast<int>(ranks.size());
+  for (int g = 0; g < groups(); ++g) least = std::min(least, size(g));
+  return least;
+}
+
+topology topology::of_sizes(std::span<const int> sizes) {
+  std::vector<int> colours;
+  for (std::size_t node = 0; node < sizes.size(); ++node)
+    colours.insert(colours.end(), static_cast<std::size_t>(sizes[node]), static_cast<int>(node));
+  return {{level::of("node", colours)}};
+}
+
+topology topology::of_single_ranks(int ranks) {
+  std::vector<int> colours(static_cast<std::size_t>(ranks));
+  std::iota(colours.begin(), colours.end(), 0);
+  return {{level::of("node", colours)}};
+}
+
+void topology::refine(std::string_view name, std::span<const int> colours) {
+  std::map<std::pair<int, int>, int> number;
+  std::vector<int> refined;
+  for (std::size_t rank = 0; rank < colours.size(); ++rank)
+    refined.push_back(
+        number.try_emplace({levels.back().group[rank], colours[rank]}, static_cast<int>(number.size())).first->second);
+  level finer = level::of(name, refined);
+  if (finer.groups() > levels.back().groups()) levels.push_back(std::move(finer));
+}
+
+}  // namespace taquin::detail

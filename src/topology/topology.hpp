@@ -1,0 +1,51 @@
+// Which ranks of a communicator share what: nodes, and inside them packages and caches.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace taquin::detail {
+
+/// One partition of the ranks. Groups are numbered in the order of their lowest rank.
+struct level {
+  std::string_view name;   ///< "node", "package", "l3"
+  std::vector<int> group;  ///< of each rank
+  std::vector<int> index;  ///< of each rank, among its group's members in rank order
+  std::vector<int> ranks;  ///< all ranks, ordered by group and then by rank
+  std::vector<int> first;  ///< group g's members are ranks[first[g]] … ranks[first[g + 1] − 1]
+
+  /// From any number per rank that is the same within a group and differs between groups.
+  static level of(std::string_view name, std::span<const int> colours);
+
+  [[nodiscard]] int groups() const noexcept { return static_cast<int>(first.size()) - 1; }
+  [[nodiscard]] int size(int g) const noexcept { return first[at(g) + 1] - first[at(g)]; }
+  [[nodiscard]] int member(int g, int i) const noexcept { return ranks[at(first[at(g)] + i)]; }
+  [[nodiscard]] std::span<const int> members(int g) const noexcept {
+    return std::span(ranks).subspan(at(first[at(g)]), at(size(g)));
+  }
+  [[nodiscard]] int largest() const noexcept;
+  [[nodiscard]] int smallest() const noexcept;
+  bool operator==(const level&) const = default;
+
+ private:
+  static constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+};
+
+/// The levels from the outermost inwards; each refines the one before, the first holds the nodes.
+struct topology {
+  std::vector<level> levels;
+
+  /// Nodes of the given sizes, filled in rank order; sizes must be positive and add up to the ranks.
+  static topology of_sizes(std::span<const int> sizes);
+  /// Every rank alone on its node.
+  static topology of_single_ranks(int ranks);
+
+  [[nodiscard]] const level& nodes() const noexcept { return levels.front(); }
+  /// Adds a level; colours are compared within the groups of the last level only. A level that splits nothing is left
+  /// out.
+  void refine(std::string_view name, std::span<const int> colours);
+  bool operator==(const topology&) const = default;
+};
+
+}  // namespace taquin::detail
