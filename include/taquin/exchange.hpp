@@ -61,7 +61,7 @@ struct element {
   /// Asks the MPI library. The type may be MPI_DATATYPE_NULL: all figures are then zero.
   static element of(MPI_Datatype type);
   /// n bytes as one element, for schedules that run without MPI.
-  static constexpr element bytes(count_t n) noexcept { return {MPI_BYTE, n, n, 0, n}; }
+  static element bytes(count_t n) noexcept { return {MPI_BYTE, n, n, 0, n}; }
 };
 
 /// One peer's part of one side.

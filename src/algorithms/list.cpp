@@ -7,7 +7,7 @@ namespace taquin::detail {
 
 namespace {
 constexpr std::array all{
-#define TAQUIN_ALGORITHM(name) &name,
+#define TAQUIN_ALGORITHM(name) &(name),
 #include "algorithms/algorithms.def"
 #undef TAQUIN_ALGORITHM
 };

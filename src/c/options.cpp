@@ -117,7 +117,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->values.max_in_flight = o.max_in_flight;
   stored->values.check = o.check != 0;
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
-  stored.release();
+  static_cast<void>(stored.release());  // the communicator's now
 }
 
 void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {

@@ -31,6 +31,7 @@ enum slot : std::uint8_t {
 };
 using record = std::array<std::int64_t, slots>;
 constexpr int most_radix = 8;
+constexpr std::size_t most_messages = 2 * std::size_t{most_radix - 1};  // of one rank in one round
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
 /// The reduction's rounds. A message is a record and what the carrier adds.
@@ -69,8 +70,8 @@ class dissemination {
 
   bool round(record& v, int k, int width, int digits) {
     const int p = comm_.size();
-    std::array<MPI_Request, 2 * (most_radix - 1)> requests;
-    std::array<MPI_Status, 2 * (most_radix - 1)> statuses;
+    std::array<MPI_Request, most_messages> requests;
+    std::array<MPI_Status, most_messages> statuses;
     for (int j = 1; j <= digits; ++j) {
       const int from = static_cast<int>((comm_.rank() - std::int64_t{j} * width % p + p) % p);
       TAQUIN_MPI(MPI_Irecv(in(j), static_cast<int>(size_), MPI_BYTE, from, tag_, comm_.get(), &requests[index(j - 1)]));
@@ -115,7 +116,7 @@ class dissemination {
   carrier* cargo_;
   std::size_t size_;
   std::pmr::vector<std::byte> buffer_;
-  std::array<std::byte, 2 * (most_radix - 1) * sizeof(record)> small_;
+  std::array<std::byte, most_messages * sizeof(record)> small_;
 };
 
 std::int64_t narrow(std::uint64_t v) {

@@ -14,7 +14,7 @@ namespace {
 count_t read_count_limit() {
   constexpr count_t most = std::numeric_limits<int>::max();
   const char* text = std::getenv("TAQUIN_COUNT_LIMIT");
-  return text == nullptr ? most : std::clamp<count_t>(std::atoll(text), 1, most);
+  return text == nullptr ? most : std::clamp<count_t>(std::strtoll(text, nullptr, 10), 1, most);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ executor::wire executor::make_derived(const message& m) {
   std::pmr::vector<MPI_Aint> places(m.regions, memory);
   std::pmr::vector<MPI_Datatype> types(m.regions, memory);
   std::pmr::vector<mpi::datatype> parts(memory);
-  parts.reserve(2 * m.regions);
+  parts.reserve(2 * std::size_t{m.regions});
   for (std::uint32_t i = 0; i < m.regions; ++i) {
     const region& r = first[i];
     TAQUIN_MPI(MPI_Get_address(at(r), &places[i]));

@@ -41,8 +41,8 @@ region schedule::send_block(const local_exchange& x, int peer) const {
 
 region schedule::recv_block(const local_exchange& x, int peer) const {
   const block b = x.recv[peer];
-  return {b.offset,   b.count, 0, 1, static_cast<std::uint32_t>(recv_types_ + (x.recv.elements != nullptr ? peer : 0)),
-          place::recv};
+  const auto own = static_cast<std::uint32_t>(x.recv.elements != nullptr ? peer : 0);
+  return {b.offset, b.count, 0, 1, recv_types_ + own, place::recv};
 }
 
 count_t schedule::bytes(const region& r) const noexcept { return r.count * r.repeat * types[r.type].size; }
