@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,13 +22,24 @@ struct statistics {
   std::string_view algorithm{};    ///< name of the algorithm that ran
 };
 
+/// How the Bruck algorithms describe the scattered blocks of a message.
+enum class bruck_layout : std::uint8_t {
+  automatic,  ///< chosen by the algorithm
+  indexed,    ///< a datatype that lists each block: an indexed type where one base type is enough
+  regular,    ///< bounded and circular vectors: a datatype that joins what lies in a row or at equal distances
+  elements,   ///< a structured datatype that lists each block
+  blocks,     ///< a structured datatype of rows of up to radix^k blocks
+  packed      ///< no datatype: taquin packs and unpacks
+};
+
 /// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct options {
   std::string_view algorithm = "auto";  ///< a name from the list; TAQUIN_ALGORITHM overrides "auto"
   std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
-  int radix = 2;                        ///< Bruck: digits' base, at least 2
-  int max_in_flight = 0;                ///< pairs of messages pending at once; 0: the algorithm's default
+  std::optional<int> radix{};           ///< Bruck: digits' base, at least 2; none: chosen by the number of ranks
+  bruck_layout layout = bruck_layout::automatic;  ///< Bruck: how scattered blocks are described
+  int max_in_flight = 0;                          ///< pairs of messages pending at once; 0: the algorithm's default
   int ports = 0;                 ///< hierarchical_factor: exchanges of a node at once; 0: the algorithm's default
   std::span<const int> nodes{};  ///< ranks per node, in rank order; empty: TAQUIN_NODES, or found out
   bool check = false;            ///< compare what ranks send with what their peers expect, before sending

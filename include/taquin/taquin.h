@@ -29,7 +29,7 @@ typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
   size_t memory;         /* extra bytes per rank that taquin may take */
-  int radix;             /* Bruck: digits' base, at least 2 */
+  int radix;             /* Bruck: digits' base, at least 2; 0: chosen */
   int max_in_flight;     /* pairs of messages pending at once; 0: the algorithm's default */
   int check;             /* not 0: compare what ranks send with what their peers expect, before sending */
 } TAQUIN_Options;

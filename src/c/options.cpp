@@ -63,6 +63,9 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
   return o;
 }
 
+// In C, 0 asks for no radix.
+std::optional<int> radix_of(int radix) { return radix != 0 ? std::optional<int>(radix) : std::nullopt; }
+
 std::optional<std::string> hint(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   int found = 0;
@@ -94,7 +97,9 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   if (auto name = hint(info, "taquin_algorithm")) o.algorithm = *name;
   int check = o.values.check ? 1 : 0;
   read_number(info, "taquin_memory", o.values.memory);
-  read_number(info, "taquin_radix", o.values.radix);
+  int radix = o.values.radix.value_or(0);
+  read_number(info, "taquin_radix", radix);
+  o.values.radix = radix_of(radix);
   read_number(info, "taquin_max_in_flight", o.values.max_in_flight);
   read_number(info, "taquin_check", check);
   o.values.check = check != 0;
@@ -113,7 +118,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   auto stored = std::make_unique<stored_options>();
   stored->algorithm = o.algorithm;
   stored->values.memory = o.memory;
-  stored->values.radix = o.radix;
+  stored->values.radix = radix_of(o.radix);
   stored->values.max_in_flight = o.max_in_flight;
   stored->values.check = o.check != 0;
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
@@ -129,7 +134,7 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   const options values = stored != nullptr ? stored->values : options{};
   o.algorithm = stored != nullptr ? stored->algorithm.c_str() : defaults.algorithm;
   o.memory = values.memory;
-  o.radix = values.radix;
+  o.radix = values.radix.value_or(0);
   o.max_in_flight = values.max_in_flight;
   o.check = values.check ? 1 : 0;
   o.size = size;

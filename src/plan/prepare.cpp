@@ -51,7 +51,7 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
   if (!environment::get().defect.empty()) return defect{environment::get().defect};
   if (name != automatic && find_algorithm(name) == nullptr)
     return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
-  if (o.radix < 2) return defect{fmt::format("radix {} is below 2", o.radix)};
+  if (o.radix && *o.radix < 2) return defect{fmt::format("radix {} is below 2", *o.radix)};
   if (o.ports < 0 || o.ports > most_ports)
     return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
   if (o.max_in_flight < 0) return defect{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
@@ -65,7 +65,8 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   for (const char c : name) add(static_cast<unsigned char>(c));
   add(static_cast<std::uint64_t>(x.kind));
   add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
-  add(static_cast<std::uint64_t>(o.radix));
+  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
+  add(static_cast<std::uint64_t>(o.layout));
   add(static_cast<std::uint64_t>(o.max_in_flight));
   add(static_cast<std::uint64_t>(o.ports));
   for (const auto& sizes : {o.nodes, std::span<const int>(environment::get().nodes)}) {
@@ -75,12 +76,23 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   return h;
 }
 
+// What a rank sends to itself it also receives.
+std::optional<defect> check_equal_blocks(const exchange& x) {
+  if (x.kind != exchange::form::alltoall || x.in_place) return std::nullopt;
+  const count_t sent = x.send[0].bytes();
+  const count_t received = x.recv[0].bytes();
+  if (sent == received) return std::nullopt;
+  return defect{fmt::format("alltoall sends blocks of {} bytes and receives blocks of {} bytes", sent, received),
+                MPI_ERR_TRUNCATE};
+}
+
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory) {
   proposal mine;
   mine.bad = check_options(o, name);
   if (!mine.bad && comm != nullptr) mine.bad = check_nodes(*comm, o.nodes);
   if (!mine.bad) mine.bad = validate(x, ranks, memory);
+  if (!mine.bad && comm != nullptr) mine.bad = check_equal_blocks(x);
   mine.choices = fingerprint(x, o, name);
   mine.memory = o.memory;
   if (mine.bad) return mine;
@@ -169,6 +181,10 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
+  if (!inter && x.kind == exchange::form::alltoall && !all.uniform)
+    throw usage_error(
+        fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all.max_block_bytes),
+        MPI_ERR_TRUNCATE);
   shape = {.ranks = ranks,
            .kind = x.kind,
            .inter = inter,

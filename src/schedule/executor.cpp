@@ -45,9 +45,17 @@ std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, 
 
 std::byte* executor::at(const region& r) const noexcept { return base_[static_cast<std::size_t>(r.where)] + r.offset; }
 
-// One contiguous region goes as it is.
+// One run of elements goes as it is.
 bool executor::simple(const message& m) const noexcept {
-  return m.regions == 1 && schedule_.regions[m.first_region].repeat == 1;
+  return m.how != packing::packed && m.regions == 1 && schedule_.regions[m.first_region].repeat == 1;
+}
+
+// Runs of one type, which the MPI library takes as an array of places.
+bool executor::indexed(const message& m) const noexcept {
+  const region* first = schedule_.regions.data() + m.first_region;
+  return m.how == packing::datatype && m.regions > 1 && std::all_of(first, first + m.regions, [&](const region& r) {
+           return r.type == first->type && r.repeat == 1 && r.count <= mpi::count_limit();
+         });
 }
 
 std::uint32_t executor::first_message() const noexcept {
@@ -62,6 +70,7 @@ void executor::measure() {
   std::uint32_t m = 0;
   for (const round& r : schedule_.rounds) {
     const std::size_t messages = r.messages_end - m;
+    if (messages > 0) ++totals_.rounds;
     slots = std::max(slots, r.in_flight == 0 ? messages : std::min<std::size_t>(messages, r.in_flight));
     std::size_t packed = 0;
     for (; m < r.messages_end; ++m) {
@@ -80,7 +89,6 @@ void executor::measure() {
     }
     staging = std::max(staging, packed);
   }
-  totals_.rounds = schedule_.rounds.size();
   for (const copy& c : schedule_.copies) totals_.bytes_copied += static_cast<std::uint64_t>(schedule_.bytes(c.from));
   staging_.resize(staging);
   derived_.reserve(derived);
@@ -101,7 +109,7 @@ void executor::make_wires() {
 
 executor::wire executor::make_wire(const message& m, std::byte*& staging) {
   const region& first = schedule_.regions[m.first_region];
-  if (!simple(m) && m.how == packing::datatype) return make_derived(m);
+  if (!simple(m) && m.how != packing::packed) return make_derived(m);
   auto c = simple(m) ? mpi::make_counted(first.count, schedule_.types[first.type].type)
                      : mpi::make_counted(schedule_.bytes(m), MPI_BYTE);
   if (c.owner) derived_.push_back(std::move(c.owner));
@@ -111,8 +119,38 @@ executor::wire executor::make_wire(const message& m, std::byte*& staging) {
   return w;
 }
 
-// One type for all regions: a struct of strided runs, each from its absolute address.
+// One type for all regions, with absolute addresses.
 executor::wire executor::make_derived(const message& m) {
+  MPI_Datatype all = indexed(m) ? make_indexed(m) : make_struct(m);
+  derived_.emplace_back(all);
+  TAQUIN_MPI(MPI_Type_commit(&all));
+  return {MPI_BOTTOM, 1, all, nullptr};
+}
+
+MPI_Datatype executor::make_indexed(const message& m) {
+  const region* first = schedule_.regions.data() + m.first_region;
+  std::pmr::memory_resource* memory = derived_.get_allocator().resource();
+  std::pmr::vector<int> lengths(m.regions, memory);
+  std::pmr::vector<MPI_Aint> places(m.regions, memory);
+  bool alike = true;
+  for (std::uint32_t i = 0; i < m.regions; ++i) {
+    TAQUIN_MPI(MPI_Get_address(at(first[i]), &places[i]));
+    lengths[i] = static_cast<int>(first[i].count);
+    alike = alike && lengths[i] == lengths[0];
+  }
+  const auto n = static_cast<int>(m.regions);
+  const MPI_Datatype type = schedule_.types[first->type].type;
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  if (alike) {
+    TAQUIN_MPI(MPI_Type_create_hindexed_block(n, lengths[0], places.data(), type, &all));
+  } else {
+    TAQUIN_MPI(MPI_Type_create_hindexed(n, lengths.data(), places.data(), type, &all));
+  }
+  return all;
+}
+
+// A struct of strided runs.
+MPI_Datatype executor::make_struct(const message& m) {
   const region* first = schedule_.regions.data() + m.first_region;
   std::pmr::memory_resource* memory = derived_.get_allocator().resource();
   std::pmr::vector<int> lengths(m.regions, 1, memory);
@@ -136,9 +174,7 @@ executor::wire executor::make_derived(const message& m) {
   }
   MPI_Datatype all = MPI_DATATYPE_NULL;
   TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(m.regions), lengths.data(), places.data(), types.data(), &all));
-  derived_.emplace_back(all);
-  TAQUIN_MPI(MPI_Type_commit(&all));
-  return {MPI_BOTTOM, 1, all, nullptr};
+  return all;
 }
 
 void executor::make_requests() {

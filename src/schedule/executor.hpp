@@ -53,11 +53,14 @@ class executor final : public plan_body {
 
   [[nodiscard]] std::byte* at(const region& r) const noexcept;
   [[nodiscard]] bool simple(const message& m) const noexcept;
+  [[nodiscard]] bool indexed(const message& m) const noexcept;
   [[nodiscard]] std::uint32_t first_message() const noexcept;
   void measure();
   void make_wires();
   wire make_wire(const message& m, std::byte*& staging);
   wire make_derived(const message& m);
+  MPI_Datatype make_indexed(const message& m);
+  MPI_Datatype make_struct(const message& m);
   void make_requests();
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);

@@ -75,9 +75,10 @@ class simulation {
     bool entered = false;
     bool queued = true;
     std::uint32_t posted = 0;
-    std::uint32_t open = 0;       // posted and not complete
-    std::size_t steps = 0;        // messages in a chain before this round
-    std::size_t round_steps = 0;  // and at its end
+    std::uint32_t open = 0;        // posted and not complete
+    std::size_t steps = 0;         // messages in a chain before this round
+    std::size_t round_steps = 0;   // and at its end
+    std::vector<pending> arrived;  // packed messages that are scattered when the round is over
     std::vector<std::byte> scratch;
   };
 
@@ -91,8 +92,12 @@ class simulation {
     const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
-      for_each_run(r, s.types[r.type], base(rank, r.where),
-                   [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
+      std::size_t done = data.size();
+      data.resize(done + static_cast<std::size_t>(s.bytes(r)));
+      for_each_run(r, s.types[r.type], base(rank, r.where), [&](const std::byte* at, std::size_t n) {
+        std::memcpy(data.data() + done, at, n);
+        done += n;
+      });
     }
   }
 
@@ -159,11 +164,15 @@ class simulation {
       if (how_ == delivery::rendezvous) {
         step = std::max(step, to.step + 1);
         sender.round_steps = std::max(sender.round_steps, step);
-        gather(from.rank, s.messages[from.index], from.data);
+        if (s.messages[from.index].how != packing::packed) gather(from.rank, s.messages[from.index], from.data);
         complete(from.rank);
       }
       receiver.round_steps = std::max(receiver.round_steps, step);
-      scatter(to.rank, t.messages[to.index], from.data);
+      if (t.messages[to.index].how == packing::packed) {
+        receiver.arrived.push_back({to.rank, to.index, to.step, std::move(from.data)});
+      } else {
+        scatter(to.rank, t.messages[to.index], from.data);
+      }
       complete(to.rank);
     }
   }
@@ -180,10 +189,8 @@ class simulation {
       c.recvs.push_back({rank, i, states_[mine].steps, {}});
     } else {
       c.sends.push_back({rank, i, states_[mine].steps, {}});
-      if (how_ == delivery::eager) {
-        gather(rank, m, c.sends.back().data);
-        --states_[mine].open;
-      }
+      if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, c.sends.back().data);
+      if (how_ == delivery::eager) --states_[mine].open;
     }
     match(c);
   }
@@ -197,6 +204,8 @@ class simulation {
       st.entered = true;
       while (st.posted < r.messages_end && (r.in_flight == 0 || st.open < r.in_flight)) post(rank, st.posted++);
       if (st.posted < r.messages_end || st.open > 0) return;
+      for (const pending& m : st.arrived) scatter(rank, s.messages[m.index], m.data);
+      st.arrived.clear();
       if (how_ == delivery::rendezvous) do_copies(rank);
       st.entered = false;
       st.steps = st.round_steps = std::max(st.steps, st.round_steps);

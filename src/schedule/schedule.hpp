@@ -27,8 +27,10 @@ struct region {
 
 /// How several regions travel as one message.
 enum class packing : std::uint8_t {
-  datatype,  ///< as one derived datatype: the MPI library gathers and scatters
-  packed     ///< through a contiguous staging buffer: taquin gathers and scatters
+  datatype,    ///< as one derived datatype, of the simplest constructor: the MPI library gathers and scatters
+  structured,  ///< the same, as a struct of the regions one by one
+  packed       ///< through a contiguous staging buffer: taquin gathers, when the message is posted, and scatters, once
+               ///< all messages of the round are posted and this one is complete
 };
 
 enum class direction : std::uint8_t { send, recv };
@@ -55,8 +57,9 @@ struct copy {
   merge how = merge::replace;
 };
 
-/// A round posts its messages in order, does its copies while they travel, and ends when all are complete. Its copies
-/// must not touch what its messages write, nor write what they read.
+/// A round posts its messages in order, does its copies in order while they travel, and ends when all are complete. Its
+/// copies must not touch what its messages write, nor write what they read. With packed messages that write what others
+/// read, all must be in flight together.
 struct round {
   std::uint32_t messages_end = 0;  ///< one past its last message; its first is the end of the round before
   std::uint32_t copies_end = 0;

@@ -74,7 +74,7 @@ void run(const algorithm& a, int p, const std::vector<std::vector<count_t>>& cou
 
 TEST(lockstep, every_schedule_for_every_p_up_to_64) {
   for (const algorithm* a : algorithms()) {
-    if (a->build == nullptr) continue;
+    if (a->build == nullptr || !a->supports({.kind = exchange::form::alltoallv, .uniform = false})) continue;
     for (int p = 1; p <= 64; ++p)
       for (const auto how : {delivery::eager, delivery::rendezvous})
         for (const auto& e : {element::bytes(1), element{MPI_BYTE, 3, 5, 0, 3}})
