@@ -36,7 +36,7 @@ typedef struct TAQUIN_Options {
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 2, 0, 0 }
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0 }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
