@@ -1,0 +1,120 @@
+// taquin list: the table of algorithms.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/algorithm.hpp"
+#include "cli/command.hpp"
+#include "cli/sizes.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+using detail::algorithm;
+using detail::shape;
+using form = exchange::form;
+
+constexpr int sample_ranks = 64;
+constexpr std::uint64_t sample_block = 1024;
+
+// A shape like those that people have.
+shape sample(form kind, bool in_place, bool symmetric) {
+  return {.ranks = sample_ranks,
+          .kind = kind,
+          .in_place = in_place,
+          .symmetric = symmetric,
+          .uniform = kind == form::alltoall,
+          .max_block_bytes = sample_block,
+          .max_rank_bytes = sample_block * sample_ranks};
+}
+
+struct ability {
+  const char* name;  ///< in JSON
+  const char* title;
+  shape example;
+};
+
+const std::array abilities{
+    ability{"alltoall", "alltoall", sample(form::alltoall, false, true)},
+    ability{"alltoallv", "alltoallv", sample(form::alltoallv, false, true)},
+    ability{"alltoallw", "alltoallw", sample(form::alltoallw, false, true)},
+    ability{"in_place", "MPI_IN_PLACE", sample(form::alltoallv, true, true)},
+    ability{"one_buffer", "one buffer", sample(form::alltoallv, true, false)},
+};
+
+// Of the first of the sample exchanges that it serves.
+std::size_t memory_of(const algorithm& a) {
+  for (const ability& one : {abilities[1], abilities[0], abilities[4], abilities[3], abilities[2]})
+    if (a.supports(one.example)) return a.memory(one.example, {});
+  return 0;
+}
+
+void print_json() {
+  auto all = nlohmann::json::array();
+  for (const algorithm* a : detail::algorithms()) {
+    nlohmann::json one{{"name", a->name},
+                       {"summary", a->summary},
+                       {"source", a->source},
+                       {"rounds", a->rounds},
+                       {"memory_bytes_64_ranks", memory_of(*a)},
+                       {"schedule", a->build != nullptr}};
+    for (const ability& can : abilities) one["supports"][can.name] = a->supports(can.example);
+    all.push_back(std::move(one));
+  }
+  fmt::print("{}\n", all.dump(2));
+}
+
+std::string calls(const algorithm& a, std::string_view quote) {
+  std::string text;
+  for (const ability& can : abilities)
+    if (a.supports(can.example)) text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", quote, can.title, quote);
+  return text;
+}
+
+void print_markdown() {
+  fmt::print("| algorithm | what it does | serves | rounds | extra memory at {} ranks | source |\n", sample_ranks);
+  fmt::print("|---|---|---|---|---|---|\n");
+  for (const algorithm* a : detail::algorithms())
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", a->name, a->summary, calls(*a, ""), a->rounds,
+               show_size(static_cast<count_t>(memory_of(*a))), a->source);
+}
+
+void print_text() {
+  for (const algorithm* a : detail::algorithms())
+    fmt::print("{}\n  {}\n  serves  {}\n  rounds  {}\n  memory  {} extra at {} ranks with blocks of {}\n  source  {}\n",
+               a->name, a->summary, calls(*a, ""), a->rounds, show_size(static_cast<count_t>(memory_of(*a))),
+               sample_ranks, show_size(sample_block), a->source);
+}
+
+struct arguments {
+  bool json = false;
+  bool markdown = false;
+};
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  auto* json = app.add_flag("--json", a->json, "as a JSON array");
+  app.add_flag("--markdown", a->markdown, "as a table for documents")->excludes(json);
+  app.footer(
+      "\"one buffer\" is an alltoallv with any counts whose send and receive blocks share a buffer.\n\n"
+      "Examples:\n  taquin list\n  taquin list --json | jq -r '.[].name'");
+  return [a] {
+    if (a->json) {
+      print_json();
+    } else if (a->markdown) {
+      print_markdown();
+    } else {
+      print_text();
+    }
+    return 0;
+  };
+}
+
+}  // namespace
+
+const command list_command{"list", "the algorithms: what each serves, its memory and rounds", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,63 @@
+// The taquin command: parses, and hands over to a subcommand.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/session.hpp"
+
+namespace {
+
+using namespace taquin::cli;
+
+constexpr const char* description =
+    "All-to-all exchange and data redistribution over MPI, in the memory that you allow it.";
+
+constexpr const char* footer = R"(Examples:
+  taquin list
+  mpirun -n 4 taquin run -b 64K -a all
+  mpirun -n 4 taquin run -w zipf:1.2 -b 4K..4M -a spread_out,pairwise --json results.json
+  taquin plan -n 8 -r 3 -a pairwise -b 1K
+Each subcommand explains itself: taquin run --help)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{description, "taquin"};
+  app.footer(footer);
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
+  const auto add = [&](const command& c) {
+    CLI::App* sub = app.add_subcommand(c.name, c.summary);
+    commands.emplace_back(sub, c.setup(*sub));
+  };
+#define TAQUIN_COMMAND(name) add(name##_command);
+#include "cli/commands.def"
+#undef TAQUIN_COMMAND
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = app.exit(e, out, err) == 0 ? 0 : usage_status;
+    say_once(out.str(), err.str());
+    return status;
+  }
+  for (const auto& [sub, work] : commands) {
+    if (!sub->parsed()) continue;
+    try {
+      return work();
+    } catch (const usage& e) {
+      say_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
+      return usage_status;
+    } catch (const std::exception& e) {
+      say_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
+      return failure_status;
+    }
+  }
+  return failure_status;
+}

@@ -1,0 +1,134 @@
+#include "cli/measure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cli/session.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+constexpr int least_repetitions = 10;
+constexpr int most_repetitions = 200;
+constexpr double seconds_each = 2;  // per contender, verification included
+constexpr double shortest = 1e-3;   // a repetition
+constexpr int most_inner = 10000;
+
+// Makes the calls of one contender and runs them once. Errors that all ranks of a communicator see alike disqualify it.
+void prepare(const std::vector<problem>& calls, arena& memory, contender& c, bool persistent) {
+  c.opts.algorithm = c.asked;
+  c.opts.stats = c.raw ? nullptr : &c.stats;
+  std::optional<std::string> fault;
+  for (const problem& p : calls) {
+    try {
+      c.calls.push_back(c.raw ? p.native(memory)
+                              : (persistent ? p.persistent(memory, c.opts) : p.blocking(memory, c.opts)));
+      for (std::uint64_t i = 0; i < p.repeats(); ++i) {
+        p.fill(memory);
+        c.calls.back()();
+      }
+      c.wrong += p.wrong_bytes(memory);
+    } catch (const usage_error& e) {
+      fault = e.what();
+    } catch (const budget_exceeded& e) {
+      fault = e.what();
+    }
+  }
+  c.fault = any_failure(fault, MPI_COMM_WORLD);
+}
+
+// One repetition: each rank's time for each call, then the slowest rank's.
+double repetition(const std::vector<problem>& calls, arena& memory, contender& c, int inner) {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const problem& p = calls[i];
+    // In place, data must be laid out anew for each exchange.
+    const std::uint64_t runs = p.how() == buffering::separate ? 1 : p.repeats() * static_cast<unsigned>(inner);
+    const std::uint64_t batch = p.repeats() * static_cast<unsigned>(inner) / runs;
+    double sum = 0;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      p.fill(memory);
+      TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+      const double start = MPI_Wtime();
+      for (std::uint64_t k = 0; k < batch; ++k) c.calls[i]();
+      sum += MPI_Wtime() - start;
+      c.wrong += p.wrong_bytes(memory);
+    }
+    seconds.push_back(sum);
+  }
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
+                           MPI_COMM_WORLD));
+  double total = 0;
+  for (const double s : seconds) total += s;
+  return total / inner;
+}
+
+// The same number on every rank.
+int calibrate(const std::vector<problem>& calls, arena& memory, contender& native) {
+  double once = repetition(calls, memory, native, 1);
+  if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
+  once = std::min(once, repetition(calls, memory, native, 1));
+  return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
+}
+
+// From sums on this rank to figures of one repetition, the largest of any rank.
+void reduce(contender& c, const std::vector<problem>& calls, std::uint64_t done) {
+  if (c.raw) {
+    for (const problem& p : calls) p.account(c.stats);
+    done = 1;
+  }
+  statistics& s = c.stats;
+  std::array<std::uint64_t, 5> v{s.rounds / done, s.messages / done, s.bytes_sent / done, s.bytes_copied / done,
+                                 s.peak_memory};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 5, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &c.wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+  s.rounds = v[0];
+  s.messages = v[1];
+  s.bytes_sent = v[2];
+  s.bytes_copied = v[3];
+  s.peak_memory = v[4];
+  c.name = c.raw || s.algorithm.empty() ? c.asked : std::string(s.algorithm);
+}
+
+}  // namespace
+
+measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
+                 const measure_settings& settings, const std::function<void(double)>& progress) {
+  for (contender& c : contenders) prepare(calls, memory, c, settings.persistent);
+  measured m;
+  contender& native = contenders.front();
+  m.inner = calibrate(calls, memory, native);
+  std::vector<contender*> racing;
+  for (contender& c : contenders)
+    if (!c.raw && !c.fault) racing.push_back(&c);
+
+  const int most = settings.repetitions > 0 ? settings.repetitions : most_repetitions;
+  const double allowed = seconds_each * static_cast<double>(std::max<std::size_t>(racing.size(), 1));
+  const double start = MPI_Wtime();
+  for (int done = 0; done < most; ++done) {
+    double elapsed = MPI_Wtime() - start;
+    TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
+    progress(settings.repetitions > 0 ? done / static_cast<double>(most)
+                                      : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
+    if (racing.empty()) native.seconds.push_back(repetition(calls, memory, native, m.inner));
+    for (contender* c : racing) {
+      native.seconds.push_back(repetition(calls, memory, native, m.inner));
+      c->seconds.push_back(repetition(calls, memory, *c, m.inner));
+      c->ratios.push_back(c->seconds.back() / native.seconds.back());
+    }
+    m.repetitions = done + 1;
+  }
+  const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
+  for (contender& c : contenders) {
+    if (!c.fault) reduce(c, calls, executed);
+    c.calls.clear();  // plans are freed before their communicators
+  }
+  return m;
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,46 @@
+// Interleaved measurement: native, A, native, B, …, every byte of every repetition verified.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/problem.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::cli {
+
+/// One algorithm in the race, and what came of it; the results are the same on every rank.
+struct contender {
+  std::string asked;  ///< the name that was asked for, maybe "auto"
+  options opts{};     ///< `algorithm` is a view of `asked`
+  bool raw = false;   ///< the MPI library's own call instead of taquin's
+
+  std::optional<std::string> fault;  ///< why it could not run
+  std::string name;                  ///< what ran
+  std::vector<double> seconds;       ///< per repetition: the slowest rank's, summed over the calls
+  std::vector<double> ratios;        ///< to the native repetition just before
+  count_t wrong = 0;                 ///< bytes, over all ranks and repetitions
+  statistics stats{};                ///< largest over ranks, of one repetition
+
+  std::vector<std::function<void()>> calls;
+};
+
+struct measure_settings {
+  int repetitions = 0;  ///< 0: as many as time allows, 10 to 200
+  bool persistent = false;
+};
+
+/// How often the calls of one repetition run back to back, so that it is long enough for the clock.
+struct measured {
+  int inner = 1;
+  int repetitions = 0;
+};
+
+/// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
+/// is told the part that is done.
+measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
+                 const measure_settings& settings, const std::function<void(double)>& progress);
+
+}  // namespace taquin::cli

@@ -1,0 +1,117 @@
+// taquin plan: print one rank's schedule. Runs without MPI ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "cli/command.hpp"
+#include "cli/names.hpp"
+#include "cli/sizes.hpp"
+#include "schedule/print.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  int ranks = 0;
+  int rank = 0;
+  std::string algorithm;
+  std::string workload = "uniform";
+  std::string bytes = "64K";
+  bool per_pair = false;
+  std::string collective = "alltoallv";
+  int radix = 2;
+  int in_flight = 0;
+  std::uint64_t seed = 1;
+};
+
+// Figures that agreement would give.
+detail::shape shape_of(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind) {
+  detail::shape s{.ranks = size.ranks, .kind = kind};
+  auto least = static_cast<std::uint64_t>(-1);
+  for (int from = 0; from < size.ranks; ++from) {
+    const auto row = w.row(size, from);
+    const auto [low, high] = std::ranges::minmax(row);
+    least = std::min(least, static_cast<std::uint64_t>(low));
+    s.max_block_bytes = std::max(s.max_block_bytes, static_cast<std::uint64_t>(high));
+    s.max_rank_bytes =
+        std::max(s.max_rank_bytes, static_cast<std::uint64_t>(std::accumulate(row.begin(), row.end(), count_t{0})));
+  }
+  s.uniform = least == s.max_block_bytes;
+  return s;
+}
+
+std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
+  std::vector<count_t> displs(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
+  return displs;
+}
+
+int work(const arguments& a) {
+  check_algorithms({a.algorithm}, false);
+  const auto w = parse_workload(a.workload);
+  const auto kind = parse_collective(a.collective);
+  if (a.rank >= a.ranks) throw usage(fmt::format("rank {} does not exist among {} ranks", a.rank, a.ranks));
+  if (kind == exchange::form::alltoall && a.workload != "uniform")
+    throw usage(
+        fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  const detail::algorithm* chosen = detail::find_algorithm(a.algorithm);
+  if (chosen == nullptr || chosen->build == nullptr)
+    throw usage(fmt::format("algorithm '{}' has no schedule: its moves are not known in advance", a.algorithm));
+  const count_t bytes = parse_size(a.bytes);
+  const workloads::problem_size size{a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed};
+  const auto shape = shape_of(w, size, kind);
+  if (!chosen->supports(shape)) throw usage(fmt::format("algorithm '{}' does not serve this exchange", a.algorithm));
+
+  const auto scounts = w.row(size, a.rank);
+  const auto rcounts = w.column(size, a.rank);
+  const auto sdispls = in_a_row(scounts);
+  const auto rdispls = in_a_row(rcounts);
+  const element byte = element::bytes(1);
+  const std::vector<element> elements(scounts.size(), byte);
+  const auto* each = kind == exchange::form::alltoallw ? elements.data() : nullptr;
+  detail::local_exchange x{.rank = a.rank, .ranks = a.ranks};
+  x.send = {nullptr, count_view(scounts.data()), count_view(sdispls.data()), 1, byte, nullptr, each};
+  x.recv = {nullptr, count_view(rcounts.data()), count_view(rdispls.data()), 1, byte, nullptr, each};
+  const options o{.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight};
+  const auto schedule = chosen->build(x, shape, o, std::pmr::new_delete_resource());
+  fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
+             chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
+             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o), detail::to_text(schedule));
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(CLI::PositiveNumber);
+  app.add_option("-r,--rank", a->rank, "the rank whose schedule to print")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("-a,--algorithm", a->algorithm, "a name from 'taquin list'")->required();
+  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
+  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--radix", a->radix, "base of Bruck's digits")->check(CLI::Range(2, 1 << 30))->capture_default_str();
+  app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  app.footer(workload_help() + R"(
+A region is written BUFFER[BEGIN, +BYTES), in bytes from the buffer's start.
+
+Examples:
+  taquin plan -n 8 -r 3 -a pairwise -b 1K
+  taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M)");
+  return [a] { return work(*a); };
+}
+
+}  // namespace
+
+const command plan_command{"plan", "print the schedule of one rank", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,209 @@
+// taquin run: exchange, verify every byte, time, tabulate.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/cases.hpp"
+#include "cli/command.hpp"
+#include "cli/measure.hpp"
+#include "cli/names.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/report.hpp"
+#include "cli/session.hpp"
+#include "cli/sizes.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  std::string workload = "uniform";
+  std::string traffic;
+  std::string bytes = "64K";
+  bool per_pair = false;
+  std::vector<std::string> algorithms{"all"};
+  bool in_place = false;
+  std::string memory = "unlimited";
+  int repetitions = 0;
+  std::string json;
+  bool persistent = false;
+  std::string collective = "alltoallv";
+  int radix = 2;
+  int in_flight = 0;
+  std::uint64_t seed = 1;
+  bool check = false;
+};
+
+// The arguments with everything parsed that can be wrong on its own.
+struct choices {
+  const arguments* given;
+  workloads::workload workload;
+  exchange::form collective;
+  std::vector<count_t> sizes;
+  memory_choice memory;
+};
+
+choices interpret(const arguments& a) {
+  check_algorithms(a.algorithms, true);
+  choices c{&a, parse_workload(a.workload), parse_collective(a.collective), parse_sizes(a.bytes),
+            memory_choice::parse(a.memory)};
+  if (c.collective == exchange::form::alltoall && a.workload != "uniform" && a.traffic.empty())
+    throw usage(
+        fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  if (c.collective != exchange::form::alltoallv && a.in_place)
+    throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a.collective));
+  return c;
+}
+
+bool named(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Native first; then what was named, or all that serve.
+std::vector<contender> line_up(const choices& c, const test_case& test, std::size_t limit) {
+  std::vector<std::string> names;
+  for (const std::string& name : c.given->algorithms) {
+    const auto add = name == "all" ? test.served_by() : std::vector{name};
+    for (const std::string& n : add)
+      if (n != "native" && !named(names, n)) names.push_back(n);
+  }
+  std::vector<contender> contenders(names.size() + 1);
+  contenders[0].asked = "native";
+  contenders[0].raw = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    contenders[i + 1].asked = names[i];
+    contenders[i + 1].opts = {
+        .memory = limit, .radix = c.given->radix, .max_in_flight = c.given->in_flight, .check = c.given->check};
+  }
+  return contenders;
+}
+
+int measure_case(const choices& c, const test_case& test, setting s, output& out, progress& display) {
+  arena memory;
+  for (const problem& p : test.calls())
+    if (p.takes_part()) p.reserve(memory);
+  s.bytes_per_rank = test.bytes_per_rank();
+  s.memory_limit = c.memory.limit(s.bytes_per_rank);
+  auto contenders = line_up(c, test, s.memory_limit);
+  const std::string what = fmt::format("{} {}", s.workload, show_size(s.bytes_per_rank));
+  s.how = measure(test.calls(), memory, contenders, {c.given->repetitions, c.given->persistent},
+                  [&](double part) { display.show(what, part); });
+  display.clear();
+  int status = 0;
+  std::vector<nlohmann::json> records;
+  for (const contender& one : contenders) {
+    if (one.fault) {
+      if (named(c.given->algorithms, one.asked)) status = failure_status;
+      if (out.text() != nullptr) fmt::print(stderr, "taquin: {} left out: {}\n", one.asked, *one.fault);
+      continue;
+    }
+    if (one.wrong != 0) status = failure_status;
+    records.push_back(record(s, one));
+  }
+  if (out.text() != nullptr) print_table(out.text(), records);
+  out.add(std::move(records));
+  return status;
+}
+
+// Every rank reads; a fault on any is a failure on all.
+workloads::traffic read_recording(const std::string& path, int ranks) {
+  workloads::traffic t;
+  std::optional<std::string> fault;
+  try {
+    t = workloads::read_traffic(path);
+    if (t.ranks != ranks)
+      fault = fmt::format("{} was recorded on {} ranks and can only be replayed on as many, not on {}", path, t.ranks,
+                          ranks);
+  } catch (const workloads::traffic_error& e) {
+    fault = e.what();
+  }
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+  return t;
+}
+
+int work(const choices& c, int rank, int ranks) {
+  const arguments& a = *c.given;
+  setting s{.workload = a.workload,
+            .collective = a.collective,
+            .ranks = ranks,
+            .in_place = a.in_place,
+            .persistent = a.persistent,
+            .seed = a.seed};
+  int status = 0;
+  if (!a.traffic.empty()) {
+    const auto recording = read_recording(a.traffic, ranks);
+    output out(a.json, rank);
+    progress display(rank == 0);
+    s.workload = a.traffic;
+    s.collective = "recorded";
+    status = measure_case(c, test_case(recording, a.in_place), s, out, display);
+    out.finish();
+    return status;
+  }
+  output out(a.json, rank);
+  progress display(rank == 0);
+  for (const count_t size : c.sizes) {
+    const test_case test(c.workload, c.collective, a.in_place ? buffering::one_buffer : buffering::separate,
+                         a.per_pair ? size * ranks : size, a.seed);
+    status = std::max(status, measure_case(c, test, s, out, display));
+  }
+  out.finish();
+  return status;
+}
+
+std::string footer() {
+  return workload_help() + R"(
+Times are the slowest rank's, after a barrier; the median of the repetitions and its 95% confidence interval after
+Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before.
+"peak mem" is the most extra memory that taquin held on any rank. Any wrong byte makes the exit status 1.
+
+Examples:
+  mpirun -n 4 taquin run -b 64K                                  all algorithms, equal blocks
+  mpirun -n 8 taquin run -w zipf:1.2 -b 1K..1M -a spread_out,pairwise
+  mpirun -n 4 taquin run --per-pair -b 8 --persistent            plans made once, outside of the timing
+  mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of extra memory
+  mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  auto* workload =
+      app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M; 4K..4M doubles")
+                    ->capture_default_str();
+  app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks: a rank sends that times the number of ranks")
+      ->needs(bytes);
+  app.add_option("--traffic", a->traffic, "replay a recording on its number of ranks")
+      ->excludes(workload)
+      ->excludes(bytes);
+  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', auto, or all that serve the exchange")
+      ->capture_default_str()
+      ->delimiter(',')
+      ->type_name("NAME[,NAME...]");
+  app.add_flag("--in-place", a->in_place, "send and receive in one buffer (native: out of place, in a second one)");
+  app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
+      ->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
+  app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
+  app.add_option("--radix", a->radix, "base of Bruck's digits")->check(CLI::Range(2, 1 << 30));
+  app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  app.add_flag("--check", a->check, "let taquin compare what ranks send with what their peers expect");
+  app.footer(footer());
+  return [a] {
+    const choices c = interpret(*a);
+    return in_session([&](int rank, int ranks) { return work(c, rank, ranks); });
+  };
+}
+
+}  // namespace
+
+const command run_command{"run", "exchange, verify every byte, time, tabulate", setup};
+
+}  // namespace taquin::cli
