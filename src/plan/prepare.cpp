@@ -126,7 +126,7 @@ const algorithm* choose(std::string_view name, const shape& s) {
     if (!a->supports(s))
       throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
                                     s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
-                        MPI_ERR_ARG);
+                        MPI_ERR_UNSUPPORTED_OPERATION);
     return a;
   }
   const algorithm* fallback = nullptr;

@@ -1,0 +1,104 @@
+#include "interpose/route.hpp"
+
+#include <atomic>
+#include <string>
+
+#include "c/translate.hpp"
+#include "interpose/message.hpp"
+#include "mpi/communicator.hpp"
+#include "taquin/alltoall.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+enum class phase : std::uint8_t { unknown, running, over };
+std::atomic<phase> now{phase::unknown};
+
+bool running() noexcept {
+  if (now == phase::unknown) {
+    int begun = 0;
+    int ended = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (ended != 0) now = phase::over;
+    if (begun != 0 && ended == 0) now = phase::running;
+  }
+  return now == phase::running;
+}
+
+// Once per process, on the rank 0 of the communicator where it happens first.
+void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) {
+  if (said.exchange(true)) return;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) say(text);
+}
+
+}  // namespace
+
+bool served(MPI_Comm comm) noexcept {
+  if (!running() || comm == MPI_COMM_NULL) return false;
+  int inter = 0;
+  return MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+}
+
+void end_service() noexcept { now = phase::over; }
+
+bool run_through(const exchange& x) {
+  static std::atomic<bool> said_setting{false};
+  static std::atomic<bool> said_fallback{false};
+  const settings& s = settings::get();
+  if (!s.warning.empty()) warn_once(said_setting, x.comm, s.warning);
+  try {
+    options o;
+    o.memory = s.memory;
+    run(x, o);
+    return true;
+  } catch (const budget_exceeded& e) {
+    warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
+  } catch (const usage_error& e) {
+    if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
+      warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
+    else if (e.mpi_class() != MPI_ERR_BUFFER)
+      throw;
+  }
+  return false;
+}
+
+namespace {
+
+bool all_ranks_fail() noexcept {
+  try {
+    throw;
+  } catch (const usage_error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+bool is_fatal(MPI_Comm comm) noexcept {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+  MPI_Errhandler_free(&handler);
+  return fatal;
+}
+
+}  // namespace
+
+int fail(MPI_Comm comm) noexcept {
+  const int code = detail::code_of_current_exception();
+  // A fatal handler shows the code alone: the text comes first, and from one rank when it is the same on all, before
+  // another rank's abort can end this one.
+  const bool all = all_ranks_fail();
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if ((!all || rank == 0) && is_fatal(comm)) say(detail::last_error());
+  if (all) MPI_Barrier(comm);
+  return detail::call_errhandler(comm, code);
+}
+
+}  // namespace taquin::interpose

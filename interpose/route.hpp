@@ -1,0 +1,46 @@
+// One way for every intercepted call: through taquin, or to the MPI library unchanged.
+#pragma once
+
+#include <mpi.h>
+
+#include "interpose/recorder.hpp"
+#include "interpose/settings.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::interpose {
+
+/// Between MPI_Init and MPI_Finalize, and `comm` an intracommunicator. Everything else is the MPI library's.
+bool served(MPI_Comm comm) noexcept;
+
+/// From here on `served` is false.
+void end_service() noexcept;
+
+/// Runs `x` through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
+/// (both warned of once), or taquin objects to buffers that the MPI library may accept. All ranks get the same answer.
+/// Other errors are thrown.
+bool run_through(const exchange& x);
+
+/// The exception that is being handled becomes MPI's error: the communicator's handler is called, its code returned.
+/// To be called in a catch block.
+int fail(MPI_Comm comm) noexcept;
+
+/// `make` gives the exchange, `native` makes the MPI library's call and returns its code.
+template <class Make, class Native>
+int serve(MPI_Comm comm, Make&& make, Native&& native) noexcept {
+  if (!served(comm)) return native();
+  try {
+    const settings& s = settings::get();
+    const exchange x = make();
+    const double begin = s.record.empty() ? 0 : MPI_Wtime();
+    if (!s.route || !run_through(x)) {
+      const int code = native();
+      if (code != MPI_SUCCESS) return code;
+    }
+    if (!s.record.empty()) note(x, MPI_Wtime() - begin);
+    return MPI_SUCCESS;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+}  // namespace taquin::interpose

@@ -1,0 +1,24 @@
+// What the environment asks of the preloaded library. Read once. docs/interpose.md lists the variables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "taquin/types.hpp"
+
+namespace taquin::interpose {
+
+struct settings {
+  bool route = true;               ///< calls go through taquin
+  std::size_t memory = unlimited;  ///< TAQUIN_MEMORY
+  std::string record;              ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  std::string warning;             ///< what is wrong with a setting that is ignored; empty: nothing
+
+  static const settings& get();
+};
+
+/// Bytes: a whole number with an optional K, M, G or T for powers of 1024. Nothing when the text is not that.
+std::optional<std::size_t> size_of(std::string_view text);
+
+}  // namespace taquin::interpose
