@@ -35,15 +35,26 @@ enum class bruck_layout : std::uint8_t {
 /// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct options {
-  std::string_view algorithm = "auto";  ///< a name from the list; TAQUIN_ALGORITHM overrides "auto"
-  std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
-  std::optional<int> radix{};           ///< Bruck: digits' base, at least 2; none: chosen by the number of ranks
-  bruck_layout layout = bruck_layout::automatic;  ///< Bruck: how scattered blocks are described
-  int max_in_flight = 0;                          ///< pairs of messages pending at once; 0: the algorithm's default
-  int ports = 0;                 ///< hierarchical_factor: exchanges of a node at once; 0: the algorithm's default
-  std::span<const int> nodes{};  ///< ranks per node, in rank order; empty: TAQUIN_NODES, or found out
-  bool check = false;            ///< compare what ranks send with what their peers expect, before sending
-  statistics* stats = nullptr;   ///< filled when set; must outlive the plan
+  /// A name from the list; TAQUIN_ALGORITHM overrides "auto".
+  std::string_view algorithm = "auto";
+  /// Extra bytes per rank that taquin may take.
+  std::size_t memory = unlimited;
+  /// Bruck: the digits' base, at least 2; none: chosen by the number of ranks.
+  std::optional<int> radix{};
+  /// Bruck: how scattered blocks are described.
+  bruck_layout layout = bruck_layout::automatic;
+  /// Pairs of messages pending at once; 0: the algorithm's default.
+  int max_in_flight = 0;
+  /// two_phase: the algorithm of its two exchanges.
+  std::string_view inner = "spread_out";
+  /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
+  int ports = 0;
+  /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
+  std::span<const int> nodes{};
+  /// Compare what ranks send with what their peers expect, before sending.
+  bool check = false;
+  /// Filled when set; must outlive the plan.
+  statistics* stats = nullptr;
 };
 
 }  // namespace taquin

@@ -40,9 +40,10 @@ struct riding {
 
 struct algorithm {
   std::string_view name;
-  std::string_view summary;  ///< one line, for the table
-  std::string_view source;   ///< paper and section
-  std::string_view rounds;   ///< communication rounds, as a formula in p
+  std::string_view summary;    ///< one line, for the table
+  std::string_view source;     ///< paper and section
+  std::string_view rounds;     ///< communication rounds, as a formula in p
+  bool serves_inside = false;  ///< can be the inner algorithm of another: irregular, without nodes of its own
   /// True when the algorithm can serve such an exchange.
   bool (*supports)(const shape&) noexcept = nullptr;
   /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
@@ -59,6 +60,9 @@ struct algorithm {
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;
 #include "algorithms/algorithms.def"
 #undef TAQUIN_ALGORITHM
+
+/// What the algorithm prepares: its own body, or the executor of its schedule. For callers that have agreed already.
+body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
 /// All algorithms, in the order of preference among equals.
 std::span<const algorithm* const> algorithms() noexcept;

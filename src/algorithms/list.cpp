@@ -2,6 +2,8 @@
 #include <array>
 
 #include "algorithms/algorithm.hpp"
+#include "schedule/executor.hpp"
+#include "topology/detect.hpp"
 
 namespace taquin::detail {
 
@@ -18,6 +20,14 @@ std::span<const algorithm* const> algorithms() noexcept { return all; }
 const algorithm* find_algorithm(std::string_view name) noexcept {
   const auto found = std::ranges::find(all, name, [](const algorithm* a) { return a->name; });
   return found == all.end() ? nullptr : *found;
+}
+
+body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
+  if (a.prepare != nullptr) return a.prepare(x, c, budget);
+  const topology* nodes = c.nodes != nullptr ? &c.nodes->topology : nullptr;
+  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
+  return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
+                             execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
 std::string algorithm_names() {

@@ -50,6 +50,7 @@ const algorithm one_factor{
     .summary = "one partner at a time, to and from the same rank, for any p",
     .source = "Sanders & Träff §2",
     .rounds = "p − 1, odd p: p",
+    .serves_inside = true,
     .supports = supports,
     .memory = memory,
     .build = build,

@@ -47,6 +47,7 @@ const algorithm pairwise{
     .summary = "one partner at a time: xor for powers of two, shift otherwise",
     .source = "MPI primitives §3, §4.7",
     .rounds = "p − 1",
+    .serves_inside = true,
     .supports = supports,
     .memory = memory,
     .build = build,

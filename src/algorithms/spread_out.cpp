@@ -50,6 +50,7 @@ const algorithm spread_out{
     .summary = "nonblocking messages to rank+1, rank+2, …, a limited number in flight",
     .source = "MPI primitives §4.7",
     .rounds = "1",
+    .serves_inside = true,
     .supports = supports,
     .memory = memory,
     .build = build,

@@ -25,7 +25,8 @@ enum slot : std::uint8_t {
   memory_min,
   block_max,
   block_min,
-  rank_max,
+  sent_max,
+  received_max,
   large_any,
   slots
 };
@@ -162,7 +163,8 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   v[memory_min] = -narrow(mine.memory);
   v[block_max] = narrow(mine.max_block_bytes);
   v[block_min] = -narrow(mine.min_block_bytes);
-  v[rank_max] = narrow(mine.rank_bytes);
+  v[sent_max] = narrow(mine.sent_bytes);
+  v[received_max] = narrow(mine.received_bytes);
   v[large_any] = mine.large ? 1 : 0;
   const bool alike = dissemination(comm, tag, cargo, memory).run(v);
   if (!alike && !mine.starved) throw usage_error(disagreement, MPI_ERR_ARG);
@@ -172,7 +174,9 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   a.memory =
       -v[memory_min] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-v[memory_min]);
   a.max_block_bytes = static_cast<std::uint64_t>(v[block_max]);
-  a.max_rank_bytes = static_cast<std::uint64_t>(v[rank_max]);
+  a.min_block_bytes = static_cast<std::uint64_t>(-v[block_min]);
+  a.max_rank_bytes = static_cast<std::uint64_t>(v[sent_max]);
+  a.max_received_bytes = static_cast<std::uint64_t>(v[received_max]);
   a.uniform = v[block_max] == -v[block_min];
   a.large = v[large_any] != 0;
   return a;

@@ -21,7 +21,8 @@ struct proposal {
   std::size_t memory = unlimited;
   std::uint64_t max_block_bytes = 0;
   std::uint64_t min_block_bytes = 0;
-  std::uint64_t rank_bytes = 0;
+  std::uint64_t sent_bytes = 0;      ///< in all, to itself included
+  std::uint64_t received_bytes = 0;  ///< in all, from itself included
   bool large = false;
   bool starved = false;  ///< this rank has no memory for what the others' messages carry; it fails afterwards
 };
@@ -30,7 +31,9 @@ struct proposal {
 struct agreed {
   std::size_t memory = unlimited;  ///< the smallest limit of any rank
   std::uint64_t max_block_bytes = 0;
+  std::uint64_t min_block_bytes = 0;
   std::uint64_t max_rank_bytes = 0;
+  std::uint64_t max_received_bytes = 0;
   bool uniform = true;
   bool large = false;
 };

@@ -14,15 +14,25 @@ struct topology;
 struct shape {
   int ranks = 1;
   exchange::form kind = exchange::form::alltoall;
-  bool inter = false;                 ///< an intercommunicator
-  bool in_place = false;              ///< one buffer for both sides
-  bool symmetric = true;              ///< in place: the two blocks of a pair coincide
-  bool uniform = true;                ///< all blocks of all ranks have the same number of bytes
-  bool large = false;                 ///< some rank's counts or displacements do not fit the MPI library's ints
-  std::uint64_t max_block_bytes = 0;  ///< largest block that any rank sends
-  std::uint64_t max_rank_bytes = 0;   ///< most bytes that any rank sends, to itself included
-  int nodes = 0;                      ///< nodes of the communicator; 0 where the algorithm did not ask for them
-  int largest_node = 1;               ///< ranks on the largest and the smallest of them
+  /// An intercommunicator.
+  bool inter = false;
+  /// One buffer for both sides.
+  bool in_place = false;
+  /// In place: the two blocks of a pair coincide.
+  bool symmetric = true;
+  /// All blocks of all ranks have the same number of bytes.
+  bool uniform = true;
+  /// Some rank's counts or displacements do not fit the MPI library's ints.
+  bool large = false;
+  /// The largest and the smallest block that any rank sends.
+  std::uint64_t max_block_bytes = 0;
+  std::uint64_t min_block_bytes = 0;
+  /// The most that any rank sends and receives, to and from itself included.
+  std::uint64_t max_rank_bytes = 0;
+  std::uint64_t max_received_bytes = 0;
+  /// Nodes of the communicator, 0 where the algorithm did not ask for them; ranks on the largest and the smallest.
+  int nodes = 0;
+  int largest_node = 1;
   int smallest_node = 1;
 };
 

@@ -11,7 +11,6 @@
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/environment.hpp"
-#include "schedule/executor.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -51,6 +50,9 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
   if (!environment::get().defect.empty()) return defect{environment::get().defect};
   if (name != automatic && find_algorithm(name) == nullptr)
     return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
+  const algorithm* inner = find_algorithm(o.inner);
+  if (inner == nullptr || !inner->serves_inside)
+    return defect{fmt::format("algorithm '{}' does not serve as an inner one", o.inner)};
   if (o.radix && *o.radix < 2) return defect{fmt::format("radix {} is below 2", *o.radix)};
   if (o.ports < 0 || o.ports > most_ports)
     return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
@@ -62,7 +64,8 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
 std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view name) {
   std::uint64_t h = 14695981039346656037ULL;
   const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  for (const char c : name) add(static_cast<unsigned char>(c));
+  for (const std::string_view text : {name, o.inner})
+    for (const char c : text) add(static_cast<unsigned char>(c));
   add(static_cast<std::uint64_t>(x.kind));
   add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
   add(static_cast<std::uint64_t>(o.radix.value_or(0)));
@@ -98,14 +101,15 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (mine.bad) return mine;
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
-    mine.rank_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
+    mine.sent_bytes = mine.received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
   } else {
     mine.min_block_bytes = unlimited;
     for (int i = 0; i < ranks; ++i) {
       const auto bytes = static_cast<std::uint64_t>(x.send[i].bytes());
       mine.max_block_bytes = std::max(mine.max_block_bytes, bytes);
       mine.min_block_bytes = std::min(mine.min_block_bytes, bytes);
-      mine.rank_bytes += bytes;
+      mine.sent_bytes += bytes;
+      mine.received_bytes += static_cast<std::uint64_t>(x.recv[i].bytes());
     }
   }
   mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
@@ -145,14 +149,6 @@ void describe(const level& nodes, shape& s) {
   s.smallest_node = nodes.smallest();
 }
 
-body_ptr prepare(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
-  if (a.prepare != nullptr) return a.prepare(x, c, budget);
-  const topology* nodes = c.nodes != nullptr ? &c.nodes->topology : nullptr;
-  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
-  return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
-                             execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
-}
-
 }  // namespace
 
 plan_state::plan_state(const exchange& given, const options& o, bool reused)
@@ -174,7 +170,12 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const bool enough = element_bytes <= o.memory;
   const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
   const proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
-  agreed all{o.memory, mine.max_block_bytes, mine.rank_bytes, false, mine.large};
+  agreed all{.memory = o.memory,
+             .max_block_bytes = mine.max_block_bytes,
+             .max_rank_bytes = mine.sent_bytes,
+             .max_received_bytes = mine.received_bytes,
+             .uniform = false,
+             .large = mine.large};
   const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
     all = agree_riding(x, o, name, reused, mine, *comm, tag);
@@ -193,7 +194,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .uniform = all.uniform,
            .large = all.large,
            .max_block_bytes = all.max_block_bytes,
-           .max_rank_bytes = all.max_rank_bytes};
+           .min_block_bytes = all.min_block_bytes,
+           .max_rank_bytes = all.max_rank_bytes,
+           .max_received_bytes = all.max_received_bytes};
   chosen = choose(inter ? "native" : name, shape);
   if (chosen->needs_nodes && !inter) {
     nodes = nodes_of(*comm, o.nodes);
@@ -208,7 +211,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
   const context c{comm, tag, &shape, &o, nodes.get(), reused};
-  body = prepare(*chosen, x, c, budget);
+  body = prepare_body(*chosen, x, c, budget);
 }
 
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.

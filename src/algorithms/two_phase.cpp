@@ -1,0 +1,275 @@
+// two_phase: alltoallv as two balanced exchanges through intermediate ranks.
+//
+// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; part k travels
+//          by way of rank k. The paper pads both exchanges to equal messages; here all ranks know all counts, and both
+//          are exchanges of exactly what there is.
+// Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
+// Bytes:   each block twice.
+// Memory:  what a rank sends, receives and passes on, once each, one block for types with holes, p² counts, and twice
+//          what the inner algorithm takes.
+// Limits:  separate buffers.
+// Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
+//          total / p, so no pair of ranks is the last to finish.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+/// A part of a block of m bytes.
+struct part {
+  count_t offset;
+  count_t bytes;
+};
+
+/// The counts of all ranks, and how blocks are cut: the bytes that do not divide go to the parts that follow i + j, so
+/// that they spread over the intermediate ranks.
+class cutting {
+ public:
+  cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
+      : p_(comm.size()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_), memory) {
+    count_t* mine = bytes_.data() + index(comm.rank(), 0);
+    for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
+    TAQUIN_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get()));
+  }
+  [[nodiscard]] part of(int i, int j, int k) const {
+    const count_t m = bytes_[index(i, j)];
+    const int turn = ((k - i - j) % p_ + p_) % p_;
+    return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
+  }
+  /// What i sends by way of k; what goes to j by way of k.
+  [[nodiscard]] count_t first(int i, int k) const {
+    count_t sum = 0;
+    for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;
+    return sum;
+  }
+  [[nodiscard]] count_t second(int j, int k) const {
+    count_t sum = 0;
+    for (int i = 0; i < p_; ++i) sum += of(i, j, k).bytes;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int i, int j) const {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
+  }
+  int p_;
+  std::pmr::vector<count_t> bytes_;
+};
+
+/// One side of an inner exchange: bytes in a row, a block per rank.
+struct packed_side {
+  explicit packed_side(int p, std::pmr::memory_resource* memory)
+      : counts(static_cast<std::size_t>(p), memory), displs(static_cast<std::size_t>(p), memory), data(memory) {}
+  template <class Count>
+  void fill(Count count) {
+    count_t at = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      displs[i] = at;
+      counts[i] = count(static_cast<int>(i));
+      at += counts[i];
+    }
+    data.resize(static_cast<std::size_t>(at));
+  }
+  [[nodiscard]] blocks view() {
+    return {data.data(), count_view(counts.data()), count_view(displs.data()), 1, element::of(MPI_BYTE)};
+  }
+  std::pmr::vector<count_t> counts;
+  std::pmr::vector<count_t> displs;
+  std::pmr::vector<std::byte> data;
+};
+
+const algorithm& inner_of(const options& o) { return *find_algorithm(o.inner); }
+
+// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
+shape inner_shape(const shape& s) noexcept {
+  const auto p = static_cast<std::uint64_t>(s.ranks);
+  const std::uint64_t message = std::max(s.max_rank_bytes, s.max_received_bytes) / p + p;
+  return {.ranks = s.ranks,
+          .kind = exchange::form::alltoallv,
+          .uniform = false,
+          .large = message * p > std::numeric_limits<int>::max(),
+          .max_block_bytes = message,
+          .max_rank_bytes = message * p,
+          .max_received_bytes = message * p};
+}
+
+class two_phase_body final : public plan_body {
+ public:
+  two_phase_body(const exchange& x, const context& c, memory_budget& budget)
+      : send_(x.send),
+        recv_(x.recv),
+        rank_(c.comm->rank()),
+        p_(c.comm->size()),
+        cut_(x, *c.comm, &budget),
+        out_(p_, &budget),
+        mid_(p_, &budget),
+        on_(p_, &budget),
+        in_(p_, &budget),
+        staging_(&budget) {
+    out_.fill([&](int k) { return cut_.first(rank_, k); });
+    mid_.fill([&](int i) { return cut_.first(i, rank_); });
+    on_.fill([&](int j) { return cut_.second(j, rank_); });
+    in_.fill([&](int k) { return cut_.second(rank_, k); });
+    count_t most = 0;
+    for (int i = 0; i < p_; ++i)
+      for (const block& b : {send_[i], recv_[i]})
+        if (!b.element.contiguous()) most = std::max(most, b.bytes());
+    staging_.resize(static_cast<std::size_t>(most));
+    const shape inner = inner_shape(*c.shape);
+    const auto prepare_phase = [&](packed_side& from, packed_side& to, int tag) {
+      exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+      y.send = from.view();
+      y.recv = to.view();
+      return prepare_body(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
+    };
+    phases_[0] = prepare_phase(out_, mid_, c.tag);
+    phases_[1] = prepare_phase(on_, in_, c.tag + 1);
+  }
+
+  void start() override {
+    deal();
+    phase_ = 0;
+    phases_[0]->start();
+  }
+
+  bool test() override {
+    while (phase_ < 2) {
+      if (!phases_[phase_]->test()) return false;
+      next();
+    }
+    return true;
+  }
+
+  void wait() override {
+    while (phase_ < 2) {
+      phases_[phase_]->wait();
+      next();
+    }
+  }
+
+  void account(statistics& s) const override {
+    for (const auto& phase : phases_) phase->account(s);
+    s.bytes_copied += out_.data.size() + mid_.data.size() + in_.data.size();
+  }
+
+ private:
+  void next() {
+    if (phase_ == 0) {
+      pass_on();
+      phases_[1]->start();
+    } else {
+      assemble();
+    }
+    ++phase_;
+  }
+
+  static std::byte* at(const blocks& side, const block& b) { return static_cast<std::byte*>(side.base) + b.offset; }
+
+  // S1, S2: the parts of all blocks, by intermediate rank, then by receiver.
+  void deal() {
+    cursor_of(out_, [&](auto put) {
+      for (int j = 0; j < p_; ++j) {
+        const block b = send_[j];
+        const std::byte* data = at(send_, b);
+        if (!b.element.contiguous()) {
+          pack(data, b.count, b.element, staging_.data());
+          data = staging_.data();
+        }
+        for (int k = 0; k < p_; ++k) {
+          const part q = cut_.of(rank_, j, k);
+          std::memcpy(put(k, q.bytes), data + q.offset, static_cast<std::size_t>(q.bytes));
+        }
+      }
+    });
+  }
+
+  // S4: what came by sender, then receiver, goes by receiver, then sender.
+  void pass_on() {
+    const std::byte* from = mid_.data.data();
+    cursor_of(on_, [&](auto put) {
+      for (int i = 0; i < p_; ++i)
+        for (int j = 0; j < p_; ++j) {
+          const part q = cut_.of(i, j, rank_);
+          std::memcpy(put(j, q.bytes), from, static_cast<std::size_t>(q.bytes));
+          from += q.bytes;
+        }
+    });
+  }
+
+  // S6: each block from its parts.
+  void assemble() {
+    cursor_of(in_, [&](auto take) {
+      for (int i = 0; i < p_; ++i) {
+        const block b = recv_[i];
+        std::byte* data = b.element.contiguous() ? at(recv_, b) : staging_.data();
+        for (int k = 0; k < p_; ++k) {
+          const part q = cut_.of(i, rank_, k);
+          std::memcpy(data + q.offset, take(k, q.bytes), static_cast<std::size_t>(q.bytes));
+        }
+        if (!b.element.contiguous()) unpack(data, at(recv_, b), b.count, b.element);
+      }
+    });
+  }
+
+  // Calls f with a function that takes the next bytes of a block; the displacements serve as cursors meanwhile.
+  template <class F>
+  static void cursor_of(packed_side& side, F f) {
+    f([&](int block, count_t bytes) {
+      count_t& cursor = side.displs[static_cast<std::size_t>(block)];
+      std::byte* place = side.data.data() + cursor;
+      cursor += bytes;
+      return place;
+    });
+    for (std::size_t i = 0; i < side.displs.size(); ++i) side.displs[i] -= side.counts[i];
+  }
+
+  blocks send_;
+  blocks recv_;
+  int rank_;
+  int p_;
+  cutting cut_;
+  packed_side out_;                      // by intermediate rank
+  packed_side mid_;                      // by sender
+  packed_side on_;                       // by receiver
+  packed_side in_;                       // by intermediate rank
+  std::pmr::vector<std::byte> staging_;  // a block without its holes
+  std::array<body_ptr, 2> phases_;
+  std::size_t phase_ = 2;
+};
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
+  return sizeof(two_phase_body) + p * p * sizeof(count_t) + 8 * p * sizeof(count_t) + s.max_rank_bytes + 2 * passed +
+         s.max_received_bytes + s.max_block_bytes + 2 * inner_of(o).memory(inner_shape(s), o);
+}
+
+body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_body<two_phase_body>(budget, x, c, budget);
+}
+
+}  // namespace
+
+const algorithm two_phase{
+    .name = "two_phase",
+    .summary = "two balanced exchanges by way of intermediate ranks",
+    .source = "MPI primitives §4.7, S1–S6",
+    .rounds = "twice the inner algorithm's",
+    .supports = supports,
+    .memory = memory,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail
