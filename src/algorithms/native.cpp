@@ -4,7 +4,7 @@
 // Rounds:  the MPI library's.
 // Memory:  counts and displacements as the MPI library takes them; derived types beyond its counts. What the MPI
 //          library takes itself is outside the budget.
-// Limits:  in place only with symmetric counts.
+// Limits:  in place only MPI_Alltoall.
 // Wins:    where the MPI library knows the machine better.
 #include <memory_resource>
 #include <vector>
@@ -30,6 +30,10 @@ struct arguments {
   const MPI_Datatype* types = nullptr;  // alltoallw
 };
 
+// Blocks that are given by address: beyond int counts or displacements. And with one rank, where Open MPI 4.1 takes
+// MPI_Alltoallw's displacements for multiples of the extent.
+bool by_address(const shape& s) noexcept { return s.large || (s.kind == form::alltoallw && s.ranks == 1); }
+
 class native_body final : public plan_body {
  public:
   native_body(const exchange& x, const context& c, std::pmr::memory_resource* memory)
@@ -41,8 +45,8 @@ class native_body final : public plan_body {
         ranks_(c.shape->ranks) {
     ints_.reserve(4 * static_cast<std::size_t>(ranks_));
     types_.reserve(2 * static_cast<std::size_t>(ranks_));
-    owned_.reserve(c.shape->large ? 4 * static_cast<std::size_t>(ranks_) : 0);
-    const bool large = c.shape->large;
+    owned_.reserve(by_address(*c.shape) ? 4 * static_cast<std::size_t>(ranks_) : 0);
+    const bool large = by_address(*c.shape);
     recv_ = large ? absolute(x.recv) : plain(x.recv, c.reused);
     send_ = x.in_place ? arguments{MPI_IN_PLACE} : large ? absolute(x.send) : plain(x.send, c.reused);
     if (x.in_place) bytes_ = 0;
@@ -167,12 +171,13 @@ class native_body final : public plan_body {
   std::uint64_t bytes_ = 0;
 };
 
-bool supports(const shape& s) noexcept { return !s.in_place || s.symmetric; }
+// Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place where some counts are zero (4.1.4).
+bool supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
 
 std::size_t memory(const shape& s, const options&) noexcept {
   const auto p = static_cast<std::size_t>(s.ranks);
   return sizeof(native_body) + p * (4 * sizeof(int) + 2 * sizeof(MPI_Datatype)) +
-         (s.large ? 4 * p * sizeof(mpi::datatype) : 0);
+         (by_address(s) ? 4 * p * sizeof(mpi::datatype) : 0);
 }
 
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
