@@ -31,7 +31,7 @@ struct context {
 
 /// For algorithms whose small blocks can ride on the agreement of a blocking call. Both are null elsewhere.
 struct riding {
-  /// Most bytes that a message of the agreement carries, from what all ranks know alike.
+  /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: does not ride.
   std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
   /// case memory() must be over that limit as well: the exchange then fails on all ranks.

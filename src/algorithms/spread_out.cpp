@@ -6,6 +6,8 @@
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
 // Wins:    large blocks; sparse exchanges, whose empty blocks cost nothing.
+#include "algorithms/spread_out.hpp"
+
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
@@ -13,17 +15,33 @@
 
 namespace taquin::detail {
 
-namespace {
+schedule_size direct_size(const shape& s) noexcept {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 0, 1};
+}
 
-// With all pairs pending an MPI library searches long queues for each arrival; with few the network idles between
-// messages. Both MPI libraries at hand are flat from 16 to 64 pairs, and MPICH's own throttle is 32.
-constexpr int default_in_flight = 32;
+void add_direct_round(schedule& s, const local_exchange& x, const options& o, count_t above) {
+  // With all pairs pending an MPI library searches long queues for each arrival; with few the network idles between
+  // messages. Both MPI libraries at hand are flat from 16 to 64 pairs, and MPICH's own throttle is 32.
+  constexpr int default_in_flight = 32;
+  const int window = std::min(o.max_in_flight > 0 ? o.max_in_flight : default_in_flight, x.ranks);
+  for (int distance = 1; distance < x.ranks; ++distance) {
+    const int from = (x.rank - distance + x.ranks) % x.ranks;
+    const int to = (x.rank + distance) % x.ranks;
+    if (x.recv[from].bytes() > above) s.recv(from, s.recv_block(x, from));
+    if (x.send[to].bytes() > above) s.send(to, s.send_block(x, to));
+  }
+  s.end_round(2 * static_cast<std::uint32_t>(window));
+}
+
+namespace {
 
 bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 
 schedule_size size_of(const shape& s) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 1, 1};
+  schedule_size size = direct_size(s);
+  size.copies = 1;
+  return size;
 }
 
 std::size_t memory(const shape& s, const options&) noexcept { return executor::footprint(size_of(s), 0); }
@@ -31,15 +49,8 @@ std::size_t memory(const shape& s, const options&) noexcept { return executor::f
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
   schedule s(memory, size_of(shape));
   s.add_types(x);
-  const int window = std::min(o.max_in_flight > 0 ? o.max_in_flight : default_in_flight, x.ranks);
-  for (int distance = 1; distance < x.ranks; ++distance) {
-    const int from = (x.rank - distance + x.ranks) % x.ranks;
-    const int to = (x.rank + distance) % x.ranks;
-    s.recv(from, s.recv_block(x, from));
-    s.send(to, s.send_block(x, to));
-  }
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
-  s.end_round(2 * static_cast<std::uint32_t>(window));
+  add_direct_round(s, x, o, 0);
   return s;
 }
 

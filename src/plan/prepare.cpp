@@ -220,7 +220,8 @@ agreed plan_state::agree_riding(const exchange& x, const options& o, std::string
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
   const algorithm* a = find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr)
+  if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
+      a->ride.capacity(comm.size(), o) == 0)
     return agree(comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {

@@ -1,0 +1,343 @@
+// bruck_v: irregular exchange in log rounds for small blocks, directly for the others.
+//
+// Source:  beyond Träff, Rougier, Hunold, §3.5: sizes travel with the data, no rank needs the largest block of any
+// other,
+//          and each pair decides from its own size whether its block takes the log rounds.
+// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large. A
+// blocking
+//          call's log rounds are those of the agreement that every exchange needs: it costs no round more.
+// Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
+// is
+//          reused, without the 2 bytes: sizes travel when it is made.
+// Memory:  p times the threshold (some 100 bytes) when blocking; in a reused plan what passes through the rank. Large
+//          blocks are not staged. memory() states the most, from p, the threshold and the largest block.
+// Limits:  separate buffers.
+// Wins:    small blocks, equal or not, among more than a few ranks.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/bruck.hpp"
+#include "algorithms/bruck_v_state.hpp"
+#include "algorithms/spread_out.hpp"
+#include "mpi/check.hpp"
+#include "schedule/executor.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using namespace bruck;
+
+// A message of a blocking call, with what the agreement adds, stays below the size from which MPI libraries
+// synchronise sender and receiver (4 KB within a node). Twice through memory, a block of more than 256 bytes costs as
+// much as a message of its own.
+constexpr count_t message_bytes = 3584;
+constexpr count_t least_threshold = 16;
+constexpr count_t most_blocking = 256;
+// A reused plan knows all sizes, so that no capacity has to be set aside.
+constexpr count_t most_reused = 1024;
+
+route blocking_route(int ranks, int radix) noexcept {
+  const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
+  const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
+  return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
+}
+
+route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
+
+// Riding needs the agreement's radix.
+bool rides(const options& o) noexcept { return !o.radix; }
+
+route riding_route(int ranks) noexcept {
+  return blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));
+}
+
+local_exchange local(const exchange& x, const mpi::communicator& comm) {
+  return {.rank = comm.rank(), .ranks = comm.size(), .in_place = x.in_place, .send = x.send, .recv = x.recv};
+}
+
+// The log rounds on their own: in each, all messages of its digits together.
+template <class Machine>
+void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_t capacity, Machine& machine,
+                    std::pmr::memory_resource* memory) {
+  const int p = r.ranks;
+  const auto most = static_cast<std::size_t>(r.radix - 1);
+  std::pmr::vector<std::byte> buffer(2 * most * capacity, memory);
+  std::pmr::vector<MPI_Request> requests(2 * most, memory);
+  std::pmr::vector<MPI_Status> statuses(2 * most, memory);
+  const auto at = [&](std::size_t i) { return buffer.data() + i * capacity; };
+  for_each_weight(p, r.radix, [&](count_t weight) {
+    std::size_t n = 0;
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      const auto from = static_cast<int>((comm.rank() - digit * weight + p) % p);
+      TAQUIN_MPI(MPI_Irecv(at(n), static_cast<int>(capacity), MPI_BYTE, from, tag, comm.get(), &requests[n]));
+      ++n;
+    });
+    const std::size_t received = n;
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      const auto to = static_cast<int>((comm.rank() + digit * weight) % p);
+      const std::size_t bytes = machine.load(weight, digit, {at(n), capacity});
+      TAQUIN_MPI(MPI_Isend(at(n), static_cast<int>(bytes), MPI_BYTE, to, tag, comm.get(), &requests[n]));
+      ++n;
+    });
+    TAQUIN_MPI(MPI_Waitall(static_cast<int>(n), requests.data(), statuses.data()));
+    for (std::size_t i = 0; i < received; ++i) {
+      int bytes = 0;
+      TAQUIN_MPI(MPI_Get_count(&statuses[i], MPI_BYTE, &bytes));
+      machine.unload(weight, static_cast<count_t>(i) + 1, {at(i), static_cast<std::size_t>(bytes)});
+    }
+  });
+}
+
+std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
+  return 2 * static_cast<std::size_t>(r.radix - 1) * (capacity + sizeof(MPI_Request) + sizeof(MPI_Status));
+}
+
+bool any_above(const local_exchange& x, count_t threshold) {
+  for (int peer = 0; peer < x.ranks; ++peer)
+    if (peer != x.rank && (x.send[peer].bytes() > threshold || x.recv[peer].bytes() > threshold)) return true;
+  return false;
+}
+
+// One blocking call.
+class bruck_v_body final : public riding_body {
+ public:
+  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
+               std::pmr::memory_resource* memory)
+      : comm_(comm), tag_(tag), route_(r), riding_(riding), memory_(memory), state_(local(x, comm), r, memory) {
+    const local_exchange mine = local(x, comm);
+    if (!any_above(mine, r.threshold)) return;
+    schedule s(memory, direct_size({.ranks = r.ranks, .kind = x.kind}));
+    s.add_types(mine);
+    add_direct_round(s, mine, o, r.threshold);
+    direct_ = make_body<executor>(*memory, std::move(s),
+                                  execution{comm.get(), tag + 1, x.send.base, x.recv.base, false}, memory);
+  }
+
+  [[nodiscard]] std::size_t capacity() const noexcept override { return route_.capacity(true); }
+  std::size_t load(int round, int digit, std::span<std::byte> to) override {
+    return load(weight_of(round), count_t{digit}, to);
+  }
+  void unload(int round, int digit, std::span<const std::byte> from) override {
+    state_.unload(weight_of(round), digit, from);
+  }
+
+  // As a machine of run_log_rounds.
+  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {
+    const std::size_t bytes = state_.load(weight, digit, to);
+    ++messages_;
+    bytes_ += bytes;
+    return bytes;
+  }
+  void unload(count_t weight, count_t digit, std::span<const std::byte> from) { state_.unload(weight, digit, from); }
+
+  void start() override {
+    if (!riding_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
+    state_.deliver();
+    if (direct_ != nullptr) direct_->start();
+  }
+  bool test() override { return direct_ == nullptr || direct_->test(); }
+  void wait() override {
+    if (direct_ != nullptr) direct_->wait();
+  }
+
+  void account(statistics& s) const override {
+    s.rounds += bruck::count(route_.ranks, route_.radix).rounds;
+    s.messages += messages_;
+    s.bytes_sent += bytes_;
+    s.bytes_copied += state_.bytes_copied();
+    if (direct_ != nullptr) direct_->account(s);
+  }
+
+ private:
+  [[nodiscard]] count_t weight_of(int round) const noexcept {
+    count_t weight = 1;
+    for (int k = 0; k < round; ++k) weight *= route_.radix;
+    return weight;
+  }
+
+  mpi::communicator& comm_;
+  int tag_;
+  route route_;
+  bool riding_;
+  std::pmr::memory_resource* memory_;
+  bruck_v_state state_;
+  body_ptr direct_;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+std::size_t blocking_memory(const shape& s, const options& o) noexcept {
+  const route r = rides(o) ? riding_route(s.ranks) : blocking_route(s.ranks, radix_of(o, s.ranks));
+  const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
+  const std::size_t rounds = log_rounds_bytes(r, r.capacity(true));
+  return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
+         (rides(o) ? std::max(rounds, agreement_bytes(s.ranks, r.capacity(true))) : rounds);
+}
+
+std::size_t riding_capacity(int ranks, const options& o) noexcept {
+  return rides(o) ? riding_route(ranks).capacity(true) : 0;
+}
+
+riding_ptr prepare_riding(const exchange& x, mpi::communicator& comm, int tag, const options& o,
+                          memory_budget& budget) {
+  return make_body<bruck_v_body>(budget, x, comm, tag, o, riding_route(comm.size()), true, &budget);
+}
+
+// A reused plan. The sizes that pass through this rank are learnt once; the rest is a schedule.
+
+// Where elements wait between rounds.
+struct waiting {
+  explicit waiting(int ranks, std::pmr::memory_resource* memory)
+      : now(static_cast<std::size_t>(ranks), memory), next(static_cast<std::size_t>(ranks), memory) {}
+  static std::size_t bytes(int ranks) noexcept { return 2 * sizeof(count_t) * static_cast<std::size_t>(ranks); }
+  std::pmr::vector<count_t> now;
+  std::pmr::vector<count_t> next;
+};
+
+// Sizes after each round, so that the schedule can be written when all are known.
+class size_history {
+ public:
+  size_history(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
+      : route_(r), now_(x, r, memory), moved_(bruck::count(r.ranks, r.radix).elements, memory) {
+    moved_.clear();
+  }
+  static std::size_t bytes(const route& r) noexcept {
+    return bruck_v_sizes::bytes(r) + bruck::count(r.ranks, r.radix).elements * sizeof(size_field);
+  }
+  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
+    return now_.load(weight, digit, to);
+  }
+  void unload(count_t weight, count_t digit, std::span<const std::byte> from) {
+    now_.unload(weight, digit, from);
+    for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { moved_.push_back(now_[t]); });
+  }
+  [[nodiscard]] std::optional<defect> mismatch() const { return now_.mismatch(); }
+  /// The sizes of received elements, in the order of rounds, digits and elements.
+  [[nodiscard]] const std::pmr::vector<size_field>& received() const noexcept { return moved_; }
+
+ private:
+  route route_;
+  bruck_v_sizes now_;
+  std::pmr::vector<size_field> moved_;
+};
+
+schedule_size reused_size(const shape& s, const route& r) noexcept {
+  const figures f = bruck::count(r.ranks, r.radix);
+  schedule_size size = direct_size(s);
+  if (s.max_block_bytes <= static_cast<std::uint64_t>(r.threshold)) size.regions = size.messages = 0;
+  size.types += 1;
+  size.regions += 2 * f.elements;
+  size.messages += 2 * f.messages;
+  size.copies += 1;
+  size.rounds += f.rounds;
+  return size;
+}
+
+std::size_t reused_memory(const shape& s, const options& o) noexcept {
+  const route r = reused_route(s.ranks, o);
+  const figures f = bruck::count(r.ranks, r.radix);
+  const std::size_t block =
+      std::min(static_cast<std::size_t>(r.threshold), static_cast<std::size_t>(s.max_block_bytes));
+  const std::size_t passing = f.elements - static_cast<std::size_t>(s.ranks - 1);  // the others stay
+  const std::size_t tables = size_history::bytes(r) + waiting::bytes(r.ranks) + f.message_elements * sizeof(region);
+  return executor::footprint(reused_size(s, r), passing * block, 2 * f.round_elements * block) + tables +
+         log_rounds_bytes(r, r.capacity(false));
+}
+
+schedule reused_schedule(const local_exchange& x, const shape& shape, const options& o, const route& r,
+                         const std::pmr::vector<size_field>& received, std::pmr::memory_resource* memory) {
+  const int p = r.ranks;
+  schedule s(memory, reused_size(shape, r));
+  s.add_types(x);
+  const std::uint32_t bytes_type = s.add_type(element::bytes(1));
+  waiting places(p, memory);
+  std::pmr::vector<size_field> sizes(static_cast<std::size_t>(p), memory);
+  for (int t = 0; t < p; ++t) {
+    const count_t bytes = x.send[(x.rank + t) % p].bytes();
+    sizes[static_cast<std::size_t>(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);
+  }
+  region_list list(s, bruck_layout::packed, bruck::count(p, r.radix).message_elements, memory);
+  std::size_t next = 0;
+  count_t scratch = 0;
+  s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
+  for_each_weight(p, r.radix, [&](count_t weight) {
+    const std::size_t first = next;
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      list.clear();
+      for_each_element(p, r.radix, weight, digit, [&](int t) {
+        const size_field size = received[next++];
+        if (size == goes_directly || size == 0) return;
+        if (r.next_weight(weight, t) == 0) {
+          list.add(s.recv_block(x, (x.rank - t + p) % p));
+          return;
+        }
+        places.next[static_cast<std::size_t>(t)] = scratch;
+        list.add({scratch, size, 0, 1, bytes_type, place::scratch});
+        scratch += size;
+      });
+      const auto& regions = list.finish();
+      s.recv(static_cast<int>((x.rank - digit * weight + p) % p), regions.data(), regions.size(), packing::packed);
+    });
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      list.clear();
+      for_each_element(p, r.radix, weight, digit, [&](int t) {
+        const auto k = static_cast<std::size_t>(t);
+        if (sizes[k] == goes_directly || sizes[k] == 0) return;
+        list.add(t % weight == 0 ? s.send_block(x, (x.rank + t) % p)
+                                 : region{places.now[k], sizes[k], 0, 1, bytes_type, place::scratch});
+      });
+      const auto& regions = list.finish();
+      s.send(static_cast<int>((x.rank + digit * weight) % p), regions.data(), regions.size(), packing::packed);
+    });
+    s.end_round();
+    next = first;
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      for_each_element(p, r.radix, weight, digit, [&](int t) {
+        const auto k = static_cast<std::size_t>(t);
+        sizes[k] = received[next++];
+        places.now[k] = places.next[k];
+      });
+    });
+  });
+  add_direct_round(s, x, o, r.threshold);
+  s.scratch_bytes = static_cast<std::size_t>(scratch);
+  return s;
+}
+
+body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  const local_exchange mine = local(x, *c.comm);
+  if (!c.reused) {
+    const route r = blocking_route(mine.ranks, radix_of(*c.opts, mine.ranks));
+    return make_body<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, false, &budget);
+  }
+  const route r = reused_route(mine.ranks, *c.opts);
+  size_history sizes(mine, r, &budget);
+  run_log_rounds(*c.comm, c.tag, r, r.capacity(false), sizes, &budget);
+  agree_on_defect(*c.comm, sizes.mismatch());
+  return make_body<executor>(budget, reused_schedule(mine, *c.shape, *c.opts, r, sizes.received(), &budget),
+                             execution{c.comm->get(), c.tag, x.send.base, x.recv.base, true}, &budget);
+}
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  return std::max(blocking_memory(s, o), reused_memory(s, o));
+}
+
+}  // namespace
+
+const algorithm bruck_v{
+    .name = "bruck_v",
+    .summary = "irregular blocks: small ones in log rounds, large ones directly",
+    .source = "Träff et al. §3.5, and beyond",
+    .rounds = "⌈log_r p⌉",
+    .supports = supports,
+    .memory = memory,
+    .prepare = prepare,
+    .ride = {.capacity = riding_capacity, .prepare = prepare_riding},
+};
+
+}  // namespace taquin::detail
