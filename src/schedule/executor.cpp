@@ -21,6 +21,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       slots_(memory),
       in_slot_(memory),
       completed_(memory),
+      lanes_(memory),
       round_(schedule_.rounds.size()) {
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data()};
   measure();
@@ -39,7 +40,7 @@ std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, 
       sizeof(wire) + sizeof(mpi::datatype) + 2 * sizeof(MPI_Request) + sizeof(std::uint32_t) + sizeof(int);
   constexpr std::size_t per_derived_region =
       sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
-  return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message +
+  return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message + size.lanes * sizeof(lane) +
          derived_regions * per_derived_region;
 }
 
@@ -67,11 +68,13 @@ void executor::measure() {
   std::size_t staging = 0;
   std::size_t slots = 0;
   std::size_t derived = 0;
+  std::size_t lanes = 0;
   std::uint32_t m = 0;
   for (const round& r : schedule_.rounds) {
-    const std::size_t messages = r.messages_end - m;
+    const std::size_t messages = r.lanes > 0 ? measure_lanes(m, r.messages_end) : r.messages_end - m;
     if (messages > 0) ++totals_.rounds;
     slots = std::max(slots, r.in_flight == 0 ? messages : std::min<std::size_t>(messages, r.in_flight));
+    lanes = std::max<std::size_t>(lanes, r.lanes);
     std::size_t packed = 0;
     for (; m < r.messages_end; ++m) {
       const message& msg = schedule_.messages[m];
@@ -93,6 +96,7 @@ void executor::measure() {
   staging_.resize(staging);
   derived_.reserve(derived);
   slots_.resize(slots, MPI_REQUEST_NULL);
+  lanes_.resize(lanes);
   in_slot_.resize(slots);
   completed_.resize(slots);
 }
@@ -184,10 +188,11 @@ void executor::make_requests() {
     const wire& w = wires_[i];
     const message& m = schedule_.messages[i];
     MPI_Request& request = persistent_.emplace_back(MPI_REQUEST_NULL);
+    const int tag = where_.tag + m.lane;
     if (m.way == direction::send) {
-      TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &request));
+      TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
     } else {
-      TAQUIN_MPI(MPI_Recv_init(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &request));
+      TAQUIN_MPI(MPI_Recv_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
     }
   }
 }
@@ -216,21 +221,21 @@ void executor::unpack_message(std::uint32_t i) {
   }
 }
 
-// Posts the next message of the round; `slot` keeps its request.
-void executor::post(std::uint32_t slot) {
-  const std::uint32_t i = posted_++;
+// Posts a message; `slot` keeps its request.
+void executor::post(std::uint32_t slot, std::uint32_t i) {
   const wire& w = wires_[i];
   const message& m = schedule_.messages[i];
   pack_message(i);
+  const int tag = where_.tag + m.lane;
   in_slot_[slot] = i;
   ++pending_;
   if (where_.reused) {
     TAQUIN_MPI(MPI_Start(&persistent_[i]));
     slots_[slot] = persistent_[i];
   } else if (m.way == direction::send) {
-    TAQUIN_MPI(MPI_Isend(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &slots_[slot]));
+    TAQUIN_MPI(MPI_Isend(w.data, w.count, w.type, m.peer, tag, where_.comm, &slots_[slot]));
   } else {
-    TAQUIN_MPI(MPI_Irecv(w.data, w.count, w.type, m.peer, where_.tag, where_.comm, &slots_[slot]));
+    TAQUIN_MPI(MPI_Irecv(w.data, w.count, w.type, m.peer, tag, where_.comm, &slots_[slot]));
   }
 }
 
@@ -255,11 +260,16 @@ void executor::enter(std::size_t r) {
   round_ = r;
   if (r == schedule_.rounds.size()) return;
   const round& now = schedule_.rounds[r];
+  if (now.lanes > 0) {
+    enter_lanes();
+    copy_locally();
+    return;
+  }
   posted_ = first_message();
   used_ = now.messages_end - posted_;
   if (now.in_flight > 0) used_ = std::min(used_, now.in_flight);
   pending_ = 0;
-  for (std::uint32_t slot = 0; slot < used_; ++slot) post(slot);
+  for (std::uint32_t slot = 0; slot < used_; ++slot) post(slot, posted_++);
   copy_locally();
 }
 
@@ -267,6 +277,7 @@ void executor::enter(std::size_t r) {
 bool executor::advance(bool block) {
   if (pending_ == 0) return true;
   const round& r = schedule_.rounds[round_];
+  if (r.lanes > 0) return advance_lanes(block);
   const auto n = static_cast<int>(used_);
   if (posted_ == r.messages_end && pending_ == used_) {  // nothing follows: complete all at once
     int done = 1;
@@ -292,7 +303,7 @@ bool executor::advance(bool block) {
     unpack_message(in_slot_[slot]);
     slots_[slot] = MPI_REQUEST_NULL;  // a persistent request would stay
     --pending_;
-    if (posted_ < r.messages_end) post(slot);
+    if (posted_ < r.messages_end) post(slot, posted_++);
   }
   return pending_ == 0;
 }

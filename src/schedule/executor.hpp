@@ -51,6 +51,14 @@ class executor final : public plan_body {
     std::byte* staging = nullptr;  // packed messages only
   };
 
+  /// Where a lane of the current round stands.
+  struct lane {
+    std::uint32_t next = 0;        // its next message
+    std::uint32_t end = 0;         // one past its last
+    std::uint32_t first_slot = 0;  // its own, as many as its widest stage has messages
+    std::uint32_t pending = 0;
+  };
+
   [[nodiscard]] std::byte* at(const region& r) const noexcept;
   [[nodiscard]] bool simple(const message& m) const noexcept;
   [[nodiscard]] bool indexed(const message& m) const noexcept;
@@ -62,12 +70,16 @@ class executor final : public plan_body {
   MPI_Datatype make_indexed(const message& m);
   MPI_Datatype make_struct(const message& m);
   void make_requests();
+  [[nodiscard]] std::uint32_t measure_lanes(std::uint32_t from, std::uint32_t to) const noexcept;
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
-  void post(std::uint32_t slot);
+  void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter(std::size_t r);
   bool advance(bool block);
+  void enter_lanes();
+  void post_stage(std::uint8_t lane);
+  bool advance_lanes(bool block);
 
   schedule schedule_;
   execution where_;
@@ -80,7 +92,8 @@ class executor final : public plan_body {
   std::pmr::vector<MPI_Request> slots_;       // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
   std::pmr::vector<int> completed_;           // MPI_Waitsome's answer
-  statistics totals_;                         // of one exchange
+  std::pmr::vector<lane> lanes_;
+  statistics totals_;  // of one exchange
 
   std::size_t round_ = 0;      // the round in progress; rounds.size() when idle
   std::uint32_t posted_ = 0;   // one past its last posted message

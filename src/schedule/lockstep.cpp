@@ -64,20 +64,26 @@ class simulation {
     }
     for (const auto& [key, c] : channels_)
       if (!c.sends.empty() || !c.recvs.empty())
-        throw lockstep_error(
-            fmt::format("{} messages of rank {} are never received", c.sends.size(), key / ranks_.size()));
+        throw lockstep_error(fmt::format("{} messages of rank {} are never received", c.sends.size(),
+                                         key / ranks_.size() % ranks_.size()));
     return result;
   }
 
  private:
+  struct lane {  // a round without lanes has one
+    std::uint32_t next = 0;
+    std::uint32_t end = 0;
+    std::uint32_t open = 0;       // posted and not complete
+    std::size_t steps = 0;        // messages in a chain before this stage
+    std::size_t stage_steps = 0;  // and at its end
+  };
+
   struct state {
     std::size_t round = 0;
     bool entered = false;
     bool queued = true;
-    std::uint32_t posted = 0;
-    std::uint32_t open = 0;        // posted and not complete
+    std::vector<lane> lanes;
     std::size_t steps = 0;         // messages in a chain before this round
-    std::size_t round_steps = 0;   // and at its end
     std::vector<pending> arrived;  // packed messages that are scattered when the round is over
     std::vector<std::byte> scratch;
   };
@@ -142,8 +148,14 @@ class simulation {
     ready_.push_back(rank);
   }
 
-  void complete(int rank) {
-    --states_[static_cast<std::size_t>(rank)].open;
+  lane& lane_of(int rank, std::uint32_t i) {
+    return states_[static_cast<std::size_t>(rank)].lanes[ranks_[static_cast<std::size_t>(rank)].plan->messages[i].lane];
+  }
+
+  void complete(int rank, std::uint32_t i, std::size_t step) {
+    lane& l = lane_of(rank, i);
+    --l.open;
+    l.stage_steps = std::max(l.stage_steps, step);
     wake(rank);
   }
 
@@ -158,22 +170,19 @@ class simulation {
       if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
         throw lockstep_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
                                          s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
-      auto& sender = states_[static_cast<std::size_t>(from.rank)];
-      auto& receiver = states_[static_cast<std::size_t>(to.rank)];
       std::size_t step = from.step + 1;
       if (how_ == delivery::rendezvous) {
         step = std::max(step, to.step + 1);
-        sender.round_steps = std::max(sender.round_steps, step);
         if (s.messages[from.index].how != packing::packed) gather(from.rank, s.messages[from.index], from.data);
-        complete(from.rank);
+        complete(from.rank, from.index, step);
       }
-      receiver.round_steps = std::max(receiver.round_steps, step);
       if (t.messages[to.index].how == packing::packed) {
-        receiver.arrived.push_back({to.rank, to.index, to.step, std::move(from.data)});
+        states_[static_cast<std::size_t>(to.rank)].arrived.push_back(
+            {to.rank, to.index, to.step, std::move(from.data)});
       } else {
         scatter(to.rank, t.messages[to.index], from.data);
       }
-      complete(to.rank);
+      complete(to.rank, to.index, step);
     }
   }
 
@@ -183,16 +192,42 @@ class simulation {
     const auto p = ranks_.size();
     const auto mine = static_cast<std::size_t>(rank);
     const auto other = static_cast<std::size_t>(m.peer);
-    channel& c = channels_[send ? mine * p + other : other * p + mine];
-    ++states_[mine].open;
+    channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
+    lane& l = lane_of(rank, i);
+    ++l.open;
     if (!send) {
-      c.recvs.push_back({rank, i, states_[mine].steps, {}});
+      c.recvs.push_back({rank, i, l.steps, {}});
     } else {
-      c.sends.push_back({rank, i, states_[mine].steps, {}});
+      c.sends.push_back({rank, i, l.steps, {}});
       if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, c.sends.back().data);
-      if (how_ == delivery::eager) --states_[mine].open;
+      if (how_ == delivery::eager) --l.open;
     }
     match(c);
+  }
+
+  // Sets out the lanes of the round that `st` begins.
+  static void enter(const schedule& s, state& st) {
+    const round& r = s.rounds[st.round];
+    const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
+    st.lanes.assign(std::max<std::size_t>(r.lanes, 1), lane{0, 0, 0, st.steps, st.steps});
+    for (std::uint32_t i = first; i < r.messages_end; ++i) {
+      lane& l = st.lanes[s.messages[i].lane];
+      if (l.end == 0) l.next = i;
+      l.end = i + 1;
+    }
+    st.entered = true;
+  }
+
+  void post_what_may(int rank, const round& r, const schedule& s, lane& l) {
+    if (r.lanes == 0) {
+      while (l.next < l.end && (r.in_flight == 0 || l.open < r.in_flight)) post(rank, l.next++);
+      return;
+    }
+    while (l.next < l.end && l.open == 0) {
+      l.steps = l.stage_steps;
+      do post(rank, l.next++);
+      while (l.next < l.end && !s.messages[l.next].waits);
+    }
   }
 
   void advance(int rank) {
@@ -201,14 +236,14 @@ class simulation {
     while (st.round < s.rounds.size()) {
       const round& r = s.rounds[st.round];
       if (!st.entered && how_ == delivery::eager) do_copies(rank);
-      st.entered = true;
-      while (st.posted < r.messages_end && (r.in_flight == 0 || st.open < r.in_flight)) post(rank, st.posted++);
-      if (st.posted < r.messages_end || st.open > 0) return;
+      if (!st.entered) enter(s, st);
+      for (lane& l : st.lanes) post_what_may(rank, r, s, l);
+      if (std::ranges::any_of(st.lanes, [](const lane& l) { return l.next < l.end || l.open > 0; })) return;
       for (const pending& m : st.arrived) scatter(rank, s.messages[m.index], m.data);
       st.arrived.clear();
       if (how_ == delivery::rendezvous) do_copies(rank);
       st.entered = false;
-      st.steps = st.round_steps = std::max(st.steps, st.round_steps);
+      for (const lane& l : st.lanes) st.steps = std::max(st.steps, l.stage_steps);
       ++st.round;
     }
   }

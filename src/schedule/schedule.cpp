@@ -1,5 +1,7 @@
 #include "schedule/schedule.hpp"
 
+#include <utility>
+
 namespace taquin::detail {
 
 std::size_t schedule_size::bytes() const noexcept {
@@ -58,16 +60,28 @@ void schedule::add(int peer, direction way, packing how, const region* first, st
   for (std::size_t i = 0; i < n; ++i)
     if (bytes(first[i]) > 0) regions.push_back(first[i]);
   const auto added = static_cast<std::uint32_t>(regions.size()) - begin;
-  if (added > 0) messages.push_back({peer, begin, added, way, how});
+  if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, std::exchange(waits_, false)});
 }
 
 void schedule::add_copy(const region& from, const region& to, merge how) {
   if (bytes(from) > 0) copies.push_back({from, to, how});
 }
 
+void schedule::begin_lane(int lane) {
+  lane_ = static_cast<std::uint8_t>(lane);
+  waits_ = false;
+}
+
+void schedule::end_lanes(int lanes) {
+  const std::size_t before = rounds.size();
+  begin_lane(0);
+  end_round();
+  if (rounds.size() > before) rounds.back().lanes = static_cast<std::uint32_t>(lanes);
+}
+
 void schedule::end_round(std::uint32_t in_flight) {
   const round before = rounds.empty() ? round{} : rounds.back();
-  const round now{static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size()), in_flight};
+  const round now{static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size()), in_flight, 0};
   if (now.messages_end != before.messages_end || now.copies_end != before.copies_end) rounds.push_back(now);
 }
 

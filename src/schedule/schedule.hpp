@@ -42,6 +42,8 @@ struct message {
   std::uint32_t regions = 0;
   direction way = direction::send;
   packing how = packing::datatype;
+  std::uint8_t lane = 0;  ///< of the round's lanes
+  bool waits = false;     ///< posted when all earlier messages of its lane are complete
 };
 
 /// What a copy does with its target.
@@ -60,10 +62,13 @@ struct copy {
 /// A round posts its messages in order, does its copies in order while they travel, and ends when all are complete. Its
 /// copies must not touch what its messages write, nor write what they read. With packed messages that write what others
 /// read, all must be in flight together.
+/// A round may have lanes: its messages then stand lane by lane, and lanes go on independently of each other, each by
+/// stages: messages up to the next one that waits. Lane k has the plan's tag + k.
 struct round {
   std::uint32_t messages_end = 0;  ///< one past its last message; its first is the end of the round before
   std::uint32_t copies_end = 0;
   std::uint32_t in_flight = 0;  ///< most messages pending at once, later ones follow as earlier complete; 0: all
+  std::uint32_t lanes = 0;      ///< 0: none
 };
 
 /// How many of each part a schedule will have, so that memory is taken once and can be stated before.
@@ -73,6 +78,7 @@ struct schedule_size {
   std::size_t messages = 0;
   std::size_t copies = 0;
   std::size_t rounds = 0;
+  std::size_t lanes = 0;  ///< most in any round
   /// Bytes that a schedule of this size takes, scratch not included.
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
@@ -101,6 +107,11 @@ class schedule {
   void add_copy(const region& from, const region& to, merge how = merge::replace);
   /// Closes the round; a round without messages and copies is dropped.
   void end_round(std::uint32_t in_flight = 0);
+  /// The messages that follow belong to this lane of the round. Lanes are begun in order; end_lanes closes the round.
+  void begin_lane(int lane);
+  /// The lane's next message waits for its earlier ones.
+  void then() noexcept { waits_ = true; }
+  void end_lanes(int lanes);
 
   /// Data bytes of a region, of a message.
   [[nodiscard]] count_t bytes(const region& r) const noexcept;
@@ -115,6 +126,8 @@ class schedule {
 
  private:
   void add(int peer, direction way, packing how, const region* first, std::size_t n);
+  std::uint8_t lane_ = 0;  // that is being built
+  bool waits_ = false;
   std::uint32_t recv_types_ = 0;  // index of the receive side's first type
 };
 

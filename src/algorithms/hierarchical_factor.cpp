@@ -1,0 +1,143 @@
+// hierarchical_factor: nodes are paired by 1-factors, and each node takes part in at most k exchanges at a time.
+//
+// Source:  Sanders & Träff, The Hierarchical Factor Algorithm, §3 and §4; k ports by merging factors.
+// Rounds:  1, in which each of the node's k ports goes through its steps one by one: n(p − n)/k steps for the largest
+//          node of n ranks. A port goes from one rank of the node to another by a message of one byte.
+// Bytes:   each block once, and one byte for each step inside the node.
+// Memory:  bookkeeping linear in p; no data is staged.
+// Limits:  separate buffers.
+// Wins:    large blocks where a node's link suffers from many messages at once. The single port of the paper leaves a
+//          full-duplex link idle between steps: with `ports` at 4 and more it does not.
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "schedule/executor.hpp"
+#include "topology/factor_steps.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr int default_ports = 8;
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+int ports_of(const options& o) noexcept { return o.ports > 0 ? o.ports : default_ports; }
+
+schedule_size size_of(const shape& s, const options& o) noexcept {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  const auto ports = static_cast<std::size_t>(ports_of(o));
+  return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, 4 * p, 4 * p, 1, 1, ports};
+}
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  return executor::footprint(size_of(s, o), static_cast<std::size_t>(ports_of(o)) + 1) +
+         static_cast<std::size_t>(s.ranks) * sizeof(int);  // the active nodes, while it is built
+}
+
+/// One rank's messages, port by port.
+class builder {
+ public:
+  builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
+      : x_(x),
+        nodes_(nodes),
+        node_(nodes.group[static_cast<std::size_t>(x.rank)]),
+        ports_(ports),
+        s_(s),
+        memory_(memory) {
+    token_ = s.add_type(element::bytes(1));
+    s.scratch_bytes = static_cast<std::size_t>(ports) + 1;
+    for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
+      if (p.there == node_ && left_over_ < 0) left_over_ = p.round;
+    });
+  }
+
+  void build() {
+    for (int port = 0; port < ports_; ++port) {
+      s_.begin_lane(port);
+      int holder = -1;  // the rank that used the port last
+      for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
+        if (p.there != node_) {
+          for_each_step(nodes_, p, [&](const factor_step& step) {
+            if (port_of(step, ports_) == port) take(step, port, holder);
+          });
+        } else if (p.round == left_over_ && p.round % ports_ == port) {
+          exchange_inside();
+        }
+      });
+      if (port == 0 && left_over_ < 0) exchange_inside();
+    }
+    s_.end_lanes(ports_);
+  }
+
+ private:
+  void take(const factor_step& step, int port, int& holder) {
+    if (holder >= 0 && holder != step.here) {
+      const region out{0, 1, 0, 1, token_, place::scratch};
+      const region in{port + 1, 1, 0, 1, token_, place::scratch};
+      if (holder == x_.rank) {
+        s_.then();
+        s_.send(step.here, out);
+      }
+      if (step.here == x_.rank) s_.recv(holder, in);
+    }
+    holder = step.here;
+    if (step.here != x_.rank) return;
+    s_.then();
+    exchange_with(step.there);
+  }
+
+  void exchange_inside() {
+    s_.then();
+    const int n = nodes_.size(node_);
+    const int me = nodes_.index[static_cast<std::size_t>(x_.rank)];
+    for (int distance = 1; distance < n; ++distance) {
+      const int from = nodes_.member(node_, (me - distance + n) % n);
+      const int to = nodes_.member(node_, (me + distance) % n);
+      s_.recv(from, s_.recv_block(x_, from));
+      s_.send(to, s_.send_block(x_, to));
+    }
+  }
+
+  void exchange_with(int peer) {
+    s_.recv(peer, s_.recv_block(x_, peer));
+    s_.send(peer, s_.send_block(x_, peer));
+  }
+
+  const local_exchange& x_;
+  const level& nodes_;
+  int node_;
+  int ports_;
+  schedule& s_;
+  std::pmr::memory_resource* memory_;
+  std::uint32_t token_ = 0;
+  int left_over_ = -1;  // the round in which the node is first its own partner
+};
+
+schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+  schedule s(memory, size_of(shape, o));
+  s.add_types(x);
+  s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
+  if (x.nodes != nullptr) {
+    builder(x, x.nodes->nodes(), ports_of(o), s, memory).build();
+  } else {
+    const topology flat = topology::of_single_ranks(x.ranks);
+    builder(x, flat.nodes(), ports_of(o), s, memory).build();
+  }
+  return s;
+}
+
+}  // namespace
+
+const algorithm hierarchical_factor{
+    .name = "hierarchical_factor",
+    .summary = "nodes paired by 1-factors, phases by node size, at most `ports` exchanges of a node at once",
+    .source = "Sanders & Träff §3, §4",
+    .rounds = "n(p − n)/k steps, n ranks on the largest node, k ports",
+    .supports = supports,
+    .needs_nodes = true,
+    .memory = memory,
+    .build = build,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,119 @@
+// Algorithms that know of nodes, over MPI: one machine cut into uneven nodes.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "taquin/taquin.hpp"
+
+namespace taquin {
+namespace {
+
+std::vector<std::vector<int>> cuts(int p) {
+  std::vector<std::vector<int>> all{{p}, std::vector<int>(static_cast<std::size_t>(p), 1)};
+  if (p >= 3) all.push_back({1, p - 2, 1});
+  if (p >= 5) all.push_back({p - 3, 2, 1});
+  return all;
+}
+
+struct problem {
+  std::vector<count_t> scounts, sdispls, rcounts, rdispls;
+  std::vector<int> send, expected;
+
+  problem(int rank, int p, bool uniform) {
+    count_t sent = 0;
+    count_t received = 0;
+    for (int i = 0; i < p; ++i) {
+      scounts.push_back(uniform ? 3 : (rank * 7 + i * 3) % 5);
+      rcounts.push_back(uniform ? 3 : (i * 7 + rank * 3) % 5);
+      sdispls.push_back(sent);
+      rdispls.push_back(received);
+      for (count_t k = 0; k < scounts.back(); ++k) send.push_back(rank * 1000 + i * 10 + static_cast<int>(k));
+      for (count_t k = 0; k < rcounts.back(); ++k) expected.push_back(i * 1000 + rank * 10 + static_cast<int>(k));
+      sent += scounts.back();
+      received += rcounts.back();
+    }
+  }
+};
+
+template <class F>
+void for_each_case(F f) {
+  int p = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  for (const auto* a : detail::algorithms())
+    if (a->needs_nodes)
+      for (const auto& nodes : cuts(p))
+        for (const int ports : {0, 1, 3}) f(options{.algorithm = a->name, .ports = ports, .nodes = nodes});
+}
+
+TEST(node_exchange, alltoallv_blocking_and_prepared) {
+  int rank = 0;
+  int p = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const problem x(rank, p, false);
+  for_each_case([&](const options& o) {
+    std::vector<int> recv(x.expected.size(), -1);
+    alltoallv(x.send.data(), x.scounts.data(), x.sdispls.data(), MPI_INT, recv.data(), x.rcounts.data(),
+              x.rdispls.data(), MPI_INT, MPI_COMM_WORLD, o);
+    EXPECT_EQ(recv, x.expected) << o.algorithm;
+    plan again(exchange::alltoallv(x.send.data(), count_view(x.scounts.data()), count_view(x.sdispls.data()), MPI_INT,
+                                   recv.data(), count_view(x.rcounts.data()), count_view(x.rdispls.data()), MPI_INT,
+                                   MPI_COMM_WORLD),
+               o);
+    for (int k = 0; k < 3; ++k) {
+      std::ranges::fill(recv, -1);
+      again.start();
+      while (!again.test()) {
+      }
+      EXPECT_EQ(recv, x.expected) << o.algorithm;
+    }
+  });
+}
+
+TEST(node_exchange, alltoall) {
+  int rank = 0;
+  int p = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const problem x(rank, p, true);
+  for_each_case([&](const options& o) {
+    std::vector<int> recv(x.expected.size(), -1);
+    alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, o);
+    EXPECT_EQ(recv, x.expected) << o.algorithm;
+  });
+}
+
+TEST(node_exchange, exactly_the_stated_memory_is_enough) {
+  int rank = 0;
+  int p = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const problem x(rank, p, false);
+  for_each_case([&](const options& given) {
+    options o = given;
+    std::vector<int> recv(x.expected.size(), -1);
+    const auto exchange_with = [&](std::size_t memory) {
+      o.memory = memory;
+      alltoallv(x.send.data(), x.scounts.data(), x.sdispls.data(), MPI_INT, recv.data(), x.rcounts.data(),
+                x.rdispls.data(), MPI_INT, MPI_COMM_WORLD, o);
+    };
+    std::size_t needed = 0;
+    try {
+      exchange_with(0);
+      ADD_FAILURE() << o.algorithm << " took memory that it did not have";
+    } catch (const budget_exceeded& e) {
+      needed = e.requested();
+    }
+    EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
+    exchange_with(needed);
+    EXPECT_EQ(recv, x.expected) << o.algorithm;
+    EXPECT_THROW(exchange_with(needed - 1), budget_exceeded);
+  });
+}
+
+}  // namespace
+}  // namespace taquin
