@@ -29,7 +29,7 @@ release: packages ## an optimised build in build/release (the default)
 
 demo: packages ## replays recorded traffic on 4 ranks under all algorithms
 	cmake --preset release
-	cmake --build --preset release --target taquin
+	cmake --build --preset release --target taquin_command
 	for traffic in workloads/recordings/*.json; do \
 	  mpirun.openmpi -n 4 build/release/bin/taquin run --traffic $$traffic -a all || exit 1; done
 
@@ -40,7 +40,7 @@ test: packages ## all tests: on Open MPI, on MPICH, with sanitizers
 lint: lint-packages ## layout and static analysis of all files
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset ci
-	cppcheck --quiet --project=build/ci/compile_commands.json --suppressions-list=.cppcheck-suppressions \
+	cppcheck --quiet --project=build/ci/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
 	  --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(CTEST_PARALLEL_LEVEL)
 	run-clang-tidy -quiet -p build/ci -j $(CTEST_PARALLEL_LEVEL) '/(src|cli|interpose)/.*\.cpp$$'
 

@@ -10,9 +10,6 @@ install(TARGETS ${taquin_installed} EXPORT taquinTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET taquin)
-  install(TARGETS taquin RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/taquin DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/taquin)
@@ -29,5 +26,8 @@ file(RELATIVE_PATH pc_to_prefix /${pc_dir} /)
 list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE pc_mpi_cflags)
 list(JOIN pc_mpi_cflags " " pc_mpi_cflags)
 list(JOIN MPI_C_LIBRARIES " " pc_mpi_libs)
+if(TAQUIN_HWLOC AND TAQUIN_HWLOC_INCLUDE)
+  set(pc_hwloc -lhwloc)
+endif()
 configure_file(cmake/taquin.pc.in ${CMAKE_BINARY_DIR}/taquin.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/taquin.pc DESTINATION ${pc_dir})

@@ -31,12 +31,15 @@ typedef struct TAQUIN_Options {
   size_t memory;         /* extra bytes per rank that taquin may take */
   int radix;             /* Bruck: digits' base, at least 2; 0: chosen */
   int max_in_flight;     /* pairs of messages pending at once; 0: the algorithm's default */
+  int ports;             /* hierarchical_factor: exchanges of a node at once; 0: the algorithm's default */
+  int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
+  const int *nodes;      /* ranks per node, in rank order */
   int check;             /* not 0: compare what ranks send with what their peers expect, before sending */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0 }
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0 }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
@@ -82,8 +85,8 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
- * taquin_radix, taquin_max_in_flight and taquin_check override the communicator's options and must be the same on all
- * ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
+ * taquin_radix, taquin_max_in_flight, taquin_ports and taquin_check override the communicator's options and must be the
+ * same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,

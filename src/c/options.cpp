@@ -101,6 +101,7 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   read_number(info, "taquin_radix", radix);
   o.values.radix = radix_of(radix);
   read_number(info, "taquin_max_in_flight", o.values.max_in_flight);
+  read_number(info, "taquin_ports", o.values.ports);
   read_number(info, "taquin_check", check);
   o.values.check = check != 0;
   return o;
@@ -115,11 +116,15 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
     return;
   }
   const TAQUIN_Options o = complete(*given);
+  if (o.node_count < 0 || (o.node_count > 0 && o.nodes == nullptr))
+    throw usage_error(fmt::format("{} nodes without their sizes", o.node_count), MPI_ERR_ARG);
   auto stored = std::make_unique<stored_options>();
+  stored->nodes.assign(o.nodes, o.nodes + o.node_count);
   stored->algorithm = o.algorithm;
   stored->values.memory = o.memory;
   stored->values.radix = radix_of(o.radix);
   stored->values.max_in_flight = o.max_in_flight;
+  stored->values.ports = o.ports;
   stored->values.check = o.check != 0;
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
   static_cast<void>(stored.release());  // the communicator's now
@@ -136,6 +141,9 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.memory = values.memory;
   o.radix = values.radix.value_or(0);
   o.max_in_flight = values.max_in_flight;
+  o.ports = values.ports;
+  o.node_count = stored != nullptr ? static_cast<int>(stored->nodes.size()) : 0;
+  o.nodes = o.node_count > 0 ? stored->nodes.data() : nullptr;
   o.check = values.check ? 1 : 0;
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));

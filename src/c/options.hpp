@@ -4,18 +4,21 @@
 #include <mpi.h>
 
 #include <string>
+#include <vector>
 
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
 
-/// Options that own their name, so that they may outlive the caller's.
+/// Options that own their name and their nodes, so that they may outlive the caller's.
 struct stored_options {
   std::string algorithm{"auto"};
+  std::vector<int> nodes{};
   options values{};
   [[nodiscard]] options view() const noexcept {
     options o = values;
     o.algorithm = algorithm;
+    o.nodes = nodes;
     return o;
   }
 };

@@ -204,6 +204,9 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.algorithm = name;
   o.memory = 1 << 20;
   o.max_in_flight = 3;
+  o.ports = 1;
+  o.node_count = 1;
+  o.nodes = &ranks;
   o.check = 1;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   name[0] = 'X'; /* the string was copied */
@@ -214,6 +217,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
         back.check == 1);
+  CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
 
   /* A caller that knows only the first fields. */
