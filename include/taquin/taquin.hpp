@@ -7,3 +7,4 @@
 #include "taquin/memory_budget.hpp"  // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export
+#include "taquin/redistribute.hpp"   // IWYU pragma: export

@@ -1,0 +1,66 @@
+// Redistribution of blocks, in place: each rank holds an array of equal blocks, and every block goes to a place of its
+// own in some rank's array.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+/// Choices for a redistribution. Everything but `stats` must be the same on all ranks, except that `memory` may
+/// differ: the smallest one rules.
+struct redistribute_options {
+  std::string_view algorithm = "auto";  ///< a name that `taquin list` prints under redistribution
+  std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
+  bool check = true;                    ///< that no two blocks go to one place: one more reduction
+  double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`
+  statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
+};
+
+/// An array of blocks that can be redistributed again and again. Move-only.
+///
+/// Extra memory on a rank of p with m blocks of l data bytes: at most 8192 + 256·p + 40·m + 70·l bytes, taken when the
+/// object is made (buffers) and during a call (what is known of each block).
+class redistribution {
+ public:
+  /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.
+  /// Collective; all ranks give the same block length, a type of the same size, and the same options.
+  /// Throws on every rank: `usage_error` for bad arguments, `budget_exceeded` when `o.memory` is too small.
+  redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
+                 const redistribute_options& o = {});
+  redistribution(redistribution&&) noexcept;
+  redistribution& operator=(redistribution&&) noexcept;
+  ~redistribution();
+
+  /// Moves block k to place `dest_indices[k]` of rank `dest_ranks[k]`, for k < `length`; a rank of −1 marks a dead
+  /// block, whose index does not matter. Blocks from `length` on are dead. What dead blocks and places that nothing
+  /// goes to hold afterwards is not specified. Collective, blocking. Throws `usage_error` on every rank, naming rank
+  /// and block, with the data untouched: a rank or an index out of range, more destinations than blocks, and (unless
+  /// `check` is off) two blocks for one place. With `check` off such a map's result is not specified.
+  void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
+  void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
+  void operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
+
+  /// Goes on with another array of the same shape. Local.
+  void set_data(void* data) noexcept;
+  /// Extra bytes in use now. Local.
+  [[nodiscard]] std::size_t memory() const noexcept;
+  /// The most extra bytes that were in use at once. Local.
+  [[nodiscard]] std::size_t peak_memory() const noexcept;
+  /// The algorithm's name, "auto" resolved.
+  [[nodiscard]] std::string_view algorithm() const noexcept;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace taquin

@@ -1,0 +1,55 @@
+#include "redistribute/block_map.hpp"
+
+#include <algorithm>
+
+namespace taquin::detail {
+
+void block_map::count(std::span<std::uint32_t> counts) const noexcept {
+  std::ranges::fill(counts, 0U);
+  for (const address& a : at_)
+    if (a.rank >= 0) ++counts[static_cast<std::size_t>(a.rank)];
+}
+
+// source[s] is the slot whose block comes to slot s, or no_slot. Chains that begin at a free slot need no spare block:
+// the hole walks against the arrows. What remains are closed cycles of occupied slots.
+void block_map::permute(std::span<slot> source, slot spare) {
+  const auto follow = [&](slot hole, slot end) {
+    while (source[hole] != end) {
+      const slot from = source[hole];
+      move(from, hole);
+      source[hole] = hole;
+      hole = from;
+    }
+    return hole;
+  };
+  const auto n = static_cast<slot>(source.size());
+  for (slot s = 0; s < n; ++s)
+    if (source[s] != no_slot && free(s)) follow(s, no_slot);
+  for (slot s = 0; s < n; ++s) {
+    if (source[s] == no_slot || source[s] == s) continue;
+    move(s, spare);
+    const slot last = follow(s, s);
+    move(spare, last);
+    source[last] = last;
+  }
+}
+
+void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
+  std::pmr::vector<slot> next(static_cast<std::size_t>(ranks) + 1, 0, memory);
+  for (const address& a : at_)
+    if (a.rank >= 0) ++next[static_cast<std::size_t>(a.rank) + 1];
+  for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
+  std::pmr::vector<slot> source(at_.size(), no_slot, memory);
+  for (slot s = 0; s < at_.size(); ++s)
+    if (!free(s)) source[next[static_cast<std::size_t>(at_[s].rank)]++] = s;
+  permute(source, spare);
+}
+
+void block_map::place(std::int32_t self, slot spare, std::pmr::memory_resource* memory) {
+  std::pmr::vector<slot> source(at_.size(), no_slot, memory);
+  for (slot s = 0; s < at_.size(); ++s)
+    if (at_[s].rank == self) source[at_[s].index] = s;
+  permute(source, spare);
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,61 @@
+// Where blocks go, kept beside them as they move; and the two local moves that all algorithms share.
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "redistribute/block_store.hpp"
+
+namespace taquin::detail {
+
+/// The destination of a block. rank −1: the slot is free.
+struct address {
+  std::int32_t rank = -1;
+  slot index = 0;
+};
+
+/// The destination of the block in each slot, with the blocks themselves.
+class block_map {
+ public:
+  /// All slots free.
+  block_map(block_store& store, std::pmr::memory_resource* memory) : store_(&store), at_(store.slots(), memory) {}
+
+  [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }
+  [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank < 0; }
+  void set(slot s, const address& a) noexcept { at_[s] = a; }
+  void clear(slot s) noexcept { at_[s].rank = -1; }
+  void clear(const slot_range& r) noexcept {
+    for (slot s = r.first; s < r.first + r.count; ++s) clear(s);
+  }
+  /// Moves a block with its destination to a free slot.
+  void move(slot from, slot to) {
+    store_->copy(from, to);
+    at_[to] = at_[from];
+    at_[from].rank = -1;
+  }
+  [[nodiscard]] block_store& store() const noexcept { return *store_; }
+
+  /// Counts the live blocks by destination: counts[r] for r < counts.size(). Staging included.
+  void count(std::span<std::uint32_t> counts) const noexcept;
+
+  /// Sorts the blocks in place by destination rank, free slots last; blocks of a rank keep their order. Each block is
+  /// copied at most once, and one block per closed cycle of slots once more, through `spare`, a free slot. Linear;
+  /// takes sort_bytes from `memory` for the while.
+  void sort(int ranks, slot spare, std::pmr::memory_resource* memory);
+  /// Puts every block to its index; all must be for rank `self`. Copies and memory as for sort.
+  void place(std::int32_t self, slot spare, std::pmr::memory_resource* memory);
+
+  static std::size_t sort_bytes(std::size_t slots, int ranks) noexcept {
+    return sizeof(slot) * slots + sizeof(slot) * (static_cast<std::size_t>(ranks) + 1);
+  }
+
+ private:
+  void permute(std::span<slot> source, slot spare);
+
+  block_store* store_;
+  std::pmr::vector<address> at_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,52 @@
+#include "redistribute/footprint.hpp"
+
+#include <algorithm>
+
+#include "redistribute/mpi_port.hpp"
+#include "redistribute/slots.hpp"
+
+namespace taquin::detail {
+
+namespace {
+constexpr std::size_t chunk_bytes = 128 * 1024;  // a message; small enough that what is copied stays in cache
+constexpr std::size_t frames = 4096;             // coroutines
+}  // namespace
+
+buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept {
+  const std::size_t l = std::max<std::size_t>(block_bytes, 1);
+  const std::size_t bytes = std::min(chunk_bytes, 10 * l + least_blocks);
+  buffer_sizes s;
+  s.chunk = static_cast<slot>(std::max<std::size_t>(bytes / l, 1));
+  s.receive_buffers = 4;
+  s.send_buffers = 2;
+  s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(least_blocks / 64, 16, 1024));
+  s.requests = 16;
+  return s;
+}
+
+port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
+  return {.chunk = s.chunk,
+          .send_buffers = s.send_buffers,
+          .words = s.words,
+          .messages = s.requests,
+          .transfers = 2 * static_cast<std::uint32_t>(ranks) + 2 * s.requests};
+}
+
+slot staging_slots(const buffer_sizes& s) noexcept { return s.receive_buffers * s.chunk + 1; }
+
+std::size_t redistribution_footprint(const buffer_sizes& s, int ranks, std::size_t blocks,
+                                     std::size_t block_bytes) noexcept {
+  const auto p = static_cast<std::size_t>(ranks);
+  const std::size_t staging = staging_slots(s);
+  const std::size_t map = sizeof(address) * (blocks + staging);
+  const std::size_t known = 2 * sizeof(word) * (p + 1) + 2 * sizeof(word) * blocks;
+  const std::size_t learning = sizeof(word) * blocks + 8 * p + (blocks + 7) / 8;
+  const std::size_t engine = slots_engine::per_block * blocks + staging + slots_engine::per_rank * p +
+                             sizeof(slot) * s.receive_buffers + sizeof(slot_range) * (s.requests + s.chunk) +
+                             sizeof(word) * s.words;
+  const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks) + 8 * sizeof(word) * p;
+  return staging * block_bytes + map + known + std::max({learning, engine, moving}) + frames + sizeof(count_t) * p +
+         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes, ranks);
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,23 @@
+// The memory of a redistribution, as a formula.
+#pragma once
+
+#include <cstddef>
+
+#include "redistribute/machine.hpp"
+
+namespace taquin::detail {
+
+/// The sizes of buffers, the same on all ranks: for blocks of `block_bytes`, when no rank that has blocks has fewer
+/// than `least_blocks`.
+buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept;
+/// What the port needs for them.
+port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
+/// Staging slots, the spare one included.
+slot staging_slots(const buffer_sizes& sizes) noexcept;
+
+/// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks: at most
+/// 8192 + 256·ranks + 40·blocks + 70·block_bytes, whatever the algorithm.
+std::size_t redistribution_footprint(const buffer_sizes& sizes, int ranks, std::size_t blocks,
+                                     std::size_t block_bytes) noexcept;
+
+}  // namespace taquin::detail

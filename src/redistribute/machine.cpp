@@ -1,0 +1,97 @@
+#include "redistribute/machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+namespace taquin::detail {
+
+namespace {
+constexpr std::array all{
+#define TAQUIN_REDISTRIBUTION(name) &name##_redistribution,
+#include "redistribute/redistributions.def"
+#undef TAQUIN_REDISTRIBUTION
+};
+}  // namespace
+
+std::span<const redistribution_algorithm* const> redistributions() noexcept { return all; }
+
+const redistribution_algorithm* find_redistribution(std::string_view name) noexcept {
+  if (name == "auto") return all.front();
+  const auto found = std::ranges::find(all, name, [](const auto* a) { return a->name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::string redistribution_names() {
+  std::string names;
+  for (const auto* a : all) {
+    if (!names.empty()) names += ", ";
+    names += a->name;
+  }
+  return names;
+}
+
+namespace {
+
+// From counts to where each begins, the total last.
+void accumulate(std::pmr::vector<std::uint32_t>& at) {
+  std::uint32_t sum = 0;
+  for (auto& v : at) sum += std::exchange(v, sum);
+}
+
+}  // namespace
+
+task exchange_targets(machine& m, targets& t) {
+  const auto p = static_cast<std::size_t>(m.ranks);
+  const auto self = static_cast<std::size_t>(m.rank);
+  const block_map& map = *m.map;
+  t.out_at.assign(p + 1, 0);
+  t.in_at.assign(p + 1, 0);
+  const auto out = std::span(t.out_at).first(p);
+  const auto in = std::span(t.in_at).first(p);
+  map.count(out);
+  const std::uint64_t stay = std::exchange(out[self], 0);
+  co_await m.net->alltoall(out, in);
+
+  // More blocks than places: some place is wanted twice, also among any blocks + 1 of them, which are enough to see.
+  std::uint64_t room = m.blocks() + 1 - stay;
+  std::array<std::uint64_t, 1> crowded{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
+  co_await m.net->sum(crowded);
+  t.crowded = crowded[0] > 0;
+  if (t.crowded) {
+    for (auto& n : in) room -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, room));
+    co_await m.net->alltoall(in, out);
+  }
+
+  accumulate(t.out_at);
+  accumulate(t.in_at);
+  t.order.resize(t.out_at[p]);
+  t.index.resize(t.in_at[p]);
+  std::pmr::vector<word> indices(t.out_at[p], m.memory);
+  std::pmr::vector<std::uint32_t> next(t.out_at.begin(), t.out_at.end() - 1, m.memory);
+  for (slot s = 0; s < map.store().slots(); ++s) {
+    if (map.free(s) || map[s].rank == m.rank) continue;
+    const auto to = static_cast<std::size_t>(map[s].rank);
+    if (next[to] == t.out_at[to + 1]) continue;
+    t.order[next[to]] = s;
+    indices[next[to]++] = map[s].index;
+  }
+  co_await m.net->exchange(indices, t.out_at, t.index, t.in_at);
+}
+
+task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
+  const redistribution_algorithm* a = &first;
+  while (a != nullptr) {
+    m.hand_over = {};
+    co_await a->run(m);
+    m.known = nullptr;  // blocks have moved
+    a = m.hand_over.empty() ? nullptr : find_redistribution(m.hand_over);
+  }
+  bool misplaced = false;
+  for (slot s = 0; s < m.map->store().slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
+  if (misplaced) m.map->place(m.rank, m.spare(), m.memory);
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,85 @@
+// What a redistribution algorithm is given, and the list of them. To add one: a file in this folder that defines
+// `const redistribution_algorithm taquin::detail::NAME_redistribution`, and one line in redistributions.def.
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redistribute/block_map.hpp"
+#include "redistribute/port.hpp"
+#include "redistribute/task.hpp"
+
+namespace taquin::detail {
+
+/// Who sends what to this rank, by place: learned from the others in one exchange.
+struct targets {
+  explicit targets(std::pmr::memory_resource* memory) : out_at(memory), order(memory), in_at(memory), index(memory) {}
+
+  std::pmr::vector<std::uint32_t> out_at;  ///< ranks + 1: where each rank's part of `order` begins
+  std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
+  std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
+  std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
+  bool crowded = false;                    ///< some rank is sent more blocks than it has places; parts are left out
+};
+
+/// Sizes of buffers, the same for all algorithms.
+struct buffer_sizes {
+  slot chunk = 1;              ///< blocks in a staging buffer
+  slot receive_buffers = 1;    ///< staging buffers among the slots
+  slot send_buffers = 1;       ///< in the port
+  std::uint32_t words = 16;    ///< most words in a request
+  std::uint32_t requests = 1;  ///< requests of one rank under way at once
+};
+
+/// One rank's state. The map is true whenever an algorithm begins or ends, so that one can go on where another stopped.
+struct machine {
+  std::pmr::memory_resource* memory = nullptr;
+  int rank = 0;
+  int ranks = 1;
+  block_map* map = nullptr;
+  port* net = nullptr;
+  buffer_sizes sizes;
+  double least_progress = 0;  ///< hand over when a round moves a smaller part of what was left
+  targets* known = nullptr;   ///< what exchange_targets would learn, when it is known already
+  std::uint64_t rounds = 0;
+  std::string_view hand_over{};  ///< set by an algorithm that stops before the end: who is to go on
+
+  /// Slots of the caller's array.
+  [[nodiscard]] slot blocks() const noexcept { return map->store().blocks(); }
+  /// The first staging slot; buffer b begins at staging() + b·chunk.
+  [[nodiscard]] slot staging() const noexcept { return blocks(); }
+  /// A staging slot that is free whenever blocks are permuted.
+  [[nodiscard]] slot spare() const noexcept { return map->store().slots() - 1; }
+};
+
+struct redistribution_algorithm {
+  std::string_view name;
+  std::string_view summary;  ///< one line, for the table
+  std::string_view source;
+  std::string_view rounds;  ///< as a formula
+  /// Brings every block to its rank, or stops with `hand_over` set alike on all ranks.
+  task (*run)(machine&) = nullptr;
+};
+
+#define TAQUIN_REDISTRIBUTION(name) extern const redistribution_algorithm name##_redistribution;
+#include "redistribute/redistributions.def"
+#undef TAQUIN_REDISTRIBUTION
+
+/// All of them, the default first.
+std::span<const redistribution_algorithm* const> redistributions() noexcept;
+/// The one of that name ("auto": the default), or null.
+const redistribution_algorithm* find_redistribution(std::string_view name) noexcept;
+/// "slots, …"
+std::string redistribution_names();
+
+/// Learns the targets: three collectives. Blocks for this rank itself are left out.
+task exchange_targets(machine& m, targets& t);
+
+/// Runs the algorithm, those it hands over to, and the permutation that puts every block to its index.
+task redistribute_blocks(machine& m, const redistribution_algorithm& first);
+
+}  // namespace taquin::detail

@@ -1,0 +1,160 @@
+#include "redistribute/mpi_port.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+mpi_port::mpi_port(mpi::communicator& comm, block_store& store, const port_limits& limits,
+                   std::pmr::memory_resource* memory)
+    : comm_(comm),
+      store_(store),
+      limits_(limits),
+      tag_(comm.next_tag()),
+      requests_(limits.transfers, MPI_REQUEST_NULL, memory),
+      transfers_(limits.transfers, memory),
+      complete_(limits.transfers, memory),
+      message_requests_(limits.messages, MPI_REQUEST_NULL, memory),
+      message_words_(std::size_t{limits.messages} * limits.words, memory),
+      buffer_requests_(limits.send_buffers, MPI_REQUEST_NULL, memory),
+      buffers_(std::size_t{limits.send_buffers} * limits.chunk * store.block_bytes(), memory),
+      incoming_(limits.words, memory),
+      counts_(4 * static_cast<std::size_t>(comm.size()), memory) {}
+
+std::size_t mpi_port::footprint(const port_limits& l, std::size_t block_bytes, int ranks) noexcept {
+  return l.transfers * (sizeof(MPI_Request) + sizeof(transfer) + sizeof(int)) + l.messages * sizeof(MPI_Request) +
+         (std::size_t{l.messages} + 1) * l.words * sizeof(word) +
+         l.send_buffers * (sizeof(MPI_Request) + l.chunk * block_bytes) +
+         4 * sizeof(int) * static_cast<std::size_t>(ranks);
+}
+
+// The first request that is not active; waits for one if all are. What is waited for is received whatever this rank
+// does: messages by ranks that poll, buffers by receives that are posted.
+std::size_t mpi_port::free_slot(std::pmr::vector<MPI_Request>& requests) {
+  const auto found = std::ranges::find(requests, MPI_REQUEST_NULL);
+  if (found != requests.end()) return static_cast<std::size_t>(found - requests.begin());
+  int which = 0;
+  TAQUIN_MPI(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &which, MPI_STATUS_IGNORE));
+  return static_cast<std::size_t>(which);
+}
+
+void mpi_port::post(int to, std::span<const word> words) {
+  const std::size_t m = free_slot(message_requests_);
+  word* copy = message_words_.data() + m * limits_.words;
+  std::ranges::copy(words, copy);
+  TAQUIN_MPI(
+      MPI_Isend(copy, static_cast<int>(words.size()), MPI_UINT32_T, to, tag_, comm_.get(), &message_requests_[m]));
+  ++messages_;
+  bytes_ += words.size_bytes();
+}
+
+// A transfer whose completion was told, or limits_.transfers.
+std::size_t mpi_port::free_transfer() {
+  for (std::size_t t = 0; t < transfers_.size(); ++t)
+    if (transfers_[t].peer < 0) return t;
+  return transfers_.size();
+}
+
+void mpi_port::start(std::size_t t, bool incoming, int peer, const slot_range& run, std::uint32_t id) {
+  transfers_[t] = {incoming, peer, id, run};
+  void* data = store_.at(run.first);
+  const bool typed = !store_.plain() && run.first < store_.blocks();
+  const auto what = typed ? mpi::make_counted(store_.length() * run.count, store_.element().type)
+                          : mpi::make_counted(static_cast<count_t>(store_.block_bytes()) * run.count,
+                                              store_.plain() ? MPI_BYTE : MPI_PACKED);
+  if (incoming) {
+    TAQUIN_MPI(MPI_Irecv(data, what.count, what.type, peer, tag_ + 1, comm_.get(), &requests_[t]));
+  } else {
+    TAQUIN_MPI(MPI_Isend(data, what.count, what.type, peer, tag_ + 1, comm_.get(), &requests_[t]));
+  }
+}
+
+void mpi_port::receive(int from, const slot_range& into, std::uint32_t id) {
+  start(free_transfer(), true, from, into, id);
+}
+
+bool mpi_port::send(int to, std::span<const slot_range> from) {
+  slot count = 0;
+  for (const auto& r : from) count += r.count;
+  ++messages_;
+  bytes_ += std::uint64_t{count} * store_.block_bytes();
+  const std::size_t t = free_transfer();
+  if (from.size() == 1 && t < transfers_.size()) {
+    start(t, false, to, from.front(), 0);
+    return false;
+  }
+  const std::size_t b = free_slot(buffer_requests_);
+  std::byte* buffer = buffers_.data() + b * limits_.chunk * store_.block_bytes();
+  store_.gather(from, buffer);
+  const auto what =
+      mpi::make_counted(static_cast<count_t>(store_.block_bytes()) * count, store_.plain() ? MPI_BYTE : MPI_PACKED);
+  TAQUIN_MPI(MPI_Isend(buffer, what.count, what.type, to, tag_ + 1, comm_.get(), &buffer_requests_[b]));
+  return true;
+}
+
+bool mpi_port::poll() {
+  int n = 0;
+  TAQUIN_MPI(
+      MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &n, complete_.data(), MPI_STATUSES_IGNORE));
+  told_ = 0;
+  untold_ = n == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(n);
+  return untold_ > 0;
+}
+
+bool mpi_port::wait_event() {
+  for (;;) {
+    if (told_ < untold_ || poll()) {
+      transfer& t = transfers_[static_cast<std::size_t>(complete_[told_++])];
+      next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, t.run};
+      t.peer = -1;
+      return true;
+    }
+    int found = 0;
+    MPI_Status status;
+    TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_.get(), &found, &status));
+    if (found != 0) {
+      int n = 0;
+      TAQUIN_MPI(MPI_Get_count(&status, MPI_UINT32_T, &n));
+      TAQUIN_MPI(MPI_Recv(incoming_.data(), n, MPI_UINT32_T, status.MPI_SOURCE, tag_, comm_.get(), MPI_STATUS_IGNORE));
+      next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(incoming_).first(static_cast<std::size_t>(n)), {}};
+      return true;
+    }
+    std::this_thread::yield();
+  }
+}
+
+event mpi_port::take_event() { return next_; }
+
+bool mpi_port::begin(const collective& c) {
+  if (!c.sums.empty()) {
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, c.sums.data(), static_cast<int>(c.sums.size()), MPI_UINT64_T, MPI_SUM,
+                             comm_.get()));
+    return true;
+  }
+  if (c.each > 0) {
+    TAQUIN_MPI(PMPI_Alltoall(c.out.data(), static_cast<int>(c.each), MPI_UINT32_T, c.in.data(),
+                             static_cast<int>(c.each), MPI_UINT32_T, comm_.get()));
+    return true;
+  }
+  const auto p = static_cast<std::size_t>(comm_.size());
+  int* a = counts_.data();
+  for (std::size_t r = 0; r < p; ++r) {
+    a[r] = static_cast<int>(c.out_at[r + 1] - c.out_at[r]);
+    a[p + r] = static_cast<int>(c.out_at[r]);
+    a[2 * p + r] = static_cast<int>(c.in_at[r + 1] - c.in_at[r]);
+    a[3 * p + r] = static_cast<int>(c.in_at[r]);
+  }
+  TAQUIN_MPI(PMPI_Alltoallv(c.out.data(), a, a + p, MPI_UINT32_T, c.in.data(), a + 2 * p, a + 3 * p, MPI_UINT32_T,
+                            comm_.get()));
+  return true;
+}
+
+void mpi_port::finish() {
+  TAQUIN_MPI(MPI_Waitall(static_cast<int>(message_requests_.size()), message_requests_.data(), MPI_STATUSES_IGNORE));
+  TAQUIN_MPI(MPI_Waitall(static_cast<int>(buffer_requests_.size()), buffer_requests_.data(), MPI_STATUSES_IGNORE));
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,69 @@
+// The port over MPI. Every call makes progress; waiting yields the processor.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory_resource>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "redistribute/port.hpp"
+
+namespace taquin::detail {
+
+class mpi_port final : public port {
+ public:
+  /// Everything is taken from `memory`: footprint() bytes. Local.
+  mpi_port(mpi::communicator& comm, block_store& store, const port_limits& limits, std::pmr::memory_resource* memory);
+  /// All messages must have been received; see finish().
+  ~mpi_port() override = default;
+
+  void post(int to, std::span<const word> words) override;
+  void receive(int from, const slot_range& into, std::uint32_t id) override;
+  bool send(int to, std::span<const slot_range> from) override;
+
+  /// Waits for what is still on its way from this rank.
+  void finish();
+
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }
+
+  static std::size_t footprint(const port_limits& limits, std::size_t block_bytes, int ranks) noexcept;
+
+ private:
+  struct transfer {
+    bool incoming = false;
+    int peer = -1;
+    std::uint32_t id = 0;
+    slot_range run;
+  };
+
+  bool wait_event() override;
+  event take_event() override;
+  bool begin(const collective& c) override;
+  bool poll();
+  [[nodiscard]] std::size_t free_transfer();
+  [[nodiscard]] std::size_t free_slot(std::pmr::vector<MPI_Request>& requests);
+  void start(std::size_t t, bool incoming, int peer, const slot_range& run, std::uint32_t id);
+
+  mpi::communicator& comm_;
+  block_store& store_;
+  port_limits limits_;
+  int tag_;
+  std::pmr::vector<MPI_Request> requests_;  // of transfers
+  std::pmr::vector<transfer> transfers_;
+  std::pmr::vector<int> complete_;  // indices of transfers that are complete and not yet told
+  std::size_t told_ = 0;
+  std::size_t untold_ = 0;
+  std::pmr::vector<MPI_Request> message_requests_;
+  std::pmr::vector<word> message_words_;
+  std::pmr::vector<MPI_Request> buffer_requests_;
+  std::pmr::vector<std::byte> buffers_;
+  std::pmr::vector<word> incoming_;
+  std::pmr::vector<int> counts_;  // of a collective
+  event next_{};
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,173 @@
+#include "taquin/redistribute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "exchange/agree.hpp"
+#include "mpi/check.hpp"
+#include "redistribute/check_map.hpp"
+#include "redistribute/footprint.hpp"
+#include "redistribute/mpi_port.hpp"
+#include "taquin/error.hpp"
+#include "taquin/memory_budget.hpp"
+
+namespace taquin {
+
+using namespace detail;
+
+namespace {
+
+constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
+
+std::optional<defect> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
+                                      const redistribute_options& o) {
+  if (blocks < 0 || blocks > most_blocks)
+    return defect{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
+  if (length < 0) return defect{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
+  if (type == MPI_DATATYPE_NULL) return defect{"null datatype", MPI_ERR_TYPE};
+  if (data == nullptr && blocks > 0 && length > 0) return defect{"null data", MPI_ERR_BUFFER};
+  if (find_redistribution(o.algorithm) == nullptr)
+    return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
+  if (!(o.least_progress >= 0 && o.least_progress <= 1))
+    return defect{fmt::format("least_progress {} is not between 0 and 1", o.least_progress)};
+  return std::nullopt;
+}
+
+std::uint64_t fingerprint(const redistribute_options& o) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  for (const char c : o.algorithm) add(static_cast<unsigned char>(c));
+  add(o.check ? 1 : 0);
+  add(static_cast<std::uint64_t>(std::lround(o.least_progress * 1e9)));
+  return h;
+}
+
+}  // namespace
+
+struct redistribution::state {
+  state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
+      : budget(o.memory), options(o), comm(mpi::communicator::of(user)) {
+    proposal p;
+    p.bad = check_arguments(data, mine, length, type, o);
+    const element e = p.bad ? element{} : element::of(type);
+    p.choices = fingerprint(o);
+    p.memory = o.memory;
+    p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
+    const agreed all = agree(comm, comm.next_tag(), p, nullptr, &budget);
+    if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
+    const std::size_t bytes = all.max_block_bytes;
+    // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
+    std::size_t least = 0;
+    std::size_t most = 0;
+    const std::size_t ranks = static_cast<std::size_t>(comm.size());
+    const auto too_small = [&](std::size_t needed) {
+      throw budget_exceeded(
+          fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
+          all.memory);
+    };
+    if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
+    blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
+    TAQUIN_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm.get()));
+    for (const count_t b : *blocks) {
+      const auto n = static_cast<std::size_t>(b);
+      if (n > 0) least = least == 0 ? n : std::min(least, n);
+      most = std::max(most, n);
+    }
+    chosen = find_redistribution(o.algorithm);
+    sizes = redistribution_sizes(bytes, least);
+    const std::size_t needed = redistribution_footprint(sizes, comm.size(), most, bytes);
+    if (needed > all.memory) too_small(needed);
+    store.emplace(data, static_cast<slot>(mine), length, e, staging_slots(sizes), &budget);
+    net.emplace(comm, *store, redistribution_limits(sizes, comm.size()), &budget);
+  }
+
+  void run(const given_map& given) {
+    agree_on_defect(comm, check_ranges(given, *blocks, comm.rank()));
+    block_map map(*store, &budget);
+    for (slot s = 0; s < static_cast<slot>(given.length); ++s) {
+      const auto k = static_cast<int>(s);
+      if (const count_t r = given.ranks[k]; r >= 0)
+        map.set(s, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[k])});
+    }
+    targets known(&budget);
+    machine m{.memory = &budget,
+              .rank = comm.rank(),
+              .ranks = comm.size(),
+              .map = &map,
+              .net = &*net,
+              .sizes = sizes,
+              .least_progress = options.least_progress,
+              .known = &known};
+    finish(learn(m, known));
+    if (options.check || known.crowded) check_injective(comm, map, known, &budget);
+    const std::uint64_t messages = net->messages();
+    const std::uint64_t sent = net->bytes_sent();
+    const std::uint64_t copied = store->bytes_copied();
+    finish(redistribute_blocks(m, *chosen));
+    net->finish();
+    if (options.stats == nullptr) return;
+    statistics& s = *options.stats;
+    ++s.starts;
+    s.rounds += m.rounds;
+    s.messages += net->messages() - messages;
+    s.bytes_sent += net->bytes_sent() - sent;
+    s.bytes_copied += store->bytes_copied() - copied;
+    s.peak_memory = std::max(s.peak_memory, budget.peak());
+    s.algorithm = chosen->name;
+  }
+
+  static task learn(machine& m, targets& t) { co_await exchange_targets(m, t); }
+
+  // Over MPI nothing suspends: a started task is done.
+  static void finish(task t) {
+    t.start();
+    t.check();
+  }
+
+  memory_budget budget;  // first: everything else returns its memory to it
+  redistribute_options options;
+  mpi::communicator& comm;
+  std::optional<std::pmr::vector<count_t>> blocks;
+  const redistribution_algorithm* chosen = nullptr;
+  buffer_sizes sizes;
+  std::optional<block_store> store;
+  std::optional<mpi_port> net;
+};
+
+redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
+                               const redistribute_options& o) {
+  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
+  state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+}
+redistribution::redistribution(redistribution&&) noexcept = default;
+redistribution& redistribution::operator=(redistribution&&) noexcept = default;
+redistribution::~redistribution() = default;
+
+void redistribution::operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
+  state_->run({length, dest_ranks, dest_indices});
+}
+
+void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
+  const bool same = dest_ranks.size() == dest_indices.size();
+  state_->run({same ? static_cast<count_t>(dest_ranks.size()) : -1, count_view(dest_ranks.data()),
+               count_view(dest_indices.data())});
+}
+
+void redistribution::operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
+  const bool same = dest_ranks.size() == dest_indices.size();
+  state_->run({same ? static_cast<count_t>(dest_ranks.size()) : -1, count_view(dest_ranks.data()),
+               count_view(dest_indices.data())});
+}
+
+void redistribution::set_data(void* data) noexcept { state_->store->set_data(data); }
+std::size_t redistribution::memory() const noexcept { return state_->budget.used(); }
+std::size_t redistribution::peak_memory() const noexcept { return state_->budget.peak(); }
+std::string_view redistribution::algorithm() const noexcept { return state_->chosen->name; }
+
+}  // namespace taquin

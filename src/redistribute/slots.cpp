@@ -1,0 +1,357 @@
+// slots: every free slot asks for its own block.
+//
+// Source:  new. One request per wave of free slots, in place of the paper's root and phases: the receiver knows which
+//          block belongs in each of its slots, asks the block's owner for it when the slot is free, and by taking the
+//          block away frees a slot there, whose own block is asked for in turn. Where no slot is free a rank asks for
+//          blocks into its staging buffers, which opens a chain of such moves that closes when the staged block's own
+//          slot is left; ranks open chains at different places, so that many run at once. See docs/redistribution.md
+//          for the proof that it ends.
+// Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
+// Bytes:   every block is sent once, straight to its rank; copies: staged blocks twice (in cache), packing where a
+//          message's blocks are not in a row, blocks that stay on their rank once.
+// Memory:  see redistribution_footprint.
+// Limits:  none.
+// Wins:    everywhere but for exchanges that fit into a few eager messages.
+#include "redistribute/slots.hpp"
+
+#include <algorithm>
+
+namespace taquin::detail {
+
+slots_engine::slots_engine(machine& m, const targets& t)
+    : m_(m),
+      t_(t),
+      chunk_(m.sizes.chunk),
+      origin_(m.blocks(), no_slot, m.memory),
+      next_(m.blocks(), no_slot, m.memory),
+      need_(m.blocks(), need::nothing, m.memory),
+      hold_(m.map->store().slots(), hold::vacant, m.memory),
+      pending_(static_cast<std::size_t>(m.ranks), m.memory),
+      waiting_(m.sizes.receive_buffers, 0, m.memory),
+      ops_(m.sizes.requests, m.memory),
+      words_(m.memory),
+      runs_(m.memory) {
+  words_.reserve(m.sizes.words);
+  runs_.reserve(chunk_);
+  const std::size_t p = pending_.size();
+  for (std::size_t s = 0; s < p; ++s) {
+    const std::uint32_t n = t.in_at[s + 1] - t.in_at[s];
+    pending_[s].unseen = n;
+    // Ranks begin at different places, so that the chains which they open do not meet at once.
+    pending_[s].cursor = static_cast<std::uint32_t>(std::uint64_t{n} * static_cast<std::uint64_t>(m.rank) / p);
+  }
+  window_ = std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1)) * chunk_;
+  unsent_ = t.out_at.back();
+  expected_ = t.in_at.back();
+  opener_ = (m.rank + 1) % m.ranks;
+}
+
+void slots_engine::begin() {
+  const block_map& map = *m_.map;
+  for (std::uint32_t k = 0; k < t_.index.size(); ++k) {
+    origin_[t_.index[k]] = k;
+    need_[t_.index[k]] = need::remote;
+  }
+  for (slot y = 0; y < map.store().slots(); ++y) {
+    if (map.free(y)) continue;
+    hold_[y] = map[y].rank == m_.rank ? hold::waiting : hold::unsent;
+    if (hold_[y] != hold::waiting) continue;
+    const slot x = map[y].index;
+    need_[x] = x == y ? need::nothing : need::here;
+    if (x == y) {
+      hold_[y] = hold::final;
+    } else {
+      next_[x] = y;
+      if (y >= m_.staging() && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
+    }
+  }
+  for (slot y = m_.staging(); y < map.store().slots(); ++y)
+    if (hold_[y] == hold::unsent && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
+  for (slot y = 0; y < m_.blocks(); ++y)
+    if (hold_[y] == hold::vacant) freed(y);
+  issue();
+}
+
+// A slot became free. Its own block may be here already and leave another slot.
+void slots_engine::freed(slot y) {
+  block_map& map = *m_.map;
+  for (;;) {
+    hold_[y] = hold::free;
+    map.clear(y);
+    if (y >= m_.staging()) {
+      if (y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
+      return;
+    }
+    switch (need_[y]) {
+      case need::nothing:
+        next_[y] = slack_;
+        slack_ = y;
+        return;
+      case need::coming:
+        return;
+      case need::remote: {
+        auto& list = pending_[static_cast<std::size_t>(source_of(y))];
+        next_[y] = no_slot;
+        (list.count == 0 ? list.head : next_[list.tail]) = y;
+        list.tail = y;
+        ++list.count;
+        ++open_;
+        return;
+      }
+      case need::here: {
+        const slot z = next_[y];
+        map.move(z, y);
+        settle(y);
+        y = z;
+        break;
+      }
+    }
+  }
+}
+
+int slots_engine::source_of(slot x) {
+  const std::uint32_t k = origin_[x];
+  const auto s = static_cast<std::size_t>(last_source_);
+  if (k < t_.in_at[s] || k >= t_.in_at[s + 1])
+    last_source_ = static_cast<int>(std::ranges::upper_bound(t_.in_at, k) - t_.in_at.begin()) - 1;
+  return last_source_;
+}
+
+// Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
+// that.
+void slots_engine::issue() {
+  while (flying_ < ops_.size()) {
+    int best = 0;
+    for (int s = 1; s < m_.ranks; ++s)
+      if (pending_[static_cast<std::size_t>(s)].count > pending_[static_cast<std::size_t>(best)].count) best = s;
+    const slot most = pending_[static_cast<std::size_t>(best)].count;
+    if (2 * most < chunk_ && open_ < window_ && open_chain()) continue;
+    if (most == 0 || (2 * most < chunk_ && flying_ >= few)) return;
+    pull(best);
+  }
+}
+
+slot slots_engine::free_buffer() const {
+  for (slot b = 0; b < waiting_.size(); ++b)
+    if (waiting_[b] == 0) return b;
+  return no_slot;
+}
+
+std::uint32_t slots_engine::free_op() const {
+  std::uint32_t id = 0;
+  while (ops_[id].run.count != 0) ++id;
+  return id;
+}
+
+// Adds block k of a source to the request: one word, or two for a run.
+bool slots_engine::add_word(std::uint32_t k) {
+  constexpr word run = 0x80000000U;
+  const std::size_t n = words_.size();
+  if (n >= 2 && (words_[n - 2] & run) != 0 && (words_[n - 2] & ~run) + words_[n - 1] == k) {
+    ++words_[n - 1];
+    return true;
+  }
+  const bool plain = n >= 1 && (n < 2 || (words_[n - 2] & run) == 0);
+  if (plain && words_[n - 1] + 1 == k && n < m_.sizes.words) {
+    words_[n - 1] |= run;
+    words_.push_back(2);
+    return true;
+  }
+  if (n == m_.sizes.words) return false;
+  words_.push_back(k);
+  return true;
+}
+
+void slots_engine::ask(int source, const slot_range& into) {
+  const std::uint32_t id = free_op();
+  ops_[id] = {into};
+  ++flying_;
+  ++m_.rounds;
+  m_.net->receive(source, into, id);
+  m_.net->post(source, words_);
+}
+
+// Asks for the blocks of free slots: straight into a run of them, or by a buffer.
+void slots_engine::pull(int source) {
+  auto& list = pending_[static_cast<std::size_t>(source)];
+  const std::uint32_t first_k = t_.in_at[static_cast<std::size_t>(source)];
+  slot run = 1;
+  for (slot x = list.head; run < chunk_ && run < list.count && next_[x] == x + 1; ++x) ++run;
+  const slot buffer = free_buffer();
+  const bool direct =
+      buffer == no_slot || run == chunk_ || run == list.count || run * m_.map->store().block_bytes() >= direct_bytes;
+  const slot most = direct ? run : std::min(list.count, chunk_);
+  const slot into = direct ? list.head : m_.staging() + buffer * chunk_;
+  words_.clear();
+  slot n = 0;
+  while (n < most && add_word(origin_[list.head] - first_k)) {
+    const slot x = list.head;
+    const slot z = into + n++;
+    list.head = next_[x];
+    --list.count;
+    need_[x] = need::coming;
+    hold_[z] = hold::coming;
+    if (!direct) hold_[x] = hold::free;
+    m_.map->set(z, {m_.rank, x});
+  }
+  if (!direct) waiting_[buffer] = n;
+  ask(source, {into, n});
+}
+
+// Asks for blocks whose slots are taken, into a buffer, or into one free slot that no block is meant for.
+bool slots_engine::open_chain() {
+  slot buffer = free_buffer();
+  if (buffer == no_slot && evict()) buffer = free_buffer();
+  const bool one = buffer == no_slot;
+  if (one && (slack_ == no_slot || flying_ > 0)) return false;
+  for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {
+    auto& list = pending_[static_cast<std::size_t>(opener_)];
+    const std::uint32_t begin = t_.in_at[static_cast<std::size_t>(opener_)];
+    const std::uint32_t count = t_.in_at[static_cast<std::size_t>(opener_) + 1] - begin;
+    const slot into = one ? slack_ : m_.staging() + buffer * chunk_;
+    const slot most = one ? 1 : chunk_;
+    words_.clear();
+    slot n = 0;
+    while (n < most && list.unseen > 0) {
+      const slot x = t_.index[begin + list.cursor];
+      const bool wanted = need_[x] == need::remote && hold_[x] != hold::free;
+      if (wanted && !add_word(list.cursor)) break;
+      list.cursor = list.cursor + 1 == count ? 0 : list.cursor + 1;
+      --list.unseen;
+      if (!wanted) continue;
+      if (one) slack_ = next_[slack_];
+      need_[x] = need::coming;
+      hold_[into + n] = hold::coming;
+      m_.map->set(into + n, {m_.rank, x});
+      ++n;
+    }
+    if (n == 0) continue;
+    if (!one) waiting_[buffer] = n;
+    open_ += n;
+    const int source = opener_;
+    opener_ = (opener_ + 1) % m_.ranks;
+    ask(source, {into, n});
+    return true;
+  }
+  return false;
+}
+
+// Empties a buffer whose blocks all wait into free slots that no block is meant for.
+bool slots_engine::evict() {
+  for (slot b = 0; b < waiting_.size(); ++b) {
+    const slot first = m_.staging() + b * chunk_;
+    slot live = 0;
+    slot room = 0;
+    bool still = true;
+    for (slot z = first; z < first + chunk_ && still; ++z) {
+      still = hold_[z] != hold::coming && hold_[z] != hold::unsent;
+      live += hold_[z] == hold::waiting ? 1 : 0;
+    }
+    for (slot y = slack_; y != no_slot && room < live; y = next_[y]) ++room;
+    if (!still || room < live) continue;
+    for (slot z = first; z < first + chunk_; ++z) {
+      if (hold_[z] != hold::waiting) continue;
+      const slot y = slack_;
+      slack_ = next_[y];
+      m_.map->move(z, y);
+      hold_[y] = hold::waiting;
+      next_[(*m_.map)[y].index] = y;
+      freed(z);
+    }
+    return true;
+  }
+  return false;
+}
+
+// A block is where it belongs.
+void slots_engine::settle(slot x) {
+  hold_[x] = hold::final;
+  need_[x] = need::nothing;
+}
+
+void slots_engine::arrived(std::uint32_t id) {
+  const slot_range run = std::exchange(ops_[id].run, {});
+  --flying_;
+  open_ -= run.count;
+  expected_ -= run.count;
+  for (slot z = run.first; z < run.first + run.count; ++z) {
+    const slot x = (*m_.map)[z].index;
+    if (x == z) {
+      settle(x);
+    } else if (hold_[x] == hold::free) {
+      m_.map->move(z, x);
+      settle(x);
+      freed(z);
+    } else {
+      hold_[z] = hold::waiting;
+      need_[x] = need::here;
+      next_[x] = z;
+    }
+  }
+}
+
+void slots_engine::serve(int peer, std::span<const word> request) {
+  constexpr word run = 0x80000000U;
+  const std::uint32_t first = t_.out_at[static_cast<std::size_t>(peer)];
+  runs_.clear();
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    const bool many = (request[i] & run) != 0;
+    const std::uint32_t k = first + (request[i] & ~run);
+    const std::uint32_t count = many ? request[++i] : 1;
+    for (std::uint32_t j = k; j < k + count; ++j) {
+      const slot y = t_.order[j];
+      if (!runs_.empty() && runs_.back().first + runs_.back().count == y && y != m_.staging()) {
+        ++runs_.back().count;
+      } else {
+        runs_.push_back({y, 1});
+      }
+    }
+  }
+  if (m_.net->send(peer, runs_))
+    for (const slot_range& r : runs_) left(r);
+}
+
+void slots_engine::left(const slot_range& run) {
+  unsent_ -= run.count;
+  for (slot y = run.first; y < run.first + run.count; ++y) freed(y);
+}
+
+void slots_engine::handle(const event& e) {
+  switch (e.what) {
+    case event::kind::message:
+      serve(e.peer, e.words);
+      break;
+    case event::kind::arrived:
+      arrived(e.id);
+      break;
+    case event::kind::sent:
+      left(e.run);
+      break;
+  }
+  issue();
+}
+
+namespace {
+
+task run(machine& m) {
+  targets mine(m.memory);
+  if (m.known == nullptr) co_await exchange_targets(m, mine);
+  slots_engine engine(m, m.known != nullptr ? *m.known : mine);
+  engine.begin();
+  while (!engine.done()) {
+    const event e = co_await m.net->next();
+    engine.handle(e);
+  }
+}
+
+}  // namespace
+
+const redistribution_algorithm slots_redistribution{
+    .name = "slots",
+    .summary = "every free slot asks for its own block; chains of moves run side by side, staging opens new ones",
+    .source = "new",
+    .rounds = "no common rounds",
+    .run = run,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,83 @@
+// The state machine of `slots`: see slots.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <utility>
+#include <vector>
+
+#include "redistribute/machine.hpp"
+
+namespace taquin::detail {
+
+class slots_engine {
+ public:
+  slots_engine(machine& m, const targets& t);
+
+  void begin();
+  void handle(const event& e);
+  [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
+
+  /// Bytes per slot of the caller's array, per staging slot and per rank that an engine takes.
+  static constexpr std::size_t per_block = 2 * sizeof(slot) + 2;
+  static constexpr std::size_t per_rank = 20;
+
+ private:
+  static constexpr std::size_t direct_bytes = 32 * 1024;  // a run of this size goes without a buffer
+  static constexpr std::uint32_t few = 2;                 // with so many requests under way small ones wait
+
+  /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
+  enum class need : std::uint8_t { nothing, remote, coming, here };
+  /// What a slot holds: not looked at yet, nothing, a block to send, one that waits for its slot, one that is being
+  /// received, one that has arrived.
+  enum class hold : std::uint8_t { vacant, free, unsent, waiting, coming, final };
+
+  struct peer_state {
+    slot head = no_slot;  // free slots that wait to be asked for
+    slot tail = no_slot;
+    slot count = 0;
+    std::uint32_t cursor = 0;  // where to look for the next chain to open
+    std::uint32_t unseen = 0;  // blocks that the cursor has not passed
+  };
+  struct op {
+    slot_range run;
+  };
+
+  void freed(slot y);
+  void left(const slot_range& run);
+  void settle(slot x);
+  void issue();
+  void pull(int source);
+  bool open_chain();
+  bool evict();
+  void ask(int source, const slot_range& into);
+  bool add_word(std::uint32_t k);
+  void arrived(std::uint32_t id);
+  void serve(int peer, std::span<const word> request);
+  [[nodiscard]] int source_of(slot x);
+  [[nodiscard]] slot free_buffer() const;
+  [[nodiscard]] std::uint32_t free_op() const;
+
+  machine& m_;
+  const targets& t_;
+  slot chunk_;
+  std::pmr::vector<std::uint32_t> origin_;  // of a slot's block: its place in targets::index
+  std::pmr::vector<slot> next_;  // of a free slot: the next in its list; of a slot whose block is here: where
+  std::pmr::vector<need> need_;
+  std::pmr::vector<hold> hold_;
+  std::pmr::vector<peer_state> pending_;
+  std::pmr::vector<slot> waiting_;  // blocks in each staging buffer, those on their way included
+  std::pmr::vector<op> ops_;
+  std::pmr::vector<word> words_;
+  std::pmr::vector<slot_range> runs_;
+  slot slack_ = no_slot;      // free slots that no block is meant for
+  std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy
+  std::size_t open_ = 0;      // as they are now
+  std::uint32_t flying_ = 0;  // requests under way
+  std::uint64_t unsent_ = 0;
+  std::uint64_t expected_ = 0;
+  int last_source_ = 0;
+  int opener_ = 0;
+};
+
+}  // namespace taquin::detail
