@@ -1,0 +1,70 @@
+#include "cli/preload.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/command.hpp"
+#include "taquin_library_dir.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+constexpr const char* library_name = "libtaquin_interpose.so";
+
+// Beside the executable's folder, in the build tree as in the installed one.
+std::filesystem::path library() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
+  const auto path = (self.parent_path().parent_path() / library_dir / library_name).lexically_normal();
+  if (access(path.c_str(), R_OK) != 0)
+    throw failure(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  return path;
+}
+
+// As execvp looks it up, so that a missing program is told before anything has changed.
+void check_program(const std::string& name) {
+  const auto runs = [](const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) {
+    if (runs(name)) return;
+  } else if (const char* path = std::getenv("PATH")) {
+    std::string_view folders = path;
+    while (true) {
+      const auto colon = folders.find(':');
+      const auto folder = folders.substr(0, colon);
+      if (runs(std::filesystem::path(folder.empty() ? "." : folder) / name)) return;
+      if (colon == std::string_view::npos) break;
+      folders.remove_prefix(colon + 1);
+    }
+  }
+  throw failure(fmt::format("no program '{}' that can be run", name));
+}
+
+}  // namespace
+
+void set_variable(const char* name, const std::string& value) {
+  if (setenv(name, value.c_str(), 1) != 0) throw failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
+}
+
+void become(const std::vector<std::string>& command) {
+  check_program(command.front());
+  const char* others = std::getenv("LD_PRELOAD");
+  set_variable("LD_PRELOAD", library().string() + (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  const int why = errno;
+  unsetenv("LD_PRELOAD");  // the message below may start MPI
+  throw failure(fmt::format("cannot run '{}': {}", command.front(), std::strerror(why)));
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,56 @@
+// taquin record: run a program and write what it exchanged.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/preload.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  std::string output;
+  std::vector<std::string> command;
+};
+
+// Before the program runs for hours. The file is not touched: the program may still fail.
+std::filesystem::path writable(const std::string& name) {
+  const auto path = std::filesystem::absolute(name).lexically_normal();
+  std::error_code ignored;
+  const auto fail = [&](const char* why) { throw failure(fmt::format("cannot write {}: {}", path.string(), why)); };
+  if (std::filesystem::is_directory(path, ignored)) fail(std::strerror(EISDIR));
+  const bool there = std::filesystem::exists(path, ignored);
+  if (access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) fail(std::strerror(errno));
+  return path;
+}
+
+int work(const arguments& a) {
+  set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
+  become(a.command);
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.positionals_at_end();
+  app.add_option("-o,--output", a->output, "the traffic file to write")->required();
+  app.add_option("PROGRAM", a->command, "the program and its arguments")->required();
+  app.footer(R"(The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
+MPI_Alltoallv and MPI_Alltoallw, and how long it took. The calls themselves stay the MPI library's, unless
+TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/traffic.md describes the format.
+
+Examples:
+  mpirun -n 4 taquin record -o program.json ./program input.dat
+  mpirun -n 4 taquin run --traffic program.json -a all)");
+  return [a] { return work(*a); };
+}
+
+}  // namespace
+
+const command record_command{"record", "run a program and write what it exchanged", setup};
+
+}  // namespace taquin::cli
