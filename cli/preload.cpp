@@ -6,9 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 
 #include "cli/command.hpp"
-#include "taquin_library_dir.hpp"
 
 namespace taquin::cli {
 
@@ -16,15 +17,17 @@ namespace {
 
 constexpr const char* library_name = "libtaquin_interpose.so";
 
-// Beside the executable's folder, in the build tree as in the installed one.
+// Found from the executable, so that a tree can be moved: in `lib` beside `bin` where it was built, in the folder of
+// the platform's libraries where it is installed.
 std::filesystem::path library() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
-  const auto path = (self.parent_path().parent_path() / library_dir / library_name).lexically_normal();
-  if (access(path.c_str(), R_OK) != 0)
-    throw failure(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
-  return path;
+  for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
+    const auto path = (self.parent_path().parent_path() / folder / library_name).lexically_normal();
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  throw failure(fmt::format("{} is not beside {}", library_name, self.string()));
 }
 
 // As execvp looks it up, so that a missing program is told before anything has changed.
@@ -50,14 +53,20 @@ void check_program(const std::string& name) {
 
 }  // namespace
 
+void check_command(const std::vector<std::string>& command) {
+  if (command.empty()) throw usage("a program to run is missing");
+  if (command.front().starts_with('-')) throw usage(fmt::format("no option '{}'", command.front()));
+  check_program(command.front());
+}
+
 void set_variable(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0) throw failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
 }
 
 void become(const std::vector<std::string>& command) {
-  check_program(command.front());
   const char* others = std::getenv("LD_PRELOAD");
-  set_variable("LD_PRELOAD", library().string() + (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
+  set_variable("LD_PRELOAD",
+               library().string() + (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -1,18 +1,19 @@
 // Running a program with taquin underneath: what `record` and `wrap` share.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace taquin::cli {
+
+/// Throws usage when there is no command or its first word is an option, failure when no such program can be run.
+void check_command(const std::vector<std::string>& command);
 
 /// Sets a variable for the program.
 void set_variable(const char* name, const std::string& value);
 
 /// Becomes `command` (its name is looked up in PATH) with the preloaded library in LD_PRELOAD. MPI must not have been
-/// initialised. Returns only by throwing failure: the program or the library is missing.
+/// initialised. Returns only by throwing failure: the library is missing or the program cannot be run.
 [[noreturn]] void become(const std::vector<std::string>& command);
 
 }  // namespace taquin::cli

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -15,7 +16,6 @@ namespace {
 
 struct arguments {
   std::string output;
-  std::vector<std::string> command;
 };
 
 // Before the program runs for hours. The file is not touched: the program may still fail.
@@ -29,28 +29,31 @@ std::filesystem::path writable(const std::string& name) {
   return path;
 }
 
-int work(const arguments& a) {
+int work(const arguments& a, const std::vector<std::string>& command) {
+  check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
-  become(a.command);
+  become(command);
 }
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.positionals_at_end();
   app.add_option("-o,--output", a->output, "the traffic file to write")->required();
-  app.add_option("PROGRAM", a->command, "the program and its arguments")->required();
-  app.footer(R"(The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
+  app.prefix_command();
+  app.footer(R"(PROGRAM and its arguments come last.
+
+The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
 MPI_Alltoallv and MPI_Alltoallw, and how long it took. The calls themselves stay the MPI library's, unless
 TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/traffic.md describes the format.
 
 Examples:
   mpirun -n 4 taquin record -o program.json ./program input.dat
   mpirun -n 4 taquin run --traffic program.json -a all)");
-  return [a] { return work(*a); };
+  return [a, &app] { return work(*a, app.remaining()); };
 }
 
 }  // namespace
 
-const command record_command{"record", "run a program and write what it exchanged", setup};
+const command record_command{"record", "run a program and write what it exchanged: record -o FILE PROGRAM ARGS...",
+                             setup};
 
 }  // namespace taquin::cli
