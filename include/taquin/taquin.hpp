@@ -4,6 +4,7 @@
 #include "taquin/alltoall.hpp"       // IWYU pragma: export
 #include "taquin/error.hpp"          // IWYU pragma: export
 #include "taquin/exchange.hpp"       // IWYU pragma: export
+#include "taquin/in_place.hpp"       // IWYU pragma: export
 #include "taquin/memory_budget.hpp"  // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export

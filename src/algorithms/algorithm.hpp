@@ -27,6 +27,7 @@ struct context {
   const options* opts = nullptr;
   const node_view* nodes = nullptr;  ///< for algorithms that ask for them
   bool reused = false;               ///< a plan that may be started again, rather than one blocking call
+  std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
 };
 
 /// For algorithms whose small blocks can ride on the agreement of a blocking call. Both are null elsewhere.

@@ -28,6 +28,10 @@ enum slot : std::uint8_t {
   sent_max,
   received_max,
   large_any,
+  peers_max,
+  unit_size_max,
+  unit_size_min,
+  unit_span_max,
   slots
 };
 using record = std::array<std::int64_t, slots>;
@@ -166,6 +170,10 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   v[sent_max] = narrow(mine.sent_bytes);
   v[received_max] = narrow(mine.received_bytes);
   v[large_any] = mine.large ? 1 : 0;
+  v[peers_max] = narrow(mine.peers);
+  v[unit_size_max] = narrow(mine.unit_size);
+  v[unit_size_min] = -v[unit_size_max];
+  v[unit_span_max] = narrow(mine.unit_span);
   const bool alike = dissemination(comm, tag, cargo, memory).run(v);
   if (!alike && !mine.starved) throw usage_error(disagreement, MPI_ERR_ARG);
   if (v[culprit] != 0) report(comm, static_cast<int>(v[culprit]) - 1, mine.bad);
@@ -179,6 +187,9 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   a.max_received_bytes = static_cast<std::uint64_t>(v[received_max]);
   a.uniform = v[block_max] == -v[block_min];
   a.large = v[large_any] != 0;
+  a.max_peers = static_cast<std::uint64_t>(v[peers_max]);
+  a.unit_size = v[unit_size_max] == -v[unit_size_min] ? static_cast<std::uint64_t>(v[unit_size_max]) : 0;
+  a.unit_span = static_cast<std::uint64_t>(v[unit_span_max]);
   return a;
 }
 

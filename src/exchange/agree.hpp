@@ -23,6 +23,9 @@ struct proposal {
   std::uint64_t min_block_bytes = 0;
   std::uint64_t sent_bytes = 0;      ///< in all, to itself included
   std::uint64_t received_bytes = 0;  ///< in all, from itself included
+  std::uint64_t peers = 0;           ///< in place: blocks with data that it sends, or receives, whichever are more
+  std::uint64_t unit_size = 0;       ///< in place: data bytes of its type's element; 0: not one regular type
+  std::uint64_t unit_span = 0;       ///< in place: bytes that an element spans; 0: it has no holes
   bool large = false;
   bool starved = false;  ///< this rank has no memory for what the others' messages carry; it fails afterwards
 };
@@ -34,6 +37,9 @@ struct agreed {
   std::uint64_t min_block_bytes = 0;
   std::uint64_t max_rank_bytes = 0;
   std::uint64_t max_received_bytes = 0;
+  std::uint64_t max_peers = 0;
+  std::uint64_t unit_size = 0;  ///< 0: not the same on all ranks
+  std::uint64_t unit_span = 0;  ///< the largest
   bool uniform = true;
   bool large = false;
 };

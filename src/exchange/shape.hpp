@@ -24,6 +24,13 @@ struct shape {
   bool uniform = true;
   /// Some rank's counts or displacements do not fit the MPI library's ints.
   bool large = false;
+  /// In place: the most blocks with data that any rank sends, or receives.
+  int max_peers = 0;
+  /// In place: one type, of the same size on all ranks, laid out in a regular way; then the data bytes of its element,
+  /// and the most bytes that an element spans on any rank, 0 where it has holes on none.
+  bool one_unit = false;
+  std::uint64_t unit_size = 0;
+  std::uint64_t unit_span = 0;
   /// The largest and the smallest block that any rank sends.
   std::uint64_t max_block_bytes = 0;
   std::uint64_t min_block_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include "plan/prepare.hpp"
 #include "taquin/alltoall.hpp"
+#include "taquin/in_place.hpp"
 
 namespace taquin {
 
@@ -37,6 +38,13 @@ void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sd
                MPI_Comm comm, const options& o) {
   run(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,
                           count_view(recvcounts), count_view(rdispls), recvtypes, comm),
+      o);
+}
+
+void alltoallv_in_place(void* buffer, const count_t sendcounts[], const count_t sdispls[], const count_t recvcounts[],
+                        const count_t rdispls[], MPI_Datatype type, MPI_Comm comm, const options& o) {
+  run(exchange::alltoallv_in_place(buffer, count_view(sendcounts), count_view(sdispls), count_view(recvcounts),
+                                   count_view(rdispls), type, comm),
       o);
 }
 

@@ -89,6 +89,21 @@ std::optional<defect> check_equal_blocks(const exchange& x) {
                 MPI_ERR_TRUNCATE};
 }
 
+// What the in-place algorithms go by: how many blocks there are, and whether one type serves for all.
+void propose_units(const exchange& x, int ranks, proposal& mine) {
+  std::uint64_t out = 0;
+  std::uint64_t in = 0;
+  for (int i = 0; i < ranks; ++i) {
+    out += x.send[i].bytes() > 0 ? 1U : 0U;
+    in += x.recv[i].bytes() > 0 ? 1U : 0U;
+  }
+  mine.peers = std::max(out, in);
+  const element& e = x.recv.element;
+  if (x.kind == exchange::form::alltoallw || e.size <= 0 || e.extent <= 0 || e.true_extent > e.extent) return;
+  mine.unit_size = static_cast<std::uint64_t>(e.size);
+  if (!e.contiguous()) mine.unit_span = static_cast<std::uint64_t>(e.extent);
+}
+
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory) {
   proposal mine;
@@ -112,6 +127,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
       mine.received_bytes += static_cast<std::uint64_t>(x.recv[i].bytes());
     }
   }
+  if (x.in_place) propose_units(x, ranks, mine);
   mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
   return mine;
 }
@@ -170,12 +186,13 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const bool enough = element_bytes <= o.memory;
   const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
   const proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
-  agreed all{.memory = o.memory,
-             .max_block_bytes = mine.max_block_bytes,
-             .max_rank_bytes = mine.sent_bytes,
-             .max_received_bytes = mine.received_bytes,
-             .uniform = false,
-             .large = mine.large};
+  agreed all;
+  all.memory = o.memory;
+  all.max_block_bytes = mine.max_block_bytes;
+  all.max_rank_bytes = mine.sent_bytes;
+  all.max_received_bytes = mine.received_bytes;
+  all.uniform = false;
+  all.large = mine.large;
   const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
     all = agree_riding(x, o, name, reused, mine, *comm, tag);
@@ -193,6 +210,10 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .symmetric = x.symmetric,
            .uniform = all.uniform,
            .large = all.large,
+           .max_peers = static_cast<int>(all.max_peers),
+           .one_unit = all.unit_size > 0,
+           .unit_size = all.unit_size,
+           .unit_span = all.unit_span,
            .max_block_bytes = all.max_block_bytes,
            .min_block_bytes = all.min_block_bytes,
            .max_rank_bytes = all.max_rank_bytes,
@@ -210,7 +231,8 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
         needed, 0, all.memory);
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
-  const context c{comm, tag, &shape, &o, nodes.get(), reused};
+  const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
+  const context c{comm, tag, &shape, &o, nodes.get(), reused, left};
   body = prepare_body(*chosen, x, c, budget);
 }
 

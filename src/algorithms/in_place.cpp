@@ -1,0 +1,47 @@
+// in_place: any counts and displacements in one buffer, each rank asking for what it can place.
+//
+// Source:  new; from Hofmann & Rünger (index sets, compaction) and the sliding puzzle: data go straight to their place
+//          as soon as it is free, and leave a free place behind.
+// Rounds:  not fixed: a rank asks anew whenever something has become free.
+// Bytes:   each block once, in chunks, with a request of 16 bytes for each chunk.
+// Memory:  bookkeeping linear in the blocks with data of the rank that has the most, and at least one element.
+// Limits:  one type, of the same size on all ranks.
+// Wins:    wherever there is one buffer only.
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "in_place/grant_driver.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+
+std::size_t memory(const shape& s, const options&) noexcept { return grant_driver::least(s); }
+
+// Without a limit of the caller's: 1% of the data, at least 64 KiB, and never too little.
+std::size_t allowed(const context& c) noexcept {
+  constexpr std::size_t floor = 64 << 10;
+  if (c.memory != unlimited) return c.memory;
+  return std::max({static_cast<std::size_t>(std::max(c.shape->max_rank_bytes, c.shape->max_received_bytes) / 100),
+                   floor, memory(*c.shape, *c.opts)});
+}
+
+body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_body<grant_driver>(budget, x, c, allowed(c), &budget);
+}
+
+}  // namespace
+
+const algorithm in_place{
+    .name = "in_place",
+    .summary = "one buffer, any counts: each rank asks for what it can place, chunk by chunk",
+    .source = "new",
+    .rounds = "as places become free",
+    .supports = supports,
+    .memory = memory,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

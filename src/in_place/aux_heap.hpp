@@ -1,0 +1,38 @@
+// Auxiliary memory as a heap of units: any length from any free run, given back in parts.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+class aux_heap {
+ public:
+  /// `runs`: the most free runs that there can be: one more than the most allocations at a time.
+  aux_heap(std::size_t runs, std::pmr::memory_resource* memory) : free_(memory) { free_.reserve(runs); }
+
+  void reset(count_t size) {
+    free_.clear();
+    if (size > 0) free_.push_back({0, size});
+  }
+  /// The longest run that take() can give.
+  [[nodiscard]] count_t longest() const noexcept;
+  /// Takes from the shortest free run that is long enough. `length` must not exceed longest().
+  count_t take(count_t length);
+  void give_back(count_t at, count_t length);
+
+  static constexpr std::size_t bytes(std::size_t runs) noexcept { return runs * sizeof(run); }
+
+ private:
+  struct run {
+    count_t at;
+    count_t length;
+  };
+  std::pmr::vector<run> free_;  // in order, no two adjacent
+};
+
+}  // namespace taquin::detail

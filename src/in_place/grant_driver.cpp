@@ -1,0 +1,190 @@
+#include "in_place/grant_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Tags of a plan: the data, and the requests of even and odd exchanges.
+enum tag : std::uint8_t { data_tag, request_tag };
+
+// Polls without news after which a rank does what costs more than a little patience. With more ranks than cores a
+// poll gives the core away, and a peer that has work takes it.
+constexpr int patience = 64;
+
+// Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
+// auxiliary memory is still in the cache when it is copied.
+constexpr std::size_t chunk_bytes = 256 << 10;
+constexpr std::size_t aux_chunk_bytes = 128 << 10;
+
+constexpr grant_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .parked = 64};
+
+}  // namespace
+
+// Everything but the auxiliary memory, for the rank with the most peers.
+std::size_t grant_driver::bookkeeping(const shape& s, const grant_limits& l) noexcept {
+  const auto peers = static_cast<std::size_t>(s.max_peers);
+  const std::size_t requests = 1 + static_cast<std::size_t>(l.sends) + static_cast<std::size_t>(l.requests);
+  return sizeof(grant_driver) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) +
+         static_cast<std::size_t>(l.requests) * (sizeof(grant) + sizeof(MPI_Request)) +
+         requests * (sizeof(MPI_Request) + sizeof(int) + sizeof(MPI_Status));
+}
+
+std::size_t grant_driver::least(const shape& s) noexcept {
+  return bookkeeping(s, grant_limits{}) + std::max<std::size_t>(s.unit_span, 1);
+}
+
+// Bookkeeping takes a quarter of the memory at most, as long as it can: from rich to poor.
+grant_limits grant_driver::limits(const exchange& x, const shape& s, std::size_t allowed) noexcept {
+  const element unit = unit_space::unit_of(x, s);
+  grant_limits l = most;
+  const grant_limits least{};
+  const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
+  while (bookkeeping(s, l) > allowed / 4 && (l.runs > least.runs || l.requests > least.requests)) {
+    halve(l.runs, least.runs);
+    halve(l.per_peer, least.per_peer);
+    halve(l.requests, least.requests);
+    halve(l.sends, least.sends);
+    halve(l.parked, least.parked);
+  }
+  if (bookkeeping(s, l) + std::max<std::size_t>(s.unit_span, 1) > allowed) l = least;
+  const std::size_t aux = allowed - bookkeeping(s, l);
+  const auto units = [&](std::size_t bytes) {
+    const auto n = static_cast<count_t>(bytes / static_cast<std::size_t>(unit.size));
+    return std::clamp<count_t>(n, 1,
+                               std::min<count_t>(mpi::count_limit(), std::numeric_limits<int>::max() / unit.size));
+  };
+  l.aux = std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, unit_space::fitting(unit, aux));
+  l.chunk = units(chunk_bytes);
+  l.aux_chunk = units(std::min(aux_chunk_bytes, aux / 4));
+  l.small_chunk = std::max<count_t>(l.aux_chunk / 4, 1);
+  return l;
+}
+
+grant_driver::grant_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory)
+    : comm_(c.comm->get()),
+      tag_(c.tag),
+      rank_(c.comm->rank()),
+      limits_(limits(x, *c.shape, allowed)),
+      aux_(unit_space::bytes(unit_space::unit_of(x, *c.shape), limits_.aux), memory),
+      space_(x, *c.shape, aux_.data()),
+      out_(collect(x.send, c.shape->ranks, space_.unit(), memory)),
+      in_(collect_by_location(x.recv, c.shape->ranks, space_.unit(), memory)),
+      machine_(rank_, out_, in_, limits_, memory),
+      asked_(static_cast<std::size_t>(limits_.requests), memory),
+      asking_(static_cast<std::size_t>(limits_.requests), MPI_REQUEST_NULL, memory),
+      requests_(static_cast<std::size_t>(1 + limits_.sends + limits_.requests), MPI_REQUEST_NULL, memory),
+      completed_(requests_.size(), memory),
+      statuses_(requests_.size(), memory) {}
+
+void grant_driver::start() {
+  machine_.reset();
+  last_ = {};
+  running_ = true;
+  quiet_ = 0;
+  listen();
+  act(false);
+}
+
+// Keeps one receive for a request open as long as one is still to come, so that none is left over at the end.
+void grant_driver::listen() {
+  if (requests_[0] != MPI_REQUEST_NULL || !machine_.wants_request()) return;
+  TAQUIN_MPI(
+      MPI_Irecv(incoming_.data(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag + turn_, comm_, &requests_[0]));
+}
+
+void grant_driver::answer(int peer) {
+  const grant_answer a = machine_.requested(peer, incoming_[0], incoming_[1]);
+  if (a.length == 0)
+    throw usage_error(fmt::format("rank {} expects more of rank {} than that sends", peer, rank_), MPI_ERR_TRUNCATE,
+                      peer, rank_);
+  TAQUIN_MPI(MPI_Isend(space_.address({a.at, false}), static_cast<int>(a.length), space_.unit().type, peer,
+                       tag_ + data_tag, comm_, &answer_request(a.slot)));
+  ++last_.messages;
+  last_.bytes_sent += static_cast<std::uint64_t>(a.length * space_.unit().size);
+}
+
+void grant_driver::ask(const grant_request& r) {
+  const auto slot = static_cast<std::size_t>(r.slot);
+  TAQUIN_MPI(MPI_Irecv(space_.address(r.to), static_cast<int>(r.length), space_.unit().type, r.peer, tag_ + data_tag,
+                       comm_, &data_request(r.slot)));
+  TAQUIN_MPI(MPI_Wait(&asking_[slot], MPI_STATUS_IGNORE));  // answered long ago
+  asked_[slot] = {r.offset, r.length};
+  TAQUIN_MPI(MPI_Isend(asked_[slot].data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_, &asking_[slot]));
+  ++last_.messages;
+}
+
+void grant_driver::act(bool idle) {
+  for (auto s = machine_.next(idle); s.request || s.move; s = machine_.next(idle && s.move)) {
+    if (s.request) ask(*s.request);
+    if (!s.move) continue;
+    space_.move(*s.move);
+    last_.bytes_copied += static_cast<std::uint64_t>(s.move->length * space_.unit().size);
+  }
+}
+
+void grant_driver::complete(int i) {
+  const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
+  const int index = completed_[static_cast<std::size_t>(i)];
+  if (index == 0) {
+    answer(status.MPI_SOURCE);
+  } else if (index <= limits_.sends) {
+    machine_.sent(index - 1);
+  } else {
+    int units = 0;
+    TAQUIN_MPI(MPI_Get_count(&status, space_.unit().type, &units));
+    machine_.arrived(index - 1 - limits_.sends, units);
+  }
+}
+
+// Takes what has happened and does what follows from it; true when the exchange is complete.
+bool grant_driver::advance(bool block) {
+  int n = 0;
+  const auto all = static_cast<int>(requests_.size());
+  if (block) {
+    TAQUIN_MPI(MPI_Waitsome(all, requests_.data(), &n, completed_.data(), statuses_.data()));
+  } else {
+    TAQUIN_MPI(MPI_Testsome(all, requests_.data(), &n, completed_.data(), statuses_.data()));
+  }
+  if (n == MPI_UNDEFINED) n = 0;
+  for (int i = 0; i < n; ++i) complete(i);
+  quiet_ = n > 0 ? 0 : quiet_ + 1;
+  act(quiet_ == patience);
+  listen();
+  return machine_.done();
+}
+
+bool grant_driver::test() {
+  if (!running_) return true;
+  while (!machine_.done()) {
+    if (!advance(false) && quiet_ > 0) return false;
+  }
+  for (auto& r : asking_) TAQUIN_MPI(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  last_.rounds = machine_.rounds();
+  turn_ = 1 - turn_;
+  running_ = false;
+  return true;
+}
+
+void grant_driver::wait() {
+  while (!test()) {
+    if (quiet_ > patience) advance(true);
+  }
+}
+
+void grant_driver::account(statistics& s) const {
+  s.rounds += last_.rounds;
+  s.messages += last_.messages;
+  s.bytes_sent += last_.bytes_sent;
+  s.bytes_copied += last_.bytes_copied;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,71 @@
+// Runs a grant_machine over MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/plan_body.hpp"
+#include "in_place/grant_machine.hpp"
+#include "in_place/unit_space.hpp"
+
+namespace taquin::detail {
+
+class grant_driver final : public plan_body {
+ public:
+  grant_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
+  ~grant_driver() override = default;
+
+  void start() override;
+  bool test() override;
+  void wait() override;
+  void account(statistics& s) const override;
+
+  /// The least memory that a driver needs, from what all ranks know alike.
+  static std::size_t least(const shape& s) noexcept;
+
+ private:
+  using grant = std::array<std::int64_t, 2>;  // offset and length of a part of a message, in units
+
+  static grant_limits limits(const exchange& x, const shape& s, std::size_t allowed) noexcept;
+  static std::size_t bookkeeping(const shape& s, const grant_limits& l) noexcept;
+
+  void act(bool idle);
+  void ask(const grant_request& r);
+  void listen();
+  void answer(int peer);
+  bool advance(bool block);
+  void complete(int index);
+  [[nodiscard]] MPI_Request& answer_request(int slot) { return requests_[static_cast<std::size_t>(1 + slot)]; }
+  [[nodiscard]] MPI_Request& data_request(int slot) {
+    return requests_[1 + static_cast<std::size_t>(limits_.sends + slot)];
+  }
+
+  MPI_Comm comm_;
+  int tag_;
+  int rank_;
+  bool blocking_ = false;
+  grant_limits limits_;
+  std::pmr::vector<std::byte> aux_;
+  unit_space space_;
+  std::pmr::vector<peer_block> out_;
+  std::pmr::vector<peer_block> in_;
+  grant_machine machine_;
+  grant incoming_{};
+  std::pmr::vector<grant> asked_;           // per request
+  std::pmr::vector<MPI_Request> asking_;    // the messages that carry them
+  std::pmr::vector<MPI_Request> requests_;  // the request to come; answers; data to come
+  std::pmr::vector<int> completed_;
+  std::pmr::vector<MPI_Status> statuses_;
+  int turn_ = 0;   // parity of the exchange: a rank that is ahead by one must not be understood too early
+  int quiet_ = 0;  // polls in a row that found nothing
+  bool running_ = false;
+  statistics last_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,334 @@
+#include "in_place/grant_machine.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+std::size_t grant_limits::bytes(std::size_t out, std::size_t in) const noexcept {
+  return send_set::bytes(pieces(out, in)) + recv_set::bytes(gaps(in), in) +
+         aux_heap::bytes(static_cast<std::size_t>(parked) + 2) +
+         static_cast<std::size_t>(sends) * (sizeof(int) + sizeof(count_t)) +
+         static_cast<std::size_t>(requests) * (sizeof(int) + 2 * sizeof(count_t)) + in * sizeof(int);
+}
+
+grant_machine::grant_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
+                             const grant_limits& limits, std::pmr::memory_resource* memory)
+    : rank_(rank),
+      out_(out),
+      in_(in),
+      limits_(limits),
+      sends_(limits.pieces(out.size(), in.size()), memory),
+      recvs_(limits.gaps(in.size()), in.size(), memory),
+      aux_(static_cast<std::size_t>(limits.parked) + 2, memory),
+      free_sends_(memory),
+      send_at_(static_cast<std::size_t>(limits.sends), memory),
+      free_requests_(memory),
+      flights_(static_cast<std::size_t>(limits.requests), memory),
+      unanswered_(in.size(), memory) {
+  free_sends_.reserve(send_at_.size());
+  free_requests_.reserve(flights_.size());
+}
+
+void grant_machine::reset() {
+  sends_.reset(out_, in_);
+  recvs_.reset(in_);
+  aux_.reset(limits_.aux);
+  free_sends_.resize(send_at_.size());
+  std::iota(free_sends_.begin(), free_sends_.end(), 0);
+  free_requests_.resize(flights_.size());
+  std::iota(free_requests_.begin(), free_requests_.end(), 0);
+  std::ranges::fill(unanswered_, 0);
+  const auto self = std::ranges::find(out_, rank_, &peer_block::peer);
+  self_left_ = self == out_.end() ? 0 : self->length;
+  parked_ = 0;
+  turn_ = 0;
+  compacting_ = false;
+  changed_ = true;
+  waited_ = true;
+  rounds_ = 0;
+}
+
+grant_step grant_machine::next(bool idle) {
+  if (compacting_)
+    if (auto m = compact()) return {{}, m};
+  if (!changed_ && !idle) return {};
+  if (auto m = unpark(false)) return {{}, m};
+  if (recvs_.left() > 0 && !free_requests_.empty()) {
+    if (auto m = slide()) return {{}, m};
+    if (auto h = best_hole(false)) return ask(*h, gap_state::flying);
+    if (auto h = best_detour(false)) return ask(*h, gap_state::detoured);
+  }
+  if (idle) {
+    if (auto m = unpark(true)) return {{}, m};
+    if (recvs_.left() > 0 && !free_requests_.empty()) {
+      if (auto h = best_hole(true)) return ask(*h, gap_state::flying);
+      if (auto h = best_detour(true)) return ask(*h, gap_state::detoured);
+    }
+    if (free_requests_.size() == flights_.size())  // nothing is on its way
+      if (auto m = compact()) return {{}, m};
+  }
+  changed_ = false;
+  waited_ = true;
+  return {};
+}
+
+grant_answer grant_machine::requested(int peer, count_t offset, count_t length) {
+  const int slot = free_sends_.back();
+  const auto run = sends_.take(peer, offset, length, slot);
+  if (run.length == 0) return {};
+  free_sends_.pop_back();
+  send_at_[static_cast<std::size_t>(slot)] = run.at;
+  return {slot, run.at, run.length};
+}
+
+void grant_machine::sent(int slot) {
+  sends_.release(slot, send_at_[static_cast<std::size_t>(slot)]);
+  free_sends_.push_back(slot);
+  changed_ = true;
+}
+
+void grant_machine::arrived(int slot, count_t length) {
+  const flight f = flights_[static_cast<std::size_t>(slot)];
+  free_requests_.push_back(slot);
+  changed_ = true;
+  const std::size_t i = recvs_.at(f.at);
+  const gap g = recvs_.gaps()[i];
+  --unanswered_[static_cast<std::size_t>(g.source)];
+  if (g.state == gap_state::detoured) {
+    if (length < f.length) aux_.give_back(g.aux + length, f.length - length);
+    recvs_.park(i, length);
+  } else if (length < f.length) {
+    recvs_.reopen_rest(i, length);
+  } else {
+    recvs_.fill(i, length);
+  }
+}
+
+// A parked run whose place is free goes there: whole, or with `any_part` as much of its beginning as fits.
+std::optional<local_move> grant_machine::unpark(bool any_part) {
+  if (parked_ == 0) return {};
+  const auto gaps = recvs_.gaps();
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const gap g = gaps[i];
+    if (g.state != gap_state::parked) continue;
+    const count_t n = sends_.free_from(g.at, g.length);
+    if (n == 0 || (n < g.length && !any_part)) continue;
+    aux_.give_back(g.aux, n);
+    if (n == g.length) --parked_;
+    recvs_.fill(i, n);
+    changed_ = true;
+    return local_move{{g.aux, true}, {g.at, false}, n};
+  }
+  return {};
+}
+
+// Data that stay on this rank and whose old and new places overlap move at once when all places beyond their own are
+// free, in whichever direction they go.
+std::optional<local_move> grant_machine::slide() {
+  if (self_left_ == 0) return {};
+  const auto block = std::ranges::find(in_, rank_, &peer_block::peer);
+  if (block == in_.end()) return {};
+  const auto pieces = sends_.pieces();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const piece p = pieces[i];
+    if (p.peer != rank_) continue;
+    const count_t to = block->at + p.offset;
+    const count_t distance = to < p.at ? p.at - to : to - p.at;
+    if (distance >= p.length) continue;
+    const std::size_t k = recvs_.first_after(to);
+    if (k == recvs_.gaps().size()) continue;
+    const gap& g = recvs_.gaps()[k];
+    if (g.state != gap_state::open || g.at > to || g.end() < to + p.length) continue;
+    const count_t beyond = to < p.at ? to : p.end();
+    if (sends_.free_from(beyond, distance) < distance) continue;
+    const bool inner = g.at < to && to + p.length < g.end();
+    if (inner && recvs_.runs(g.source) >= limits_.runs) continue;
+    sends_.erase(i);
+    self_left_ -= p.length;
+    recvs_.fill(recvs_.ask(k, to, p.length, gap_state::flying, 0), p.length);
+    changed_ = true;
+    if (distance == 0) return slide();
+    return local_move{{p.at, false}, {to, false}, p.length};
+  }
+  return {};
+}
+
+template <class Visit>
+void grant_machine::for_each_hole(Visit visit) const {
+  const auto gaps = recvs_.gaps();
+  const auto pieces = sends_.pieces();
+  std::size_t p = 0;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (gaps[i].state != gap_state::open) continue;
+    count_t at = gaps[i].at;
+    while (at < gaps[i].end()) {
+      while (p < pieces.size() && pieces[p].end() <= at) ++p;
+      const count_t end = p < pieces.size() ? std::min(gaps[i].end(), pieces[p].at) : gaps[i].end();
+      if (end > at) visit(hole{i, at, end - at});
+      at = p < pieces.size() ? std::max(end, std::min(gaps[i].end(), pieces[p].end())) : end;
+    }
+  }
+}
+
+// Requests keep the runs of a message few. From the limit on only the first run's beginning may be asked for, one
+// request at a time: what a short answer leaves then joins the run that it came from.
+bool grant_machine::may_ask(const gap& g, count_t at) const noexcept {
+  const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+  if (recvs_.runs(g.source) >= limits_.runs) return unanswered == 0 && at == g.at;
+  return unanswered < limits_.per_peer;
+}
+
+// The longest part of a hole, up to a chunk, that may be asked for; among equals one at the border of its run, so that
+// runs stay few, then one whose source has least to do for us.
+std::optional<grant_machine::hole> grant_machine::best_hole(bool any_size) const {
+  std::optional<hole> best;
+  bool best_inner = false;
+  int best_unanswered = 0;
+  for_each_hole([&](hole h) {
+    const gap& g = recvs_.gaps()[h.gap];
+    const bool low = h.at == g.at;
+    const bool high = h.at + h.length == g.end();
+    if (h.length > limits_.chunk) {
+      if (!low && high) h.at += h.length - limits_.chunk;
+      h.length = limits_.chunk;
+    }
+    if (h.length < limits_.small_chunk && h.length < g.length && !any_size) return;
+    if (!may_ask(g, h.at)) return;
+    const bool inner = !low && !high;
+    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    if (best) {
+      if (h.length < best->length) return;
+      if (h.length == best->length && (inner > best_inner || (inner == best_inner && unanswered >= best_unanswered)))
+        return;
+    }
+    best = h;
+    best_inner = inner;
+    best_unanswered = unanswered;
+  });
+  return best;
+}
+
+// Where two ranks' data stand in each other's place, one of the two detours its half is enough.
+bool grant_machine::asks_first(int owner, int peer) const noexcept {
+  if (owner == peer) return (rank_ < peer) == ((rank_ + peer) % 2 == 1);
+  return rank_ % 2 == 0;
+}
+
+// The beginning of some message's first run, by way of auxiliary memory.
+std::optional<grant_machine::hole> grant_machine::best_detour(bool idle) const {
+  const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
+  if (room == 0 || parked_ == static_cast<std::size_t>(limits_.parked)) return {};
+  std::optional<hole> best;
+  int best_unanswered = 0;
+  const auto gaps = recvs_.gaps();
+  for (std::size_t n = 0, i = turn_; n < gaps.size(); ++n, ++i) {
+    if (i >= gaps.size()) i = 0;
+    const gap& g = gaps[i];
+    if (g.state != gap_state::open || !may_ask(g, g.at)) continue;
+    const count_t length = std::min(room, g.length);
+    if (!idle) {
+      const int peer = source(g).peer;
+      if (peer == rank_ || (length < limits_.small_chunk && length < g.length)) continue;
+      const std::size_t p = sends_.first_after(g.at);
+      const int owner = p < sends_.pieces().size() && sends_.pieces()[p].at <= g.at ? sends_.pieces()[p].peer : -1;
+      if (!asks_first(owner, peer)) continue;
+    }
+    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    if (best && unanswered >= best_unanswered) continue;
+    best = hole{i, g.at, length};
+    best_unanswered = unanswered;
+  }
+  return best;
+}
+
+grant_step grant_machine::ask(const hole& h, gap_state how) {
+  const gap g = recvs_.gaps()[h.gap];
+  const int peer = source(g).peer;
+  const count_t offset = g.offset + (h.at - g.at);
+  location to{h.at, false};
+  count_t length = h.length;
+  changed_ = true;
+  location from{};
+  if (peer == rank_) {  // moves at once
+    const auto run = sends_.take(peer, offset, length, limits_.sends);
+    if (run.length == 0)
+      throw usage_error(fmt::format("rank {} sends less to itself than it expects", rank_), MPI_ERR_TRUNCATE, rank_,
+                        rank_);
+    sends_.release(limits_.sends, run.at);
+    from.at = run.at;
+    length = run.length;
+    self_left_ -= length;
+  }
+  if (how == gap_state::detoured) {
+    to = {aux_.take(length), true};
+    ++parked_;
+    turn_ = h.gap + 1;
+  }
+  const std::size_t i = recvs_.ask(h.gap, h.at, length, how, to.at);
+  if (peer == rank_) {
+    if (how == gap_state::detoured) {
+      recvs_.park(i, length);
+    } else {
+      recvs_.fill(i, length);
+    }
+    return {{}, local_move{from, to, length}};
+  }
+  const int slot = free_requests_.back();
+  free_requests_.pop_back();
+  flights_[static_cast<std::size_t>(slot)] = {h.at, length};
+  ++unanswered_[static_cast<std::size_t>(g.source)];
+  if (waited_) ++rounds_;
+  waited_ = false;
+  return {grant_request{peer, slot, offset, length, to}, {}};
+}
+
+// The paper's compaction of one block's rest, between two locations that data have arrived at: what is left to be sent
+// moves to its end, piece by piece from the last.
+std::optional<local_move> grant_machine::compact() {
+  if (!compacting_) {
+    const auto gaps = recvs_.gaps();
+    for (std::size_t i = 0; i < gaps.size() && !compacting_;) {
+      const bool rests = gaps[i].state == gap_state::open || gaps[i].state == gap_state::parked;
+      std::size_t k = i + 1;
+      while (rests && k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].at == gaps[k - 1].end() &&
+             (gaps[k].state == gap_state::open || gaps[k].state == gap_state::parked))
+        ++k;
+      const count_t begin = gaps[i].at;
+      const count_t end = gaps[k - 1].end();
+      i = k;
+      if (!rests || sends_.free_from(begin, 1) > 0 || sends_.sending(begin, end)) continue;
+      count_t held = 0;
+      const std::size_t first = sends_.first_after(begin);
+      std::size_t last = first;
+      for (; last < sends_.pieces().size() && sends_.pieces()[last].at < end; ++last)
+        held += sends_.pieces()[last].length;
+      if (held == end - begin) continue;
+      compacting_ = true;
+      compact_begin_ = begin;
+      compact_end_ = end;
+      compacted_ = last;
+    }
+    if (!compacting_) return {};
+  }
+  while (compacted_ > 0) {
+    const piece p = sends_.pieces()[compacted_ - 1];
+    if (p.end() <= compact_begin_) break;
+    --compacted_;
+    const count_t to = compact_end_ - p.length;
+    compact_end_ = to;
+    if (to == p.at) continue;
+    sends_.relocate(compacted_, to);
+    return local_move{{p.at, false}, {to, false}, p.length};
+  }
+  compacting_ = false;
+  changed_ = true;
+  return {};
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,42 @@
+// Runs the in-place algorithms of all ranks inside one process, without MPI: for tests, and to count what an exchange
+// costs with any number of ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "in_place/grant_machine.hpp"
+#include "in_place/problem.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+/// One rank of a lockstep run of in_place. Units have their `size` data bytes first and then, up to `extent`, a hole.
+struct grant_rank {
+  std::span<const peer_block> out;  ///< in order of peer
+  std::span<const peer_block> in;   ///< in order of location
+  std::byte* buffer = nullptr;      ///< null: only counts
+  grant_limits limits;
+};
+
+/// What one rank did.
+struct lockstep_counts {
+  std::uint64_t rounds = 0;    ///< steps in which all ranks take what has arrived and answer it
+  std::uint64_t messages = 0;  ///< sent, requests included
+  std::uint64_t units_sent = 0;
+  std::uint64_t units_copied = 0;
+};
+
+/// How events are ordered.
+enum class lockstep_order : std::uint8_t {
+  rounds,  ///< all ranks at a time: the order that counts rounds
+  random   ///< one event at a time, from `seed`; sends complete before or after their data have arrived
+};
+
+/// Runs all ranks to their end. Throws lockstep_error where they cannot end. Returns what each rank did.
+std::vector<lockstep_counts> run_grants(std::span<const grant_rank> ranks, const element& unit, lockstep_order order,
+                                        std::uint64_t seed = 0);
+
+}  // namespace taquin::detail
