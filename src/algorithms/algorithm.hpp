@@ -12,6 +12,7 @@
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "schedule/schedule.hpp"
+#include "taquin/cost_model.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
 
@@ -51,6 +52,8 @@ struct algorithm {
   bool needs_nodes = false;
   /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.
   std::size_t (*memory)(const shape&, const options&) noexcept = nullptr;
+  /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
+  seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.

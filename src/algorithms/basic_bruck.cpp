@@ -61,6 +61,8 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 2); }
+
 }  // namespace
 
 const algorithm basic_bruck{
@@ -70,6 +72,7 @@ const algorithm basic_bruck{
     .rounds = "⌈log_r p⌉",
     .supports = serves,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail::bruck {
@@ -193,6 +194,19 @@ void fixed_places::add_rounds(schedule& s, const local_exchange& x, std::uint32_
     });
     s.end_round();
   });
+}
+
+// Whoever gathers and scatters a message's blocks, taquin or the MPI library, touches each twice.
+seconds cost(const shape& s, const options& o, const machine_model& m, double passes) noexcept {
+  const terms t(s, m);
+  const figures f = count(s.ranks, radix_of(o, s.ranks));
+  if (f.rounds == 0) return t.copies(1, t.mean_block());
+  const auto rounds = static_cast<double>(f.rounds);
+  const double messages = static_cast<double>(f.messages) / rounds;
+  const double bytes = static_cast<double>(f.elements) / rounds * t.largest_block();
+  return rounds * t.round(messages, bytes, bytes / messages) +
+         t.packs(2 * static_cast<double>(f.elements), 2 * rounds * bytes) +
+         t.copies(passes * t.ranks(), passes * t.busiest());
 }
 
 }  // namespace taquin::detail::bruck

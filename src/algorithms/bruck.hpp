@@ -11,6 +11,7 @@
 
 #include "exchange/shape.hpp"
 #include "schedule/schedule.hpp"
+#include "taquin/cost_model.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail::bruck {
@@ -107,5 +108,8 @@ struct fixed_places {
   void add_rounds(schedule& s, const local_exchange& x, std::uint32_t intermediate, count_t block_bytes, int origin,
                   int direction) const;
 };
+
+/// Predicted time of the rounds, and of `passes` local copies of all blocks.
+seconds cost(const shape& s, const options& o, const machine_model& m, double passes) noexcept;
 
 }  // namespace taquin::detail::bruck

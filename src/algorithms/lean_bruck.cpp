@@ -113,6 +113,8 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return zero_copy_schedule(x, shape, radix, layout_of(o), places, spare, memory);
 }
 
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 0); }
+
 }  // namespace
 
 const algorithm lean_bruck{
@@ -122,6 +124,7 @@ const algorithm lean_bruck{
     .rounds = "⌈log_r p⌉",
     .supports = serves,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

@@ -44,6 +44,8 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 1); }
+
 }  // namespace
 
 const algorithm modified_bruck{
@@ -53,6 +55,7 @@ const algorithm modified_bruck{
     .rounds = "⌈log_r p⌉",
     .supports = serves,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

@@ -9,6 +9,7 @@
 // Wins:    large blocks where links carry both directions at once and suffer from many messages: unlike pairwise, it
 //          sends to and receives from the same rank in every round for any p.
 #include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
 #include "schedule/executor.hpp"
 #include "topology/one_factors.hpp"
 
@@ -43,6 +44,11 @@ schedule build(const local_exchange& x, const shape& shape, const options&, std:
   return s;
 }
 
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
+}
+
 }  // namespace
 
 const algorithm one_factor{
@@ -53,6 +59,7 @@ const algorithm one_factor{
     .serves_inside = true,
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

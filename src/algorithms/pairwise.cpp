@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
@@ -40,6 +41,11 @@ schedule build(const local_exchange& x, const shape& shape, const options&, std:
   return s;
 }
 
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
+}
+
 }  // namespace
 
 const algorithm pairwise{
@@ -50,6 +56,7 @@ const algorithm pairwise{
     .serves_inside = true,
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

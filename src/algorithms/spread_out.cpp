@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
@@ -54,6 +55,11 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  return t.round(t.ranks() - 1, t.busiest(), t.largest_block()) + t.copies(1, t.mean_block());
+}
+
 }  // namespace
 
 const algorithm spread_out{
@@ -64,6 +70,7 @@ const algorithm spread_out{
     .serves_inside = true,
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

@@ -19,6 +19,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "model/terms.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::detail {
@@ -260,6 +261,14 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   return make_body<two_phase_body>(budget, x, c, budget);
 }
 
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  shape balanced = inner_shape(s);
+  balanced.nodes = s.nodes, balanced.largest_node = s.largest_node, balanced.smallest_node = s.smallest_node;
+  balanced.max_rank_bytes = balanced.max_received_bytes = static_cast<std::uint64_t>(t.busiest());
+  return 2 * inner_of(o).cost(balanced, o, m) + t.packs(3 * t.ranks() * t.ranks(), 3 * t.busiest());
+}
+
 }  // namespace
 
 const algorithm two_phase{
@@ -269,6 +278,7 @@ const algorithm two_phase{
     .rounds = "twice the inner algorithm's",
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .prepare = prepare,
 };
 

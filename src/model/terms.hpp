@@ -1,0 +1,39 @@
+// The terms that algorithms' closed cost formulas are made of: what one rank, the slowest, spends.
+#pragma once
+
+#include "exchange/shape.hpp"
+#include "taquin/cost_model.hpp"
+
+namespace taquin::detail {
+
+class terms {
+ public:
+  terms(const shape& s, const machine_model& m) noexcept;
+
+  [[nodiscard]] double ranks() const noexcept { return ranks_; }
+  /// Bytes of an average block, by the rank that sends or receives most.
+  [[nodiscard]] double mean_block() const noexcept { return busiest_ / ranks_; }
+  [[nodiscard]] double largest_block() const noexcept { return largest_; }
+  /// Bytes of the rank that sends or receives most.
+  [[nodiscard]] double busiest() const noexcept { return busiest_; }
+
+  /// One round in which a rank sends and receives `messages` messages of `total` bytes together, the longest of
+  /// `longest` bytes, all in flight at once. Over the average of the machine's levels.
+  [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
+  /// The same where all messages stay on one level.
+  [[nodiscard]] seconds round_on(int level, double messages, double total, double longest) const noexcept;
+  /// `runs` copies of `bytes` bytes together, packs likewise.
+  [[nodiscard]] seconds copies(double runs, double bytes) const noexcept;
+  [[nodiscard]] seconds packs(double runs, double bytes) const noexcept;
+
+ private:
+  [[nodiscard]] message_cost cost(int level, double bytes) const noexcept;
+
+  const machine_model& model_;
+  double ranks_;
+  double largest_;
+  double busiest_;
+  double inside_;  // share of a rank's peers on its own node
+};
+
+}  // namespace taquin::detail
