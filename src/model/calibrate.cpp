@@ -1,7 +1,5 @@
 #include "model/calibrate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -231,19 +229,14 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
   }
   c.model.copy = measure_local(false);
   c.model.pack = measure_local(true);
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
-  int length = 0;
-  TAQUIN_MPI(MPI_Get_library_version(library.data(), &length));
-  const std::string_view text(library.data(), static_cast<std::size_t>(length));
-  c.model.machine = fmt::format("{} ranks, {} cores here, {}", size, std::thread::hardware_concurrency(),
-                                text.substr(0, text.find_first_of(",\n")));
+  c.model.machine = machine_name();
   // Rank 0's figures hold for all.
-  std::string json = to_json(c.model);
+  std::string json = to_json({c.model, {}});
   auto bytes = static_cast<int>(json.size());
   TAQUIN_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
   json.resize(static_cast<std::size_t>(bytes));
   TAQUIN_MPI(MPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
-  c.model = from_json(json);
+  c.model = from_json(json).model;
   return c;
 }
 

@@ -1,11 +1,17 @@
 #include "model/profile.hpp"
 
 #include <fmt/format.h>
+#include <mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
+
+#include "mpi/check.hpp"
 
 namespace taquin::detail {
 
@@ -14,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int version = 1;
+constexpr std::array<std::string_view, 3> form_names{"alltoall", "alltoallv", "alltoallw"};
 constexpr const char* format_name = "taquin machine profile";
 
 json of(const local_cost& c) { return {{"each", c.each}, {"per_byte", c.per_byte}}; }
@@ -35,6 +42,21 @@ json of(const link_model& l) {
         {"gap", l.loggp.gap},
         {"per_byte", l.loggp.per_byte}}},
       {"plogp", {{"latency", l.plogp.latency}, {"points", points}}}};
+}
+
+json of(const std::vector<measured_point>& points) {
+  json all = json::array();
+  for (const auto& m : points)
+    all.push_back({{"algorithm", m.algorithm},
+                   {"ranks", m.ranks},
+                   {"collective", form_names[static_cast<std::size_t>(m.kind)]},
+                   {"in_place", m.in_place},
+                   {"symmetric", m.symmetric},
+                   {"reused", m.reused},
+                   {"skew", m.skew},
+                   {"bytes", m.bytes},
+                   {"time", m.time}});
+  return all;
 }
 
 double number(const json& j, const char* key, double most) {
@@ -70,17 +92,35 @@ link_model link(const json& j) {
   return l;
 }
 
+measured_point point(const json& j) {
+  const auto form = std::ranges::find(form_names, j.at("collective").get<std::string>());
+  if (form == form_names.end()) throw profile_error("unknown collective " + j.at("collective").dump());
+  measured_point m;
+  m.algorithm = j.at("algorithm").get<std::string>();
+  m.ranks = j.at("ranks").get<int>();
+  m.kind = static_cast<exchange::form>(form - form_names.begin());
+  m.in_place = j.at("in_place").get<bool>();
+  m.symmetric = j.at("symmetric").get<bool>();
+  m.reused = j.at("reused").get<bool>();
+  m.skew = j.at("skew").get<int>();
+  m.bytes = number(j, "bytes", 1e18);
+  m.time = number(j, "time", 1e6);
+  if (m.time <= 0) throw profile_error("a measured time is 0");
+  return m;
+}
+
 model_kind kind_of(const std::string& name) {
   for (const model_kind k : all_models)
     if (name == name_of(k)) return k;
   throw profile_error(fmt::format("unknown model '{}'", name));
 }
 
-machine_model parse(const json& j) {
+profile parse(const json& j) {
   if (j.at("format") != format_name) throw profile_error("not a machine profile");
   if (j.at("version") != version)
     throw profile_error(fmt::format("version {}, not {}", j.at("version").dump(), version));
-  machine_model m;
+  profile p;
+  machine_model& m = p.model;
   m.kind = kind_of(j.at("model").get<std::string>());
   const json& levels = j.at("levels");
   if (levels.size() != m.levels.size()) throw profile_error(fmt::format("{} levels, not 2", levels.size()));
@@ -94,22 +134,24 @@ machine_model parse(const json& j) {
   m.wait = number(j, "wait", most_seconds);
   m.ranks = j.at("ranks").get<int>();
   m.machine = j.at("machine").get<std::string>();
-  return m;
+  for (const json& q : j.at("measured")) p.points.push_back(point(q));
+  return p;
 }
 
 }  // namespace
 
-std::string to_json(const machine_model& m) {
+std::string to_json(const profile& p) {
+  const machine_model& m = p.model;
   const json j{{"format", format_name},    {"version", version},
                {"model", name_of(m.kind)}, {"levels", {of(m.levels[0]), of(m.levels[1])}},
                {"copy", of(m.copy)},       {"pack", of(m.pack)},
                {"ports", m.ports},         {"ranks_per_core", m.ranks_per_core},
                {"wait", m.wait},           {"ranks", m.ranks},
-               {"machine", m.machine}};
+               {"machine", m.machine},     {"measured", of(p.points)}};
   return j.dump(2);
 }
 
-machine_model from_json(const std::string& text) {
+profile from_json(const std::string& text) {
   try {
     return parse(json::parse(text));
   } catch (const json::exception& e) {
@@ -117,7 +159,7 @@ machine_model from_json(const std::string& text) {
   }
 }
 
-machine_model read_profile(const std::filesystem::path& file) {
+profile read_profile(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) throw profile_error(fmt::format("cannot read '{}'", file.string()));
   std::ostringstream text;
@@ -129,10 +171,18 @@ machine_model read_profile(const std::filesystem::path& file) {
   }
 }
 
-void write_profile(const std::filesystem::path& file, const machine_model& model) {
+void write_profile(const std::filesystem::path& file, const profile& p) {
   std::ofstream out(file);
-  out << to_json(model) << '\n';
+  out << to_json(p) << '\n';
   if (!out.flush()) throw profile_error(fmt::format("cannot write '{}'", file.string()));
+}
+
+std::string machine_name() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_library_version(library.data(), &length));
+  const std::string_view text(library.data(), static_cast<std::size_t>(length));
+  return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), text.substr(0, text.find_first_of(",\n")));
 }
 
 }  // namespace taquin::detail

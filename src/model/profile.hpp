@@ -1,10 +1,11 @@
-// Machine models as JSON files: what `taquin calibrate` writes and TAQUIN_PROFILE names.
+// Machine profiles as JSON files: what `taquin calibrate` and `taquin tune` write and TAQUIN_PROFILE names.
 #pragma once
 
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include "model/selection.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {
@@ -14,12 +15,15 @@ class profile_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string to_json(const machine_model& model);
+std::string to_json(const profile& p);
 /// Throws profile_error for anything but a complete, sane model: damaged JSON, another version, missing, negative,
 /// not finite or absurd figures (a latency over 10 s, a byte slower than 1 ms).
-machine_model from_json(const std::string& text);
+profile from_json(const std::string& text);
 
-machine_model read_profile(const std::filesystem::path& file);
-void write_profile(const std::filesystem::path& file, const machine_model& model);
+profile read_profile(const std::filesystem::path& file);
+void write_profile(const std::filesystem::path& file, const profile& p);
+
+/// What a profile must have been made on to hold here: the processor cores of this node and the MPI library.
+std::string machine_name();
 
 }  // namespace taquin::detail

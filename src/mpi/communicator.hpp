@@ -7,7 +7,8 @@
 
 namespace taquin::detail {
 struct node_view;
-}
+class chooser;
+}  // namespace taquin::detail
 
 namespace taquin::mpi {
 
@@ -27,6 +28,9 @@ class communicator {
   /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
   std::shared_ptr<const detail::node_view> nodes;
   std::shared_ptr<const detail::node_view> given_nodes;
+
+  /// What plan/choose.hpp remembers; null before the first choice.
+  std::shared_ptr<detail::chooser> choices;
 
   /// Plans that are started at the same time must not take each other's messages: each takes tags of its own. Plans
   /// are made in the same order on all ranks, so the tags agree. A plan owns `tags_per_plan` tags from the given one.

@@ -26,6 +26,7 @@ bool parse(std::string_view text, std::vector<int>& numbers) {
 environment read() {
   environment e;
   if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
+  if (const char* text = std::getenv("TAQUIN_PROFILE")) e.profile = text;
   if (const char* text = std::getenv("TAQUIN_CHECK")) {
     const std::string_view value = text;
     e.check = value == "1";

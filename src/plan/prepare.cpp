@@ -10,6 +10,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "plan/choose.hpp"
 #include "plan/environment.hpp"
 #include "taquin/error.hpp"
 
@@ -139,24 +140,13 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
   return mine;
 }
 
-// The first that serves the shape, native aside, which is the last resort.
-const algorithm* choose(std::string_view name, const shape& s) {
-  if (name != automatic) {
-    const algorithm* a = find_algorithm(name);
-    if (!a->supports(s))
-      throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
-                                    s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
-                        MPI_ERR_UNSUPPORTED_OPERATION);
-    return a;
-  }
-  const algorithm* fallback = nullptr;
-  for (const algorithm* a : algorithms()) {
-    if (!a->supports(s)) continue;
-    if (a->name != "native") return a;
-    fallback = a;
-  }
-  if (fallback == nullptr) throw usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION);
-  return fallback;
+const algorithm* named(std::string_view name, const shape& s) {
+  const algorithm* a = find_algorithm(name);
+  if (!a->supports(s))
+    throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                  s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                      MPI_ERR_UNSUPPORTED_OPERATION);
+  return a;
 }
 
 void describe(const level& nodes, shape& s) {
@@ -218,10 +208,16 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .min_block_bytes = all.min_block_bytes,
            .max_rank_bytes = all.max_rank_bytes,
            .max_received_bytes = all.max_received_bytes};
-  chosen = choose(inter ? "native" : name, shape);
-  if (chosen->needs_nodes && !inter) {
+  const bool free_choice = !inter && name == automatic;
+  if (!free_choice) chosen = named(inter ? "native" : name, shape);
+  if (free_choice || (chosen->needs_nodes && !inter)) {
     nodes = nodes_of(*comm, o.nodes);
     describe(nodes->topology.nodes(), shape);
+  }
+  if (free_choice) {
+    const algorithm* rode = body != nullptr ? chooser::of(*comm).rider(x.kind) : nullptr;
+    chosen = chooser::of(*comm).choose(shape, o, reused, all.memory - std::min(all.memory, element_bytes));
+    if (chosen != rode) body.reset();  // what rode was in vain, and is forgotten
   }
   const bool check = !inter && (o.check || environment::get().check);
   const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
@@ -240,7 +236,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
 agreed plan_state::agree_riding(const exchange& x, const options& o, std::string_view name, bool reused,
                                 const proposal& mine, mpi::communicator& comm, int tag) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
-  const algorithm* a = find_algorithm(name);
+  const algorithm* a = name == automatic ? chooser::of(comm).rider(x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
   if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
       a->ride.capacity(comm.size(), o) == 0)

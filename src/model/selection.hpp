@@ -1,0 +1,60 @@
+// Which algorithm: the least predicted time among those that serve the problem within the memory allowed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "exchange/shape.hpp"
+#include "taquin/cost_model.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// One measured time of one algorithm, from `taquin tune`.
+struct measured_point {
+  std::string algorithm;
+  int ranks = 1;
+  exchange::form kind = exchange::form::alltoallv;
+  bool in_place = false;
+  bool symmetric = true;
+  bool reused = false;  ///< start and wait of a plan, rather than a blocking call
+  int skew = 0;         ///< skew_of its shape
+  double bytes = 0;     ///< of the rank that sends or receives most
+  seconds time = 0;
+};
+
+/// What is known of a machine: a model of its parts, and whole exchanges that were measured on it.
+struct profile {
+  machine_model model = machine_model::built_in();
+  std::vector<measured_point> points;
+};
+
+/// How uneven blocks are: 0 all alike, 1 largest up to 8 times the mean, 2 more (sparse, or a few large blocks).
+int skew_of(const shape& s) noexcept;
+
+/// The time of one exchange with `a`. Where this algorithm was measured on as many ranks with a problem of the same
+/// kind and skew, between the nearest sizes (linear in the logarithms; beyond the ends the model's growth); otherwise
+/// by the algorithm's closed formula.
+seconds predict(const algorithm& a, const shape& s, const options& o, bool reused, const profile& p);
+
+/// An algorithm as selection sees it.
+struct candidate {
+  const algorithm* what = nullptr;
+  bool supported = false;
+  std::size_t memory = 0;  ///< extra bytes that it would take
+  seconds time = 0;        ///< predicted
+  bool measured = false;   ///< from measured points
+};
+
+/// All algorithms of the list, in its order. Where some that serve the problem have been measured, those that have not
+/// are not candidates for selection: their predictions do not compare.
+std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p);
+
+/// The best of the candidates that take at most `limit` bytes; ties go by the order of the list. Null when none serves.
+/// When all that serve need more, the one that needs least.
+const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
+
+}  // namespace taquin::detail

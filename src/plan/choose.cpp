@@ -1,0 +1,109 @@
+#include "plan/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "model/profile.hpp"
+#include "mpi/check.hpp"
+#include "plan/environment.hpp"
+#include "taquin/error.hpp"
+#include "topology/detect.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Choices are forgotten beyond this many: a program with so many shapes changes them all the time.
+constexpr std::size_t most_remembered = 4096;
+
+std::uint64_t quarter_octaves(std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(std::lround(4 * std::log2(static_cast<double>(bytes) + 1)));
+}
+
+std::uint64_t key_of(const shape& s, const options& o, bool reused, std::size_t limit) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  add(static_cast<std::uint64_t>(s.kind));
+  add((s.in_place ? 1U : 0U) + (s.symmetric ? 2U : 0U) + (s.uniform ? 4U : 0U) + (s.large ? 8U : 0U) +
+      (reused ? 16U : 0U));
+  for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
+    add(quarter_octaves(bytes));
+  add(limit);
+  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
+  add(static_cast<std::uint64_t>(o.layout));
+  add(static_cast<std::uint64_t>(s.largest_node));
+  return h;
+}
+
+// Rank 0's profile as text; empty when none is named.
+std::string read_file(const std::string& name) {
+  std::ifstream in(name);
+  if (!in) throw profile_error(fmt::format("cannot read '{}'", name));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Rank 0's text for all, empty when it cannot be used; and the number of its cores.
+std::string share_profile(mpi::communicator& comm, int& cores) {
+  std::string text;
+  if (comm.rank() == 0 && !environment::get().profile.empty()) {
+    const std::string& name = environment::get().profile;
+    try {
+      text = read_file(name);
+      const profile p = from_json(text);
+      if (p.model.machine != machine_name())
+        throw profile_error(fmt::format("made on '{}', this is '{}'", p.model.machine, machine_name()));
+    } catch (const profile_error& e) {
+      static const int once =
+          std::fprintf(stderr, "taquin: profile %s: %s; the built-in model serves\n", name.c_str(), e.what());
+      static_cast<void>(once);
+      text.clear();
+    }
+  }
+  std::array<int, 2> head{static_cast<int>(text.size()), static_cast<int>(std::thread::hardware_concurrency())};
+  TAQUIN_MPI(MPI_Bcast(head.data(), 2, MPI_INT, 0, comm.get()));
+  text.resize(static_cast<std::size_t>(head[0]));
+  if (!text.empty()) TAQUIN_MPI(MPI_Bcast(text.data(), head[0], MPI_BYTE, 0, comm.get()));
+  cores = std::max(head[1], 1);
+  return text;
+}
+
+}  // namespace
+
+chooser::chooser(mpi::communicator& comm) {
+  int cores = 1;
+  const std::string text = share_profile(comm, cores);
+  if (!text.empty()) profile_ = from_json(text);
+  const int on_node = nodes_of(comm, {})->topology.nodes().largest();
+  profile_.model.ranks_per_core = std::max(1.0, static_cast<double>(on_node) / cores);
+}
+
+chooser& chooser::of(mpi::communicator& comm) {
+  if (comm.choices == nullptr) comm.choices = std::shared_ptr<chooser>(new chooser(comm));
+  return *comm.choices;
+}
+
+const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
+  const std::uint64_t key = key_of(s, o, reused, limit);
+  const auto found = remembered_.find(key);
+  const algorithm* a = found == remembered_.end() ? nullptr : found->second;
+  if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
+    a = select(s, o, reused, limit, profile_);
+    if (a == nullptr) throw usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION);
+    if (remembered_.size() >= most_remembered) remembered_.clear();
+    remembered_[key] = a;
+  }
+  if (!reused) riders_[static_cast<std::size_t>(s.kind)] = a->ride.prepare != nullptr ? a : nullptr;
+  return a;
+}
+
+}  // namespace taquin::detail
