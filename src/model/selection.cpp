@@ -61,6 +61,7 @@ seconds predict(const algorithm& a, const shape& s, const options& o, bool reuse
 std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p) {
   std::vector<candidate> all;
   for (const algorithm* a : algorithms()) {
+    if (a->cost == nullptr) continue;
     candidate c{.what = a, .supported = a->supports(s)};
     if (c.supported) {
       const auto measured = interpolate(*a, s, o, reused, p);
