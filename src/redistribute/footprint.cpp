@@ -34,18 +34,20 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
 
 slot staging_slots(const buffer_sizes& s) noexcept { return s.receive_buffers * s.chunk + 1; }
 
-std::size_t redistribution_footprint(const buffer_sizes& s, int ranks, std::size_t blocks,
-                                     std::size_t block_bytes) noexcept {
+std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
+                                     std::size_t blocks, std::size_t block_bytes) noexcept {
   const auto p = static_cast<std::size_t>(ranks);
   const std::size_t staging = staging_slots(s);
   const std::size_t map = sizeof(address) * (blocks + staging);
-  const std::size_t known = 2 * sizeof(word) * (p + 1) + 2 * sizeof(word) * blocks;
-  const std::size_t learning = sizeof(word) * blocks + 8 * p + (blocks + 7) / 8;
-  const std::size_t engine = slots_engine::per_block * blocks + staging + slots_engine::per_rank * p +
-                             sizeof(slot) * s.receive_buffers + sizeof(slot_range) * (s.requests + s.chunk) +
-                             sizeof(word) * s.words;
-  const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks) + 8 * sizeof(word) * p;
-  return staging * block_bytes + map + known + std::max({learning, engine, moving}) + frames + sizeof(count_t) * p +
+  const std::size_t known = 2 * sizeof(word) * (p + 1) + 2 * sizeof(word) * (blocks + 1);
+  // One at a time: learning the targets, the algorithm, moving blocks inside the rank (also beside a schedule).
+  const std::size_t learning = sizeof(word) * blocks + sizeof(word) * p + (blocks + 7) / 8 + sizeof(std::size_t);
+  const auto own = [&](const redistribution_algorithm& x) { return x.per_block * blocks + x.per_rank * p; };
+  const std::size_t work =
+      std::max({learning, own(a), own(*find_redistribution("parking")), own(*find_redistribution("slots"))}) +
+      16 * staging + sizeof(slot_range) * (s.requests + s.chunk) + sizeof(word) * s.words;
+  const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks);
+  return staging * block_bytes + map + known + work + moving + frames + sizeof(count_t) * p +
          mpi_port::footprint(redistribution_limits(s, ranks), block_bytes, ranks);
 }
 

@@ -15,9 +15,9 @@ port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept
 /// Staging slots, the spare one included.
 slot staging_slots(const buffer_sizes& sizes) noexcept;
 
-/// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks: at most
-/// 8192 + 256·ranks + 40·blocks + 70·block_bytes, whatever the algorithm.
-std::size_t redistribution_footprint(const buffer_sizes& sizes, int ranks, std::size_t blocks,
-                                     std::size_t block_bytes) noexcept;
+/// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks, those that the algorithm
+/// hands over to included: at most c0 + c1·ranks + c2·blocks + c3·block_bytes with redistribution_constants.
+std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
+                                     std::size_t blocks, std::size_t block_bytes) noexcept;
 
 }  // namespace taquin::detail

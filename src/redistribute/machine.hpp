@@ -60,7 +60,9 @@ struct redistribution_algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line, for the table
   std::string_view source;
-  std::string_view rounds;  ///< as a formula
+  std::string_view rounds;    ///< as a formula
+  std::size_t per_block = 0;  ///< bytes that it takes per block of the caller's and per rank, beside what all take
+  std::size_t per_rank = 0;
   /// Brings every block to its rank, or stops with `hand_over` set alike on all ranks.
   task (*run)(machine&) = nullptr;
 };

@@ -80,7 +80,7 @@ struct redistribution::state {
     }
     chosen = find_redistribution(o.algorithm);
     sizes = redistribution_sizes(bytes, least);
-    const std::size_t needed = redistribution_footprint(sizes, comm.size(), most, bytes);
+    const std::size_t needed = redistribution_footprint(*chosen, sizes, comm.size(), most, bytes);
     if (needed > all.memory) too_small(needed);
     store.emplace(data, static_cast<slot>(mine), length, e, staging_slots(sizes), &budget);
     net.emplace(comm, *store, redistribution_limits(sizes, comm.size()), &budget);

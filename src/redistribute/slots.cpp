@@ -351,6 +351,8 @@ const redistribution_algorithm slots_redistribution{
     .summary = "every free slot asks for its own block; chains of moves run side by side, staging opens new ones",
     .source = "new",
     .rounds = "no common rounds",
+    .per_block = slots_engine::per_block,
+    .per_rank = slots_engine::per_rank,
     .run = run,
 };
 

@@ -50,7 +50,7 @@ class redistribute_blocks : public testing::Test {
 
   [[nodiscard]] std::vector<int> sizes(int n) const {
     std::vector<int> s;
-    for (int r = 0; r < ranks; ++r) s.push_back(r == 1 ? 0 : n + 7 * r);
+    for (int r = 0; r < ranks; ++r) s.push_back(r == 1 ? 0 : n + 3 * r);
     return s;
   }
 
@@ -60,20 +60,20 @@ class redistribute_blocks : public testing::Test {
 
 TEST_F(redistribute_blocks, random_maps_with_dead_blocks_on_uneven_ranks) {
   for (const int live : {0, 50, 95})
-    for (unsigned seed = 0; seed < 2; ++seed) check_with_all(test::random_problem(sizes(60), live, seed), 3);
+    for (unsigned seed = 0; seed < 2; ++seed) check_with_all(test::random_problem(sizes(24), live, seed), 3);
 }
 
 TEST_F(redistribute_blocks, permutations_without_a_free_block) {
-  for (unsigned seed = 0; seed < 2; ++seed) check_with_all(test::random_problem(sizes(50), 100, seed), 2);
+  for (unsigned seed = 0; seed < 2; ++seed) check_with_all(test::random_problem(sizes(12), 100, seed), 2);
 }
 
-TEST_F(redistribute_blocks, one_cycle_through_all_ranks) { check_with_all(test::one_cycle(ranks, 40), 1); }
+TEST_F(redistribute_blocks, one_cycle_through_all_ranks) { check_with_all(test::one_cycle(ranks, 10), 1); }
 
 TEST_F(redistribute_blocks, the_papers_experiments) {
-  check_with_all(test::shift_problem(ranks, 64, 64), 16);
-  check_with_all(test::shift_problem(ranks, 64, 51), 16);
-  check_with_all(test::one_empty_problem(ranks, 64), 16);
-  check_with_all(test::transpose_problem(ranks, 80, 64), 16);
+  check_with_all(test::shift_problem(ranks, 30, 30), 16);
+  check_with_all(test::shift_problem(ranks, 30, 24), 16);
+  check_with_all(test::one_empty_problem(ranks, 30), 16);
+  check_with_all(test::transpose_problem(ranks, 30, 24), 16);
 }
 
 }  // namespace

@@ -1,0 +1,152 @@
+// cyclic: a root finds cycles and chains of transfers, then all execute them without it.
+//
+// Source:  Siegel & Siegel, section 2.2 and Fig. 2: a depth-first search of the transmission graph with one edge per
+//          rank at the root at a time; edges come in and actions go out while it runs.
+// Rounds:  increments: of each action q/c, where c is the least free space on its cycle. Edges by increasing rank make
+//          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
+// Bytes:   every block once; copies: a sort before every action.
+// Memory:  32 bytes per block (the schedule), 44 per rank on the root beside what all algorithms take.
+// Limits:  none: where a rank has no free block an increment is one block, and goes by a staging block.
+// Wins:    few long cycles with large weights, such as shifts.
+#include <algorithm>
+#include <array>
+
+#include "redistribute/cyclic_planner.hpp"
+#include "redistribute/machine.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr int root = 0;
+
+/// Messages between root and ranks; the first word.
+enum class note : word { edge, more, act, end };
+
+// The edges of one rank, given to the root one at a time.
+class edge_source {
+ public:
+  explicit edge_source(const targets& t) : t_(t), ranks_(t.out_at.size() - 1) { skip(); }
+  [[nodiscard]] std::array<word, 3> next() {
+    std::array<word, 3> words{static_cast<word>(note::edge), no_slot, 0};
+    if (rank_ < ranks_) {
+      words[1] = static_cast<word>(rank_);
+      words[2] = t_.out_at[rank_ + 1] - t_.out_at[rank_];
+      ++rank_;
+      skip();
+    }
+    return words;
+  }
+
+ private:
+  void skip() {
+    while (rank_ < ranks_ && t_.out_at[rank_ + 1] == t_.out_at[rank_]) ++rank_;
+  }
+  const targets& t_;
+  std::size_t ranks_;
+  std::size_t rank_ = 0;
+};
+
+using action_list = std::pmr::vector<cyclic_action>;
+
+// The first stage: the schedule. The root searches as far as the edges at hand allow after each message.
+task make_schedule(machine& m, const targets& t, action_list& mine) {
+  edge_source edges(t);
+  const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
+  std::pmr::vector<word> room(static_cast<std::size_t>(m.ranks), m.memory);
+  std::pmr::vector<word> own(room.size(), 0, m.memory);
+  slot free = 0;
+  for (slot s = 0; s < m.blocks(); ++s) free += m.map->free(s) ? 1 : 0;
+  own[root] = free;
+  co_await m.net->alltoall(own, room);
+  cyclic_planner plan(m.rank == root ? std::span<const word>(room) : std::span<const word>(), m.memory);
+  tell(root, edges.next());
+  for (bool going = true; going;) {
+    const event e = co_await m.net->next();
+    switch (static_cast<note>(e.words[0])) {
+      case note::edge:
+        plan.edge(e.peer, e.words[1] == no_slot ? -1 : static_cast<int>(e.words[1]), e.words[2]);
+        plan.search(
+            [&](int rank, const cyclic_action& a) {
+              tell(rank, std::array<word, 5>{static_cast<word>(note::act), static_cast<word>(a.from),
+                                             static_cast<word>(a.to), a.blocks, a.increment});
+            },
+            [&](int rank) { tell(rank, std::array<word, 1>{static_cast<word>(note::more)}); });
+        if (plan.done())
+          for (int r = 0; r < m.ranks; ++r) tell(r, std::array<word, 1>{static_cast<word>(note::end)});
+        break;
+      case note::more:
+        tell(root, edges.next());
+        break;
+      case note::act:
+        mine.push_back({static_cast<int>(e.words[1]), static_cast<int>(e.words[2]), e.words[3], e.words[4]});
+        break;
+      case note::end:
+        going = false;
+        break;
+    }
+  }
+}
+
+// One action. Increments are received into free space first, then into what the last increment left.
+task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) {
+  block_map& map = *m.map;
+  map.sort(m.ranks, m.spare(), m.memory);
+  slot first = 0;
+  slot live = 0;
+  for (slot s = 0; s < m.blocks() && !map.free(s); ++s, ++live)
+    if (map[s].rank < a.to) ++first;
+  slot hole = live < m.blocks() ? live : m.staging();
+  const bool extra = hole == m.staging();
+  for (slot done = 0; done < a.blocks; done += a.increment) {
+    const slot n = std::min(a.increment, a.blocks - done);
+    int pending = 0;
+    if (a.from >= 0) {
+      m.net->receive(a.from, {hole, n}, 0);
+      ++pending;
+    }
+    const slot_range leaving{first + done, n};
+    if (a.to >= 0) {
+      if (!m.net->send(a.to, std::span(&leaving, 1))) ++pending;
+      map.clear(leaving);
+    }
+    for (; pending > 0; --pending) co_await m.net->next();
+    for (slot k = 0; a.from >= 0 && k < n; ++k) map.set(hole + k, {m.rank, indices[done + k]});
+    hole = a.to >= 0 ? leaving.first : hole + n;
+    ++m.rounds;
+  }
+  if (extra && a.from >= 0 && a.to >= 0) map.move(m.staging(), hole);
+}
+
+task run(machine& m) {
+  targets learned(m.memory);
+  if (m.known == nullptr) co_await exchange_targets(m, learned);
+  const targets& t = m.known != nullptr ? *m.known : learned;
+  action_list mine(m.memory);
+  mine.reserve(t.order.size() + t.index.size());
+  co_await make_schedule(m, t, mine);
+  std::pmr::vector<std::uint32_t> got(t.in_at.begin(), t.in_at.end() - 1, m.memory);
+  for (const cyclic_action& a : mine) {
+    std::span<const slot> indices;
+    if (a.from >= 0) {
+      auto& at = got[static_cast<std::size_t>(a.from)];
+      indices = std::span(t.index).subspan(at, a.blocks);
+      at += a.blocks;
+    }
+    co_await execute(m, a, indices);
+  }
+}
+
+}  // namespace
+
+const redistribution_algorithm cyclic_redistribution{
+    .name = "cyclic",
+    .summary = "a root finds cycles and chains of transfers, which are then executed without it",
+    .source = "Siegel & Siegel 2.2",
+    .rounds = "increments of actions",
+    .per_block = 32,
+    .per_rank = 64,
+    .run = run,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,150 @@
+// The root's part of `cyclic`: Fig. 2 of Siegel & Siegel. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "redistribute/port.hpp"
+
+namespace taquin::detail {
+
+/// "Send `blocks` to `to` and receive as many from `from`, `increment` at a time." −1: no such part.
+struct cyclic_action {
+  int from = -1;
+  int to = -1;
+  slot blocks = 0;
+  slot increment = 1;
+};
+
+class cyclic_planner {
+ public:
+  /// `room`: free blocks on every rank.
+  cyclic_planner(std::span<const word> room, std::pmr::memory_resource* memory)
+      : nodes_(room.size(), memory), stack_(memory), missing_(static_cast<int>(room.size())) {
+    stack_.reserve(room.size());
+    for (std::size_t r = 0; r < room.size(); ++r) nodes_[r].room = room[r];
+  }
+
+  /// The next edge of a rank; `to` −1 when it has none left.
+  void edge(int from, int to, word weight) {
+    node& n = at(from);
+    n.known = true;
+    n.to = to;
+    n.weight = weight;
+    --missing_;
+  }
+
+  /// Searches while no edge is missing that it needs. `act(rank, action)` schedules, `more(rank)` asks for an edge.
+  template <class Act, class More>
+  void search(Act act, More more) {
+    if (!started_ && missing_ > 0) return;
+    started_ = true;
+    const auto ranks = static_cast<int>(nodes_.size());
+    while (next_ < ranks) {
+      if (stack_.empty()) {
+        if (!at(next_).known) return;
+        if (at(next_).to < 0) {
+          ++next_;
+          continue;
+        }
+        push(next_);
+      }
+      const node& top = at(stack_.back());
+      if (!top.known) return;
+      if (top.to < 0) {
+        shift(act, more);
+      } else if (at(top.to).position < 0) {
+        push(top.to);
+      } else {
+        cycle(at(top.to).position, act, more);
+      }
+    }
+  }
+
+  [[nodiscard]] bool done() const noexcept { return started_ && next_ == static_cast<int>(nodes_.size()); }
+
+ private:
+  struct node {
+    int to = -1;
+    word weight = 0;
+    word room = 0;
+    int position = -1;  // on the stack
+    bool known = false;
+  };
+
+  node& at(int rank) { return nodes_[static_cast<std::size_t>(rank)]; }
+  void push(int rank) {
+    at(rank).position = static_cast<int>(stack_.size());
+    stack_.push_back(rank);
+  }
+  void pop() {
+    at(stack_.back()).position = -1;
+    stack_.pop_back();
+  }
+  template <class More>
+  void spend(int rank, word blocks, More more) {
+    node& n = at(rank);
+    n.weight -= blocks;
+    if (n.weight > 0) return;
+    n.known = false;
+    ++missing_;
+    more(rank);
+  }
+
+  template <class Act, class More>
+  void cycle(int begin, Act act, More more) {
+    const auto first = static_cast<std::size_t>(begin);
+    word q = no_slot;
+    word c = no_slot;
+    for (std::size_t i = first; i < stack_.size(); ++i) {
+      q = std::min(q, at(stack_[i]).weight);
+      c = std::min(c, at(stack_[i]).room);
+    }
+    c = std::min(q, std::max<word>(1, c));
+    for (std::size_t i = first; i < stack_.size(); ++i) {
+      const int before = stack_[i == first ? stack_.size() - 1 : i - 1];
+      act(stack_[i], cyclic_action{before, at(stack_[i]).to, q, c});
+    }
+    while (stack_.size() > first) {
+      const int r = stack_.back();
+      pop();
+      spend(r, q, more);
+    }
+  }
+
+  // A chain that ends at a rank with nothing to send; by the count of blocks it has room for all that is sent to it.
+  template <class Act, class More>
+  void shift(Act act, More more) {
+    if (stack_.size() == 1) return pop();
+    word q = at(stack_.back()).room;
+    word c = no_slot;
+    for (std::size_t i = 0; i + 1 < stack_.size(); ++i) {
+      q = std::min(q, at(stack_[i]).weight);
+      if (i > 0) c = std::min(c, at(stack_[i]).room);
+    }
+    c = std::min(q, std::max<word>(1, c));
+    for (std::size_t i = 0; i < stack_.size(); ++i) {
+      const bool last = i + 1 == stack_.size();
+      act(stack_[i], cyclic_action{i == 0 ? -1 : stack_[i - 1], last ? -1 : at(stack_[i]).to, q, c});
+    }
+    at(stack_.front()).room += q;
+    at(stack_.back()).room -= q;
+    pop();
+    while (!stack_.empty()) {
+      const int r = stack_.back();
+      pop();
+      spend(r, q, more);
+    }
+  }
+
+  std::pmr::vector<node> nodes_;
+  std::pmr::vector<int> stack_;
+  int missing_;
+  int next_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace taquin::detail

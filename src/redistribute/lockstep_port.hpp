@@ -1,0 +1,86 @@
+// All ranks of a redistribution in one process, without MPI: blocks are moved as MPI would, in an order that a seed
+// chooses, as late as possible.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "redistribute/machine.hpp"
+
+namespace taquin::detail {
+
+class lockstep_port;
+
+/// The ports of all ranks.
+class lockstep_network {
+ public:
+  lockstep_network(int ranks, unsigned seed) : ranks_(ranks), random_(seed) {}
+  lockstep_port& add(block_store& store);
+  /// Runs the tasks, one per port, to their ends. Throws what a task throws, and std::logic_error when all wait for
+  /// what does not come or when something is left over.
+  void run(std::span<task> tasks);
+
+ private:
+  friend class lockstep_port;
+  struct message {
+    int from;
+    std::vector<word> words;
+  };
+  struct outgoing {
+    std::vector<slot_range> runs;
+    std::vector<std::byte> packed;  // not empty: sent from a buffer
+  };
+  struct incoming {
+    slot_range run;
+    std::uint32_t id;
+  };
+  struct wire {  // from one rank to another
+    std::deque<outgoing> sends;
+    std::deque<incoming> receives;
+  };
+
+  void collect(std::span<task> tasks);
+  bool deliver();
+
+  int ranks_;
+  std::mt19937 random_;
+  std::vector<std::unique_ptr<lockstep_port>> ports_;
+  std::map<std::pair<int, int>, wire> wires_;
+  std::map<std::pair<int, int>, std::deque<std::vector<word>>> messages_;
+};
+
+class lockstep_port final : public port {
+ public:
+  lockstep_port(lockstep_network& network, block_store& store, int rank)
+      : network_(network), store_(store), rank_(rank) {}
+
+  void post(int to, std::span<const word> words) override;
+  void receive(int from, const slot_range& into, std::uint32_t id) override;
+  bool send(int to, std::span<const slot_range> from) override;
+
+ private:
+  friend class lockstep_network;
+  bool wait_event() override;
+  event take_event() override;
+  bool begin(const collective& c) override;
+  void resume() { std::exchange(suspended_, nullptr).resume(); }
+
+  struct occurred {
+    event what;
+    std::vector<word> words;
+  };
+  lockstep_network& network_;
+  block_store& store_;
+  int rank_;
+  std::deque<occurred> events_;
+  std::vector<word> current_;
+  bool waits_for_event_ = false;
+  bool waits_for_all_ = false;
+  collective joined_{};
+};
+
+}  // namespace taquin::detail

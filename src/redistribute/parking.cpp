@@ -1,0 +1,28 @@
+// parking: phases, with blocks that stand in the way parked on ranks with space.
+//
+// Source:  Siegel & Siegel, section 2.1, after Pinar and Hendrickson. A root matches in each phase those who have to
+//          park with those who have space, first fit. Where there is no free block at all one rank uses an extra one.
+// Rounds:  one per phase; as many as there are blocks when one block is free.
+// Bytes:   parked blocks more than once; copies: a sort in every phase, which is what makes it slow with little space.
+// Memory:  8 bytes per block, 64 per rank beside what all algorithms take; the root 32 per rank more.
+// Limits:  none; should no block reach its rank for as many phases as there are ranks, `slots` goes on.
+// Wins:    global transposes with free space, among the paper's algorithms.
+#include "redistribute/phases.hpp"
+
+namespace taquin::detail {
+
+namespace {
+task run(machine& m) { return run_phases(m, true); }
+}  // namespace
+
+const redistribution_algorithm parking_redistribution{
+    .name = "parking",
+    .summary = "the same with blocks parked on ranks that have space, as a root matches them",
+    .source = "Siegel & Siegel 2.1 (Pinar & Hendrickson)",
+    .rounds = "phases, about blocks / free blocks",
+    .per_block = 8,
+    .per_rank = 96,
+    .run = run,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,238 @@
+#include "redistribute/phases.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace taquin::detail {
+
+namespace {
+
+using words = std::pmr::vector<word>;
+
+// What a rank does in a phase. Per rank: blocks that it has for it, that it may send, that it takes from it.
+struct phase {
+  explicit phase(machine& m)
+      : begin(static_cast<std::size_t>(m.ranks) + 1, m.memory),
+        out(static_cast<std::size_t>(m.ranks), m.memory),
+        send(out.size(), m.memory),
+        take(out.size(), m.memory),
+        scratch(2 * out.size(), m.memory),
+        scratch_in(2 * out.size(), m.memory),
+        parked(m.memory) {}
+
+  words begin;  // where a rank's blocks begin, sorted
+  words out;
+  words send;
+  words take;
+  words scratch;
+  words scratch_in;
+  std::pmr::vector<slot_range> parked;  // {rank, blocks}: to it if this rank parks, from it if it has space
+  slot live = 0;
+  slot room = 0;
+  slot parks_from = 0;  // the first of the blocks that this rank parks
+  bool parks = false;
+};
+
+// Sorts, and counts what is where.
+void survey(machine& m, phase& f) {
+  block_map& map = *m.map;
+  map.sort(m.ranks, m.spare(), m.memory);
+  map.count(f.out);
+  std::exclusive_scan(f.out.begin(), f.out.end(), f.begin.begin(), 0U);
+  f.begin.back() = f.begin[f.out.size() - 1] + f.out.back();
+  f.live = f.begin.back();
+  f.room = f.live < m.blocks() ? m.blocks() - f.live : 0;
+  f.out[static_cast<std::size_t>(m.rank)] = 0;
+}
+
+// A block in the extra slot is not in a row with the array: it goes alone or not at all.
+void leave_extra(machine& m, phase& f) {
+  if (f.live <= m.blocks()) return;
+  for (std::size_t r = f.out.size(); r-- > 0;)
+    if (f.begin[r] < f.live) {
+      if (f.out[r] > 1) --f.out[r];
+      return;
+    }
+}
+
+// First fit, in order of rank, of what others ask to send.
+void grant(phase& f, std::span<const word> requests) {
+  slot room = f.room;
+  for (std::size_t r = 0; r < f.take.size(); ++r) room -= f.take[r] = std::min(requests[r], room);
+  f.room = room;
+}
+
+// What this rank would have to park so that all that waits for it fits, and where the blocks are: its longest run that
+// does not leave in this phase.
+slot wish_to_park(machine& m, phase& f, std::uint64_t refused) {
+  const std::uint64_t leaving = std::accumulate(f.send.begin(), f.send.end(), std::uint64_t{0});
+  slot longest = 0;
+  for (std::size_t r = 0; r < f.out.size(); ++r) {
+    if (static_cast<int>(r) == m.rank || f.out[r] - f.send[r] <= longest) continue;
+    longest = f.out[r] - f.send[r];
+    f.parks_from = f.begin[r] + f.send[r];
+  }
+  if (f.parks_from < m.blocks()) longest = std::min(longest, m.blocks() - f.parks_from);
+  return static_cast<slot>(std::min<std::uint64_t>(refused > leaving ? refused - leaving : 0, longest));
+}
+
+// The root: parkers in order of rank to spaces in order of rank. Calls with (parker, host, blocks).
+template <class Found>
+void match(std::span<word> wishes, Found found) {
+  const std::size_t p = wishes.size() / 2;
+  std::size_t host = 0;
+  for (std::size_t r = 0; r < p; ++r)
+    while (wishes[2 * r] > 0) {
+      while (host < p && wishes[2 * host + 1] == 0) ++host;
+      if (host == p) return;
+      const word n = std::min(wishes[2 * r], wishes[2 * host + 1]);
+      found(r, host, n);
+      wishes[2 * r] -= n;
+      wishes[2 * host + 1] -= n;
+    }
+}
+
+task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
+  constexpr std::size_t root = 0;
+  const std::size_t p = f.out.size();
+  const slot wish = wish_to_park(m, f, refused);
+  f.parks = wish > 0;
+  f.parked.clear();
+  std::ranges::fill(f.scratch, 0U);
+  f.scratch[2 * root] = wish;
+  f.scratch[2 * root + 1] = f.parks ? 0 : f.room;
+  co_await m.net->alltoall(f.scratch, f.scratch_in, 2);
+
+  words answers_at(p + 1, 0, m.memory);
+  words answers(m.memory);
+  if (m.rank == static_cast<int>(root)) {
+    std::ranges::copy(f.scratch_in, f.scratch.begin());
+    match(f.scratch, [&](std::size_t r, std::size_t host, word) { answers_at[r] += 2, answers_at[host] += 2; });
+    std::exclusive_scan(answers_at.begin(), answers_at.end(), answers_at.begin(), 0U);
+    answers.resize(answers_at[p]);
+    words next(answers_at.begin(), answers_at.end() - 1, m.memory);
+    match(f.scratch_in, [&](std::size_t r, std::size_t host, word n) {
+      answers[next[r]++] = static_cast<word>(host), answers[next[r]++] = n;
+      answers[next[host]++] = static_cast<word>(r), answers[next[host]++] = n;
+    });
+  }
+  for (std::size_t r = 0; r < p; ++r) f.scratch[r] = answers_at[r + 1] - answers_at[r];
+  co_await m.net->alltoall(std::span(f.scratch).first(p), std::span(f.scratch_in).first(p));
+  words in_at(p + 1, 0, m.memory);
+  std::fill(in_at.begin() + 1, in_at.end(), f.scratch_in[root]);
+  words mine(in_at[p], m.memory);
+  co_await m.net->exchange(answers, answers_at, mine, in_at);
+  for (std::size_t i = 0; i < mine.size(); i += 2) f.parked.push_back({mine[i], mine[i + 1]});
+}
+
+// The destinations of what moves: the index for a block that is granted, rank and index for one that is parked.
+task exchange_addresses(machine& m, phase& f, words& in, words& in_at) {
+  const std::size_t p = f.out.size();
+  words out_at(p + 1, 0, m.memory);
+  for (std::size_t r = 0; r < p; ++r) {
+    out_at[r + 1] = f.send[r];
+    in_at[r + 1] = f.take[r];
+  }
+  for (const auto& [peer, n] : f.parked) (f.parks ? out_at : in_at)[peer + 1] += 2 * n;
+  std::inclusive_scan(out_at.begin(), out_at.end(), out_at.begin());
+  std::inclusive_scan(in_at.begin(), in_at.end(), in_at.begin());
+  words out(out_at[p], m.memory);
+  in.resize(in_at[p]);
+  const block_map& map = *m.map;
+  for (std::size_t r = 0; r < p; ++r)
+    for (slot k = 0; k < f.send[r]; ++k) out[out_at[r] + k] = map[f.begin[r] + k].index;
+  slot from = f.parks_from;
+  if (f.parks)
+    for (const auto& [peer, n] : f.parked) {
+      word* to = out.data() + out_at[peer] + f.send[peer];
+      for (slot k = 0; k < n; ++k, ++from) {
+        *to++ = static_cast<word>(map[from].rank);
+        *to++ = map[from].index;
+      }
+    }
+  co_await m.net->exchange(out, out_at, in, in_at);
+}
+
+// Moves the blocks: at most a message for what is granted and one for what is parked per pair of ranks.
+task transfer(machine& m, phase& f) {
+  block_map& map = *m.map;
+  words in(m.memory);
+  words in_at(f.out.size() + 1, 0, m.memory);
+  co_await exchange_addresses(m, f, in, in_at);
+  int pending = 0;
+  slot into = f.live;
+  const auto receive = [&](std::size_t from, slot n) {
+    m.net->receive(static_cast<int>(from), {into, n}, 0);
+    into += n;
+    ++pending;
+  };
+  const auto send = [&](std::size_t to, const slot_range& run) {
+    if (!m.net->send(static_cast<int>(to), std::span(&run, 1))) ++pending;
+    map.clear(run);
+  };
+  for (std::size_t r = 0; r < f.take.size(); ++r) {
+    for (slot k = 0; k < f.take[r]; ++k) map.set(into + k, {m.rank, in[in_at[r] + k]});
+    if (f.take[r] > 0) receive(r, f.take[r]);
+  }
+  if (!f.parks)
+    for (const auto& [peer, n] : f.parked) {
+      const word* at = in.data() + in_at[peer] + f.take[peer];
+      for (slot k = 0; k < n; ++k, at += 2) map.set(into + k, {static_cast<std::int32_t>(at[0]), at[1]});
+      receive(peer, n);
+    }
+  for (std::size_t r = 0; r < f.send.size(); ++r)
+    if (f.send[r] > 0) send(r, {f.begin[r], f.send[r]});
+  slot from = f.parks_from;
+  if (f.parks)
+    for (const auto& [peer, n] : f.parked) {
+      send(peer, {from, n});
+      from += n;
+    }
+  for (; pending > 0; --pending) co_await m.net->next();
+}
+
+}  // namespace
+
+task run_phases(machine& m, bool park) {
+  phase f(m);
+  std::uint64_t left_before = 0;
+  int fruitless = 0;
+  for (;;) {
+    survey(m, f);
+    std::array<std::uint64_t, 2> sums{std::accumulate(f.out.begin(), f.out.end(), std::uint64_t{0}), f.room};
+    co_await m.net->sum(sums);
+    const auto [left, room] = sums;
+    if (left == 0) co_return;
+    if (left_before > 0) {
+      const std::uint64_t settled = left_before - left;
+      fruitless = settled == 0 ? fruitless + 1 : 0;
+      if (static_cast<double>(settled) < m.least_progress * static_cast<double>(left_before) || fruitless > m.ranks) {
+        m.hand_over = "slots";
+        co_return;
+      }
+      if (!park && settled == 0) {
+        m.hand_over = "parking";
+        co_return;
+      }
+    }
+    left_before = left;
+    if (park && room == 0 && m.rank == 0) f.room = 1;  // the extra slot, where there is no free one at all
+    leave_extra(m, f);
+
+    std::ranges::copy(f.out, f.scratch.begin());
+    const auto requests = std::span(f.scratch_in).first(f.out.size());
+    co_await m.net->alltoall(std::span(f.scratch).first(f.out.size()), requests);
+    const std::uint64_t asked = std::accumulate(requests.begin(), requests.end(), std::uint64_t{0});
+    grant(f, requests);
+    const std::uint64_t taken = std::accumulate(f.take.begin(), f.take.end(), std::uint64_t{0});
+    co_await m.net->alltoall(f.take, f.send);
+    f.parks = false;
+    f.parked.clear();
+    if (park) co_await agree_on_parking(m, f, asked - taken);
+    co_await transfer(m, f);
+    ++m.rounds;
+  }
+}
+
+}  // namespace taquin::detail
