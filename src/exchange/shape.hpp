@@ -1,6 +1,7 @@
 // What all ranks know alike of an exchange, after agreement; and what one rank knows of its own part.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "taquin/exchange.hpp"
@@ -41,6 +42,8 @@ struct shape {
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
+  /// What an algorithm may take on any rank.
+  std::size_t memory_limit = unlimited;
 };
 
 /// One rank's part of an exchange, without any MPI object but type handles: schedules are built from this, also where

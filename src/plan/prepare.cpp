@@ -214,9 +214,10 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
     nodes = nodes_of(*comm, o.nodes);
     describe(nodes->topology.nodes(), shape);
   }
+  shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
     const algorithm* rode = body != nullptr ? chooser::of(*comm).rider(x.kind) : nullptr;
-    chosen = chooser::of(*comm).choose(shape, o, reused, all.memory - std::min(all.memory, element_bytes));
+    chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
     if (chosen != rode) body.reset();  // what rode was in vain, and is forgotten
   }
   const bool check = !inter && (o.check || environment::get().check);

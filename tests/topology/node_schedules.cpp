@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "algorithms/aggregation.hpp"
 #include "algorithms/algorithm.hpp"
 #include "schedule/lockstep.hpp"
 #include "topology/topology.hpp"
@@ -31,15 +33,22 @@ std::size_t displace(const std::vector<count_t>& counts, std::vector<count_t>& d
 
 std::byte data_byte(int from, int to, count_t i) { return static_cast<std::byte>(from * 31 + to * 17 + i * 7 + 1); }
 
-void run(const algorithm& a, const topology& t, const options& o, delivery how, std::mt19937& random) {
-  const int p = static_cast<int>(t.nodes().ranks.size());
-  const auto n = static_cast<std::size_t>(p);
-  std::vector<std::vector<count_t>> counts(n, std::vector<count_t>(n));
+using counts_type = std::vector<std::vector<count_t>>;
+using build_function = std::function<schedule(const local_exchange&, const shape&, const counts_type&)>;
+
+counts_type random_counts(std::size_t n, std::mt19937& random) {
+  counts_type counts(n, std::vector<count_t>(n));
   for (auto& row : counts)
     for (auto& c : row) c = std::max(0, static_cast<int>(random() % 9) - 2);
+  return counts;
+}
+
+void run(const topology& t, const counts_type& counts, bool uniform, delivery how, const build_function& build) {
+  const int p = static_cast<int>(t.nodes().ranks.size());
+  const auto n = static_cast<std::size_t>(p);
   const shape sh{.ranks = p,
                  .kind = exchange::form::alltoallv,
-                 .uniform = false,
+                 .uniform = uniform,
                  .max_block_bytes = 6,
                  .max_rank_bytes = 6 * n,
                  .nodes = t.nodes().groups(),
@@ -64,11 +73,11 @@ void run(const algorithm& a, const topology& t, const options& o, delivery how, 
     local_exchange x{.rank = me, .ranks = p, .nodes = &t};
     x.send = {d.send.data(), count_view(d.scounts.data()), count_view(d.sdispls.data()), 1, element::bytes(1)};
     x.recv = {d.recv.data(), count_view(d.rcounts.data()), count_view(d.rdispls.data()), 1, element::bytes(1)};
-    d.plan = std::make_unique<schedule>(a.build(x, sh, o, std::pmr::new_delete_resource()));
+    d.plan = std::make_unique<schedule>(build(x, sh, counts));
     lock.push_back({d.plan.get(), d.send.data(), d.recv.data()});
   }
   run_lockstep(lock, how);
-  for (std::size_t r = 0; r < n; ++r) ASSERT_EQ(ranks[r].recv, ranks[r].expected) << a.name << " rank " << r;
+  for (std::size_t r = 0; r < n; ++r) ASSERT_EQ(ranks[r].recv, ranks[r].expected) << "rank " << r;
 }
 
 TEST(node_schedules, serve_random_nodes_with_any_number_of_ports) {
@@ -82,8 +91,65 @@ TEST(node_schedules, serve_random_nodes_with_any_number_of_ports) {
       if (k % 2 == 0) std::ranges::sort(colours);  // in rank order, or scattered
       const topology t{{level::of("node", colours)}};
       for (const int ports : {0, 1, 2, 5, 30})
-        for (const auto how : {delivery::eager, delivery::rendezvous}) run(*a, t, {.ports = ports}, how, random);
+        for (const auto how : {delivery::eager, delivery::rendezvous})
+          run(t, random_counts(colours.size(), random), false, how,
+              [&](const local_exchange& x, const shape& s, const counts_type&) {
+                return a->build(x, s, {.ports = ports}, std::pmr::new_delete_resource());
+              });
     }
+  }
+}
+
+// What the ranks of x.rank's node tell each other.
+node_traffic traffic_of(const level& nodes, const local_exchange& x, const counts_type& counts) {
+  const int node = nodes.group[static_cast<std::size_t>(x.rank)];
+  std::pmr::vector<count_t> to_node;
+  std::pmr::vector<count_t> from;
+  for (const int rank : nodes.members(node)) {
+    for (int other = 0; other < nodes.groups(); ++other) {
+      count_t sum = 0;
+      for (const int to : nodes.members(other))
+        sum += counts[static_cast<std::size_t>(rank)][static_cast<std::size_t>(to)];
+      to_node.push_back(sum);
+    }
+    for (const auto& row : counts) from.push_back(row[static_cast<std::size_t>(rank)]);
+  }
+  return {nodes, node, std::move(to_node), std::move(from)};
+}
+
+TEST(node_schedules, aggregate_in_any_number_of_passes) {
+  auto* const memory = std::pmr::new_delete_resource();
+  std::mt19937 random(4);
+  for (int k = 0; k < 40; ++k) {
+    std::vector<int> colours(1 + random() % 40);
+    const int nodes = 1 + static_cast<int>(random() % 8);
+    for (int& c : colours) c = static_cast<int>(random()) % nodes;
+    if (k % 2 == 0) std::ranges::sort(colours);
+    const topology t{{level::of("node", colours)}};
+    const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), 3));
+    for (const int distances : {1, 2, 100})
+      for (const auto how : {delivery::eager, delivery::rendezvous}) {
+        const auto within = [&](const schedule& s, const shape& sh) {
+          const auto size = size_of_aggregated(sh, distances);
+          EXPECT_LE(s.messages.size(), size.parts.messages);
+          EXPECT_LE(s.regions.size(), size.parts.regions);
+          EXPECT_LE(s.copies.size(), size.parts.copies);
+          EXPECT_LE(s.rounds.size(), size.parts.rounds);
+          EXPECT_LE(s.scratch_bytes, size.scratch);
+        };
+        run(t, alike, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
+          const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], 3, memory);
+          auto s = build_aggregated(x, t.nodes(), traffic, distances, memory);
+          within(s, sh);
+          return s;
+        });
+        run(t, random_counts(colours.size(), random), false, how,
+            [&](const local_exchange& x, const shape& sh, const counts_type& counts) {
+              auto s = build_aggregated(x, t.nodes(), traffic_of(t.nodes(), x, counts), distances, memory);
+              within(s, sh);
+              return s;
+            });
+      }
   }
 }
 

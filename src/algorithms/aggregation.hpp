@@ -1,0 +1,51 @@
+// node_aggregated's moves as data: gather inside the nodes, one message per pair of nodes, scatter inside.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "exchange/shape.hpp"
+#include "schedule/schedule.hpp"
+#include "topology/topology.hpp"
+
+namespace taquin::detail {
+
+/// How many bytes travel between ranks, as far as one node's ranks must know: between the node's ranks and all others.
+class node_traffic {
+ public:
+  /// All blocks have the same size.
+  node_traffic(const level& nodes, int node, count_t block_bytes, std::pmr::memory_resource* memory);
+  /// Any sizes: from each rank of the node to each node, and to each rank of the node from every rank, in bytes.
+  node_traffic(const level& nodes, int node, std::pmr::vector<count_t> to_node, std::pmr::vector<count_t> from);
+
+  /// From the node's rank of local index i to all ranks of another node.
+  [[nodiscard]] count_t to_node(int i, int other) const noexcept;
+  /// From any rank to the node's rank of local index i.
+  [[nodiscard]] count_t from(int rank, int i) const noexcept;
+  [[nodiscard]] bool uniform() const noexcept { return to_node_.empty(); }
+
+ private:
+  const level* nodes_;
+  int size_;
+  count_t block_;
+  std::pmr::vector<count_t> to_node_;  // [local index][node]
+  std::pmr::vector<count_t> from_;     // [local index][rank]
+};
+
+/// Nodes at distance d send to the d-th node after them. The local rank that does so in a node of `size` ranks.
+constexpr int handler(int distance, int size) noexcept { return (distance - 1) % size; }
+
+/// Passes of `distances` distances each, three rounds a pass.
+schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
+                          std::pmr::memory_resource* memory);
+
+/// Upper bounds of such a schedule's size, for any rank.
+struct aggregated_size {
+  schedule_size parts;
+  std::size_t scratch = 0;
+  std::size_t staging = 0;
+};
+aggregated_size size_of_aggregated(const shape& s, int distances) noexcept;
+
+}  // namespace taquin::detail
