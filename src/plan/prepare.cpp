@@ -158,7 +158,7 @@ void describe(const level& nodes, shape& s) {
 }  // namespace
 
 plan_state::plan_state(const exchange& given, const options& o, bool reused)
-    : budget(o.memory), elements(&budget), stats(o.stats) {
+    : budget(o.memory, &pool), elements(&budget), stats(o.stats) {
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   const bool inter = mpi::is_inter(given.comm);
   auto* comm = inter ? nullptr : &mpi::communicator::of(given.comm);

@@ -9,6 +9,7 @@
 #include "algorithms/plan_body.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
+#include "plan/inline_pool.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
@@ -22,6 +23,7 @@ struct plan_state {
   /// blocking call.
   plan_state(const exchange& x, const options& o, bool reused);
 
+  inline_pool pool;
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   detail::shape shape;
