@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -58,6 +59,9 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   if (f.contiguous()) return pack(from, count, e, to);
   const auto source = mpi::make_counted(count, e.type);
   const auto target = mpi::make_counted(to_count, f.type);
+  // Several threads may come here, and their messages must not meet.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   const MPI_Comm self = mpi::communicator::of(MPI_COMM_SELF).get();
   TAQUIN_MPI(MPI_Sendrecv(from, source.count, source.type, 0, 0, to, target.count, target.type, 0, 0, self,
                           MPI_STATUS_IGNORE));

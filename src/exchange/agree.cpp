@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 #include <memory_resource>
-#include <span>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -32,6 +31,7 @@ enum slot : std::uint8_t {
   unit_size_max,
   unit_size_min,
   unit_span_max,
+  lost_any,  // what some rank told did not reach another
   slots
 };
 using record = std::array<std::int64_t, slots>;
@@ -51,18 +51,16 @@ class dissemination {
     if (cargo != nullptr) buffer_.resize(agreement_bytes(comm.size(), cargo->capacity()));
   }
 
-  /// Makes `v` the maximum over all ranks; false when a message was longer than what this rank takes, which a rank
-  /// with another carrier, or with none, sees.
-  bool run(record& v) {
+  /// Makes `v` the maximum over all ranks. A rank with another carrier, or with none, may be sent more than it takes:
+  /// every rank then has either what was told or the note that something was lost.
+  void run(record& v) {
     const int p = comm_.size();
     const int radix = agreement_radix(p);
-    bool fits = true;
     int k = 0;
     for (int width = 1; width < p; width *= radix, ++k) {
       const int digits = std::min(radix - 1, (p - 1) / width);
-      fits = round(v, k, width, digits) && fits;
+      round(v, k, width, digits);
     }
-    return fits;
   }
 
  private:
@@ -73,7 +71,7 @@ class dissemination {
     return base + static_cast<std::size_t>(i) * size_;
   }
 
-  bool round(record& v, int k, int width, int digits) {
+  void round(record& v, int k, int width, int digits) {
     const int p = comm_.size();
     std::array<MPI_Request, most_messages> requests;
     std::array<MPI_Status, most_messages> statuses;
@@ -89,11 +87,17 @@ class dissemination {
       TAQUIN_MPI(MPI_Isend(out(j), static_cast<int>(bytes), MPI_BYTE, to, tag_, comm_.get(),
                            &requests[index(digits + j - 1)]));
     }
-    bool fits = true;
-    const int code = MPI_Waitall(2 * digits, requests.data(), statuses.data());
-    if (code != MPI_SUCCESS) fits = only_truncated(code, {statuses.data(), index(2 * digits)});
-    if (!fits) return false;
+    // One by one: Open MPI's MPI_Waitall does not return when one of several messages was too long (4.1.4). The rounds
+    // go on after such a message, so that no rank waits for this one, and tell that something was lost.
+    std::array<bool, most_messages> fits{};
+    for (int i = 0; i < 2 * digits; ++i) {
+      const int code = MPI_Wait(&requests[index(i)], &statuses[index(i)]);
+      fits[index(i)] = code == MPI_SUCCESS;
+      if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Wait");
+      if (code != MPI_SUCCESS) v[lost_any] = 1;
+    }
     for (int j = 1; j <= digits; ++j) {
+      if (!fits[index(j - 1)]) continue;
       record theirs;
       std::memcpy(theirs.data(), in(j), sizeof theirs);
       for (std::size_t i = 0; i < slots; ++i) v[i] = std::max(v[i], theirs[i]);
@@ -102,19 +106,9 @@ class dissemination {
       const std::size_t payload = static_cast<std::size_t>(bytes) - sizeof theirs;
       if (cargo_ != nullptr) cargo_->unload(k, j, {in(j) + sizeof theirs, payload});
     }
-    return true;
   }
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-  // Lets the rounds go on after a message that was too long, so that no rank waits for this one.
-  static bool only_truncated(int code, std::span<const MPI_Status> statuses) {
-    if (code != MPI_ERR_IN_STATUS) mpi::check(code, "MPI_Waitall");
-    for (const auto& s : statuses)
-      if (s.MPI_ERROR != MPI_SUCCESS && mpi::class_of(s.MPI_ERROR) != MPI_ERR_TRUNCATE)
-        mpi::check(s.MPI_ERROR, "MPI_Waitall");
-    return false;
-  }
 
   mpi::communicator& comm_;
   int tag_;
@@ -174,8 +168,12 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   v[unit_size_max] = narrow(mine.unit_size);
   v[unit_size_min] = -v[unit_size_max];
   v[unit_span_max] = narrow(mine.unit_span);
-  const bool alike = dissemination(comm, tag, cargo, memory).run(v);
-  if (!alike && !mine.starved) throw usage_error(disagreement, MPI_ERR_ARG);
+  v[lost_any] = mine.starved ? 1 : 0;
+  dissemination(comm, tag, cargo, memory).run(v);
+  // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
+  // learn everything.
+  if (v[culprit] != 0 || v[choices_max] != -v[choices_min] || v[lost_any] != 0)
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), slots, MPI_INT64_T, MPI_MAX, comm.get()));
   if (v[culprit] != 0) report(comm, static_cast<int>(v[culprit]) - 1, mine.bad);
   if (v[choices_max] != -v[choices_min]) throw usage_error(disagreement, MPI_ERR_ARG);
   agreed a;

@@ -6,10 +6,12 @@
 
 namespace taquin::mpi {
 
-int communicator::on_delete(MPI_Comm, int, void* value, void*) {
-  auto* state = static_cast<communicator*>(value);
-  const int code = MPI_Comm_free(&state->comm_);
-  delete state;
+int communicator::on_delete(MPI_Comm, int, void* value, void*) { return static_cast<communicator*>(value)->drop(); }
+
+int communicator::drop() noexcept {
+  if (--users_ > 0) return MPI_SUCCESS;
+  const int code = finalized() ? MPI_SUCCESS : MPI_Comm_free(&comm_);
+  delete this;
   return code;
 }
 

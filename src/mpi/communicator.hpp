@@ -21,6 +21,16 @@ class communicator {
   communicator(const communicator&) = delete;
   communicator& operator=(const communicator&) = delete;
 
+  /// Keeps the state alive, also when the user frees the communicator meanwhile: as MPI does for pending operations.
+  struct release {
+    void operator()(communicator* state) const noexcept { state->drop(); }
+  };
+  using lease = std::unique_ptr<communicator, release>;
+  [[nodiscard]] lease keep() noexcept {
+    ++users_;
+    return lease(this);
+  }
+
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
@@ -46,12 +56,14 @@ class communicator {
   static constexpr int most_tags = 32768;  // MPI guarantees tags up to 32767
   explicit communicator(MPI_Comm user);
   static int keyval();
+  int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   int next_tag_ = 0;
+  int users_ = 1;  // the attribute and the leases
 };
 
 /// True for an intercommunicator.

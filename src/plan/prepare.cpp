@@ -162,6 +162,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   const bool inter = mpi::is_inter(given.comm);
   auto* comm = inter ? nullptr : &mpi::communicator::of(given.comm);
+  if (!inter) comm_lease = comm->keep();
   int ranks = 0;
   if (inter) {
     TAQUIN_MPI(MPI_Comm_remote_size(given.comm, &ranks));

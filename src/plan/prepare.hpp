@@ -9,6 +9,7 @@
 #include "algorithms/plan_body.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
+#include "mpi/communicator.hpp"
 #include "plan/inline_pool.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
@@ -23,6 +24,7 @@ struct plan_state {
   /// blocking call.
   plan_state(const exchange& x, const options& o, bool reused);
 
+  mpi::communicator::lease comm_lease;  // null on an intercommunicator
   inline_pool pool;
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures

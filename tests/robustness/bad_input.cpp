@@ -1,0 +1,241 @@
+// Wrong arguments: the error is seen on every rank, nothing is written, and the communicator works afterwards.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "support/world.hpp"
+
+namespace taquin::test {
+namespace {
+
+constexpr int guard_value = -77;
+
+/// An alltoallv of two ints per pair whose arguments the tests spoil.
+struct call {
+  explicit call(MPI_Comm c)
+      : comm(c),
+        rank(rank_in(c)),
+        p(size_of(c)),
+        sc(at(p), 2),
+        sd(at(p)),
+        rc(at(p), 2),
+        rd(at(p)),
+        send(at(2 * p)),
+        recv(at(2 * p), guard_value) {
+    for (int i = 0; i < p; ++i) sd[at(i)] = rd[at(i)] = 2 * i;
+    for (int i = 0; i < 2 * p; ++i) send[at(i)] = 1000 * rank + i;
+    sendbuf = send.data();
+    recvbuf = recv.data();
+  }
+  [[nodiscard]] exchange given() const {
+    return exchange::alltoallv(sendbuf, count_view(sc.data()), count_view(sd.data()), sendtype, recvbuf,
+                               count_view(rc.data()), count_view(rd.data()), recvtype, comm);
+  }
+  void expect_untouched() const {
+    for (const int v : recv) EXPECT_EQ(v, guard_value);
+  }
+  void expect_right() const {
+    for (int i = 0; i < p; ++i)
+      for (int k = 0; k < 2; ++k) EXPECT_EQ(recv[at(2 * i + k)], 1000 * i + 2 * rank + k);
+  }
+
+  MPI_Comm comm;
+  int rank, p;
+  std::vector<count_t> sc, sd, rc, rd;
+  std::vector<int> send, recv;
+  const void* sendbuf;
+  void* recvbuf;
+  MPI_Datatype sendtype = MPI_INT, recvtype = MPI_INT;
+  options opts{};
+};
+
+class bad_input : public testing::TestWithParam<const detail::algorithm*> {
+ protected:
+  [[nodiscard]] int last() const { return size_of(MPI_COMM_WORLD) - 1; }
+
+  /// The error that `Error` is on every rank, after `spoil` on the ranks that it chooses. Returns its text.
+  template <class Error = usage_error>
+  std::string error_after(const std::function<void(call&)>& spoil) {
+    call c(MPI_COMM_WORLD);
+    c.opts.algorithm = GetParam()->name;
+    spoil(c);
+    std::string text;
+    int thrown = 0;
+    for (const bool as_plan : {false, true}) {
+      try {
+        if (as_plan) {
+          const plan p(c.given(), c.opts);
+        } else {
+          run(c.given(), c.opts);
+        }
+      } catch (const Error& e) {
+        text = e.what();
+        ++thrown;
+      }
+    }
+    EXPECT_EQ(thrown, 2) << "rank " << c.rank;
+    c.expect_untouched();
+    call good(MPI_COMM_WORLD);
+    run(good.given());
+    good.expect_right();
+    return text;
+  }
+
+  static void expect_mentions(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' does not mention '" << part << "'";
+  }
+};
+
+TEST_P(bad_input, negative_count_on_one_rank_fails_on_all) {
+  const auto text = error_after([&](call& c) {
+    if (c.rank == last()) c.sc[0] = -3;
+  });
+  expect_mentions(text, fmt::format("rank {}: negative send count -3 for rank 0", last()));
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == 0) c.rc[at(last())] = -1;
+                  }),
+                  fmt::format("rank 0: negative receive count -1 for rank {}", last()));
+}
+
+TEST_P(bad_input, null_buffer_with_positive_counts_fails_on_all) {
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == last()) c.sendbuf = nullptr;
+                  }),
+                  "null send buffer");
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == 0) c.recvbuf = nullptr;
+                  }),
+                  "null receive buffer");
+}
+
+TEST_P(bad_input, null_type_fails_on_all) {
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == last()) c.sendtype = MPI_DATATYPE_NULL;
+                  }),
+                  "null send datatype");
+}
+
+TEST_P(bad_input, overlapping_receive_blocks_fail_on_all) {
+  if (last() == 0) GTEST_SKIP() << "one block";
+  const auto text = error_after([&](call& c) {
+    if (c.rank == last()) c.rd[1] = c.rd[0] + 1;
+  });
+  expect_mentions(text, "receive blocks of ranks 0 and 1 overlap");
+}
+
+TEST_P(bad_input, overlap_is_found_in_any_order_and_without_memory) {
+  if (last() == 0) GTEST_SKIP() << "one block";
+  for (const std::size_t memory : {unlimited, std::size_t{0}})
+    expect_mentions(error_after([&](call& c) {
+                      std::reverse(c.rd.begin(), c.rd.end());
+                      c.opts.memory = memory;
+                      if (c.rank == 0) c.rd[0] = c.rd[at(last())] + 1;
+                    }),
+                    "overlap");
+}
+
+TEST_P(bad_input, ranks_that_disagree_fail_on_all) {
+  if (last() == 0) GTEST_SKIP() << "nobody to disagree with";
+  for (const auto* other : detail::algorithms())
+    if (other != GetParam())
+      expect_mentions(error_after([&](call& c) {
+                        if (c.rank == last()) c.opts.algorithm = other->name;
+                      }),
+                      "disagree");
+  expect_mentions(error_after([&](call& c) { c.opts.max_in_flight = c.rank == 0 ? 3 : 4; }), "disagree");
+  expect_mentions(error_after([&](call& c) { c.opts.check = c.rank == 0; }), "disagree");
+}
+
+TEST_P(bad_input, a_defect_outweighs_a_disagreement_and_a_small_limit) {
+  if (last() < 2) GTEST_SKIP() << "takes three ranks";
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == 0) c.sc[0] = -3;
+                    if (c.rank == 1) c.opts.algorithm = "auto";
+                  }),
+                  "negative send count");
+  expect_mentions(error_after([&](call& c) {
+                    if (c.rank == 0) c.sc[0] = -3;
+                    if (c.rank == last()) c.opts.memory = 0;
+                  }),
+                  "negative send count");
+}
+
+TEST_P(bad_input, wrong_options_fail_on_all) {
+  const auto text = error_after([&](call& c) { c.opts.algorithm = "teleport"; });
+  expect_mentions(text, "unknown algorithm 'teleport'");
+  for (const auto* a : detail::algorithms()) expect_mentions(text, std::string(a->name));
+  expect_mentions(error_after([&](call& c) { c.opts.radix = 1; }), "radix 1 is below 2");
+  expect_mentions(error_after([&](call& c) { c.opts.max_in_flight = -1; }), "max_in_flight -1 is negative");
+}
+
+TEST_P(bad_input, check_names_both_ranks_and_sizes_on_all) {
+  const auto text = error_after([&](call& c) {
+    c.opts.check = true;
+    if (c.rank == 0) c.sc[at(last())] = 1;
+  });
+  // Those that take only equal blocks refuse the exchange before.
+  if (text.find("does not serve") == std::string::npos)
+    expect_mentions(text, fmt::format("rank 0 sends 4 bytes to rank {}, which expects 8 bytes", last()));
+}
+
+TEST_P(bad_input, too_little_memory_on_one_rank_fails_on_all) {
+  std::size_t requested = 0;
+  const auto fails_with = [&](std::size_t limit) {
+    error_after<budget_exceeded>([&](call& c) {
+      if (c.rank == last()) c.opts.memory = limit;
+      if (requested != 0) return;
+      try {
+        run(c.given(), c.opts);
+      } catch (const budget_exceeded& e) {
+        requested = e.requested();
+        EXPECT_EQ(e.limit(), limit);
+      }
+    });
+  };
+  call c(MPI_COMM_WORLD);
+  c.opts.algorithm = GetParam()->name;
+  if (!plan_if_served(c.given(), c.opts)) GTEST_SKIP() << "does not serve this exchange";
+  fails_with(0);
+  ASSERT_GT(requested, 0U);
+  fails_with(requested - 1);
+}
+
+std::string name_of(const testing::TestParamInfo<const detail::algorithm*>& info) { return algorithm_test_name(info); }
+
+INSTANTIATE_TEST_SUITE_P(list, bad_input, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
+                         name_of);
+
+TEST(communicator, null_is_refused) {
+  call c(MPI_COMM_WORLD);
+  c.comm = MPI_COMM_NULL;
+  EXPECT_THROW(run(c.given()), usage_error);
+  EXPECT_THROW(plan(c.given()), usage_error);
+}
+
+TEST(overlap, empty_blocks_may_lie_anywhere) {
+  call c(MPI_COMM_WORLD);
+  std::ranges::fill(c.sc, 0);
+  std::ranges::fill(c.rc, 0);
+  std::ranges::fill(c.rd, 1);
+  run(c.given());
+  c.expect_untouched();
+}
+
+TEST(plan_use, starting_a_started_plan_is_refused_and_does_no_harm) {
+  call c(MPI_COMM_WORLD);
+  plan p(c.given());
+  p.start();
+  EXPECT_THROW(p.start(), usage_error);
+  EXPECT_THROW(p.run(), usage_error);
+  p.wait();
+  c.expect_right();
+  p.wait();  // nothing is started: returns at once
+  EXPECT_TRUE(p.test());
+}
+
+}  // namespace
+}  // namespace taquin::test
