@@ -24,7 +24,7 @@ struct arguments {
   std::string bytes = "64K";
   bool per_pair = false;
   std::string collective = "alltoallv";
-  int radix = 2;
+  std::optional<int> radix;
   int in_flight = 0;
   std::uint64_t seed = 1;
 };
@@ -96,7 +96,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
-  app.add_option("--radix", a->radix, "base of Bruck's digits")->check(CLI::Range(2, 1 << 30))->capture_default_str();
+  app.add_option("--radix", a->radix, "base of Bruck's digits; otherwise chosen by the number of ranks")
+      ->check(CLI::Range(2, 1 << 30));
   app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

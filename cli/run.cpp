@@ -30,7 +30,7 @@ struct arguments {
   std::string json;
   bool persistent = false;
   std::string collective = "alltoallv";
-  int radix = 2;
+  std::optional<int> radix;
   int in_flight = 0;
   std::uint64_t seed = 1;
   bool check = false;
@@ -190,7 +190,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
-  app.add_option("--radix", a->radix, "base of Bruck's digits")->check(CLI::Range(2, 1 << 30));
+  app.add_option("--radix", a->radix, "base of Bruck's digits; otherwise chosen by the number of ranks")
+      ->check(CLI::Range(2, 1 << 30));
   app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
