@@ -1,6 +1,6 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test lint format install clean packages lint-packages
+.PHONY: help release demo test test-cluster test-scale lint format install clean packages lint-packages
 
 PRESETS ?= ci mpich asan
 PREFIX ?= /usr/local
@@ -15,7 +15,7 @@ export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_mpi_yield_when_idle = 1
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
 packages:
 	@scripts/install-packages
@@ -36,6 +36,20 @@ demo: packages ## replays recorded traffic on 4 ranks under all algorithms
 test: packages ## all tests: on Open MPI, on MPICH, with sanitizers
 	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+test-cluster: packages ## all algorithms between hosts in network namespaces (as root), on both MPI libraries
+	@scripts/install-packages scripts/packages.txt scripts/packages-cluster.txt
+	@for preset in release mpich; do cmake --preset $$preset && \
+	  cmake --build --preset $$preset --target taquin_command cluster_nodes taquin_ranks_shim || exit 1; done
+	@status=0; for mpi in openmpi mpich; do build=build/$$mpi; [ $$mpi = openmpi ] && build=build/release; \
+	  testbed/check-cluster full $$mpi $$build; result=$$?; \
+	  [ $$result = 0 ] || [ $$result = 77 ] || status=1; done; exit $$status
+
+test-scale: packages ## all algorithms on 64 and 256 simulated ranks
+	@scripts/install-packages scripts/packages.txt scripts/packages-cluster.txt
+	cmake --preset smpi
+	cmake --build --preset smpi
+	testbed/check-scale build/smpi
 
 lint: lint-packages ## layout and static analysis of all files
 	clang-format --dry-run --Werror $(SOURCES)

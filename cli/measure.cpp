@@ -101,7 +101,7 @@ measured measure(const std::vector<problem>& calls, arena& memory, std::vector<c
   for (contender& c : contenders) prepare(calls, memory, c, settings.persistent);
   measured m;
   contender& native = contenders.front();
-  m.inner = calibrate(calls, memory, native);
+  m.inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, native);
   std::vector<contender*> racing;
   for (contender& c : contenders)
     if (!c.raw && !c.fault) racing.push_back(&c);

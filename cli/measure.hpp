@@ -29,6 +29,7 @@ struct contender {
 
 struct measure_settings {
   int repetitions = 0;  ///< 0: as many as time allows, 10 to 200
+  int batch = 0;        ///< exchanges of a repetition; 0: as many as the clock needs
   bool persistent = false;
 };
 

@@ -32,6 +32,8 @@ struct arguments {
   std::string collective = "alltoallv";
   std::optional<int> radix;
   int in_flight = 0;
+  int ports = 0;
+  int batch = 0;
   std::uint64_t seed = 1;
   bool check = false;
 };
@@ -74,8 +76,11 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
     contenders[i + 1].asked = names[i];
-    contenders[i + 1].opts = {
-        .memory = limit, .radix = c.given->radix, .max_in_flight = c.given->in_flight, .check = c.given->check};
+    contenders[i + 1].opts = {.memory = limit,
+                              .radix = c.given->radix,
+                              .max_in_flight = c.given->in_flight,
+                              .ports = c.given->ports,
+                              .check = c.given->check};
   }
   return contenders;
 }
@@ -88,7 +93,7 @@ int measure_case(const choices& c, const test_case& test, setting s, output& out
   s.memory_limit = c.memory.limit(s.bytes_per_rank);
   auto contenders = line_up(c, test, s.memory_limit);
   const std::string what = fmt::format("{} {}", s.workload, show_size(s.bytes_per_rank));
-  s.how = measure(test.calls(), memory, contenders, {c.given->repetitions, c.given->persistent},
+  s.how = measure(test.calls(), memory, contenders, {c.given->repetitions, c.given->batch, c.given->persistent},
                   [&](double part) { display.show(what, part); });
   display.clear();
   int status = 0;
@@ -189,10 +194,14 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(CLI::PositiveNumber);
+  app.add_option("--batch", a->batch, "exchanges of a repetition; default: as many as the clock needs")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
   app.add_option("--radix", a->radix, "base of Bruck's digits; otherwise chosen by the number of ranks")
       ->check(CLI::Range(2, 1 << 30));
   app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--ports", a->ports, "hierarchical_factor: exchanges of a node at once; 0: the algorithm's default")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.add_flag("--check", a->check, "let taquin compare what ranks send with what their peers expect");

@@ -1,4 +1,12 @@
 # Finds the MPI library that TAQUIN_MPI names, through its own compiler wrappers and launcher.
+if(TAQUIN_MPI STREQUAL "smpi")
+  # SimGrid's simulated MPI: smpicc and smpicxx are the compilers (see the preset), and know their library themselves.
+  find_program(MPIEXEC_EXECUTABLE smpirun REQUIRED)
+  add_library(MPI::MPI_C INTERFACE IMPORTED)
+  add_library(MPI::MPI_CXX INTERFACE IMPORTED)
+  target_compile_options(MPI::MPI_CXX INTERFACE -include ${PROJECT_SOURCE_DIR}/src/mpi/smpi.hpp)
+  return()
+endif()
 if(TAQUIN_MPI)
   find_program(MPI_C_COMPILER mpicc.${TAQUIN_MPI} REQUIRED)
   find_program(MPI_CXX_COMPILER mpicxx.${TAQUIN_MPI} REQUIRED)

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
 #include "schedule/executor.hpp"
 #include "topology/factor_steps.hpp"
 
@@ -127,6 +128,17 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
+// The steps of the largest node, shared by its ports; a step between nodes is a round of one message.
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const double n = s.nodes == 0 ? 1 : s.largest_node;
+  const double steps = n * (t.ranks() - n);
+  const double ports = std::min<double>(ports_of(o), std::max(steps, 1.0));
+  const double step = t.round_on(1, 1, t.mean_block(), t.mean_block());
+  return std::max(steps / ports * step, t.round_on(1, steps / n, t.busiest(), t.largest_block())) +
+         t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block()) + t.copies(1, t.mean_block());
+}
+
 }  // namespace
 
 const algorithm hierarchical_factor{
@@ -137,6 +149,7 @@ const algorithm hierarchical_factor{
     .supports = supports,
     .needs_nodes = true,
     .memory = memory,
+    .cost = cost,
     .build = build,
 };
 

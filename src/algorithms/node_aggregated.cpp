@@ -11,10 +11,12 @@
 // Wins:    small blocks, several ranks per node: n² messages become one. One rank per node, or one node: it is
 //          spread_out.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "algorithms/aggregation.hpp"
 #include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
 #include "mpi/check.hpp"
 #include "schedule/executor.hpp"
 #include "topology/detect.hpp"
@@ -91,6 +93,21 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
+// Of the rank with most to do: messages in its node, then those to other nodes that it handles, then in its node again.
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  if (flat(s)) return spread_out.cost(s, o, m);
+  const terms t(s, m);
+  const double others = s.nodes - 1;
+  const double n = s.largest_node;
+  const double handled = std::ceil(others / n);
+  const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
+  const double message = n * outside / others;
+  const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +
+                         t.packs(t.ranks(), outside + handled * message);
+  return 2 * gather + t.round_on(1, handled, handled * message, message) +
+         t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
+}
+
 }  // namespace
 
 const algorithm node_aggregated{
@@ -101,6 +118,7 @@ const algorithm node_aggregated{
     .supports = supports,
     .needs_nodes = true,
     .memory = memory,
+    .cost = cost,
     .prepare = prepare,
 };
 

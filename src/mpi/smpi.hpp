@@ -1,0 +1,17 @@
+// Included before everything else where the project is compiled for SMPI, SimGrid's simulated MPI: what it lacks or
+// redefines is settled here and nowhere else.
+#pragma once
+
+#ifdef __cplusplus
+#include <mpi.h>
+
+// smpicxx redefines C library functions by macros, which hit members of the same names.
+#undef exit
+#undef sleep
+#undef usleep
+#undef getpid
+#undef malloc
+#undef calloc
+#undef realloc
+#undef free
+#endif
