@@ -110,8 +110,11 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(native));
     for (contender* c : racing) {
-      native.seconds.push_back(repetition(native));
-      c->seconds.push_back(repetition(*c));
+      // In turn: who comes second finds the caches and the peers as the first left them.
+      contender* const first = done % 2 == 0 ? &native : c;
+      contender* const second = done % 2 == 0 ? c : &native;
+      first->seconds.push_back(repetition(*first));
+      second->seconds.push_back(repetition(*second));
       c->ratios.push_back(c->seconds.back() / native.seconds.back());
     }
     m.repetitions = done + 1;

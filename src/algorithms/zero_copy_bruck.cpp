@@ -14,6 +14,7 @@
 #include "algorithms/zero_copy_bruck.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "algorithms/algorithm.hpp"
 #include "schedule/executor.hpp"
@@ -23,9 +24,12 @@ namespace taquin::detail {
 namespace bruck {
 
 int higher_digits(int radix, count_t weight, int j) noexcept {
+  // 32 bits, because divisions take most of the time that a schedule's making takes.
+  const auto base = static_cast<std::uint32_t>(radix);
   int digits = 0;
-  for (count_t rest = j / weight / radix; rest > 0; rest /= radix)
-    if (rest % radix != 0) ++digits;
+  std::uint32_t rest = weight > j ? 0 : static_cast<std::uint32_t>(j) / static_cast<std::uint32_t>(weight) / base;
+  for (; rest > 0; rest /= base)
+    if (rest % base != 0) ++digits;
   return digits;
 }
 
@@ -55,14 +59,17 @@ namespace {
 // buffer, then the others; where places alternate, each first those with an even number of digits still to come.
 template <class F>
 void for_each_grouped(int ranks, int radix, count_t weight, count_t digit, bool alternating, F f) {
-  for (const bool fresh : {true, false})
-    for (const int parity : {0, 1}) {
-      if (parity == 1 && !alternating) continue;
-      for_each_element(ranks, radix, weight, digit, [&](int j) {
-        if ((j % weight == 0) != fresh) return;
-        if (!alternating || higher_digits(radix, weight, j) % 2 == parity) f(j);
-      });
-    }
+  // What a row of elements has in its higher digits is the same for all of them.
+  const auto in_turn = [&](int parity, count_t j) {
+    return alternating ? higher_digits(radix, weight, static_cast<int>(j)) % 2 == parity : parity == 0;
+  };
+  for (const int parity : {0, 1})
+    for (count_t j = digit * weight; j < ranks; j += radix * weight)  // the fresh ones: multiples of the weight
+      if (in_turn(parity, j)) f(static_cast<int>(j));
+  for (const int parity : {0, 1})
+    for (count_t first = digit * weight; first < ranks; first += radix * weight)
+      if (in_turn(parity, first))
+        for (count_t j = first + 1; j < first + weight && j < ranks; ++j) f(static_cast<int>(j));
 }
 
 }  // namespace
