@@ -16,14 +16,17 @@ namespace {
 // Tags of a plan: the data, and the requests of even and odd exchanges.
 enum tag : std::uint8_t { data_tag, request_tag };
 
-// Polls without news after which a rank does what costs more than a little patience. With more ranks than cores a
-// poll gives the core away, and a peer that has work takes it.
-constexpr int patience = 64;
+// What costs more than a little patience is done after so many polls without news in so many seconds: a poll may take
+// long because it transfers data, and time may pass because the rank did not run.
+constexpr int patience_polls = 64;
+constexpr double patience_seconds = 100e-6;
 
 // Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
 // auxiliary memory is still in the cache when it is copied.
 constexpr std::size_t chunk_bytes = 256 << 10;
 constexpr std::size_t aux_chunk_bytes = 128 << 10;
+
+constexpr std::size_t page = 4096;
 
 constexpr grant_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .parked = 64};
 
@@ -64,7 +67,8 @@ grant_limits grant_driver::limits(const exchange& x, const shape& s, std::size_t
   };
   l.aux = std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, unit_space::fitting(unit, aux));
   l.chunk = units(chunk_bytes);
-  l.aux_chunk = units(std::min(aux_chunk_bytes, aux / 4));
+  const std::size_t aux_chunk = std::min(aux_chunk_bytes, aux / 4);
+  l.aux_chunk = units(aux_chunk < page ? aux_chunk : aux_chunk / page * page);
   l.small_chunk = std::max<count_t>(l.aux_chunk / 4, 1);
   return l;
 }
@@ -90,6 +94,7 @@ void grant_driver::start() {
   last_ = {};
   running_ = true;
   quiet_ = 0;
+  lost_patience_ = false;
   listen();
   act(false);
 }
@@ -156,8 +161,15 @@ bool grant_driver::advance(bool block) {
   }
   if (n == MPI_UNDEFINED) n = 0;
   for (int i = 0; i < n; ++i) complete(i);
+  const double now = MPI_Wtime();
+  if (n > 0 || quiet_ == 0) {
+    last_news_ = now;
+    lost_patience_ = false;
+  }
   quiet_ = n > 0 ? 0 : quiet_ + 1;
-  act(quiet_ == patience);
+  const bool idle = !lost_patience_ && quiet_ >= patience_polls && now - last_news_ > patience_seconds;
+  lost_patience_ = lost_patience_ || idle;
+  act(idle);
   listen();
   return machine_.done();
 }
@@ -176,7 +188,7 @@ bool grant_driver::test() {
 
 void grant_driver::wait() {
   while (!test()) {
-    if (quiet_ > patience) advance(true);
+    if (lost_patience_) advance(true);
   }
 }
 

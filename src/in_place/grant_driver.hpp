@@ -64,6 +64,8 @@ class grant_driver final : public plan_body {
   std::pmr::vector<MPI_Status> statuses_;
   int turn_ = 0;   // parity of the exchange: a rank that is ahead by one must not be understood too early
   int quiet_ = 0;  // polls in a row that found nothing
+  double last_news_ = 0;
+  bool lost_patience_ = false;  // since the last news
   bool running_ = false;
   statistics last_;
 };

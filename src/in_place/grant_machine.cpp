@@ -214,34 +214,41 @@ std::optional<grant_machine::hole> grant_machine::best_hole(bool any_size) const
   return best;
 }
 
-// Where two ranks' data stand in each other's place, one of the two detours its half is enough.
-bool grant_machine::asks_first(int owner, int peer) const noexcept {
-  if (owner == peer) return (rank_ < peer) == ((rank_ + peer) % 2 == 1);
-  return rank_ % 2 == 0;
+// Where data stand in each other's place it is enough that one of them takes a detour. Of a pair, each rank detours one
+// half of what the other sends; in longer cycles one rank of four does, each another quarter.
+std::optional<grant_machine::hole> grant_machine::detour(std::size_t i) const {
+  const gap& g = recvs_.gaps()[i];
+  const peer_block& from = source(g);
+  if (from.peer == rank_) return {};
+  const std::size_t p = sends_.first_after(g.at);
+  const bool mutual =
+      p < sends_.pieces().size() && sends_.pieces()[p].at <= g.at && sends_.pieces()[p].peer == from.peer;
+  const int parts = mutual ? 2 : 4;
+  const int mine = mutual ? (rank_ < from.peer ? 0 : 1) : rank_ % 4;
+  const count_t begin = std::max(g.at, from.at + from.length * mine / parts);
+  const count_t end = std::min(g.end(), from.at + from.length * (mine + 1) / parts);
+  return begin < end ? std::optional(hole{i, begin, end - begin}) : std::nullopt;
 }
 
 // The beginning of some message's first run, by way of auxiliary memory.
 std::optional<grant_machine::hole> grant_machine::best_detour(bool idle) const {
   const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
   if (room == 0 || parked_ == static_cast<std::size_t>(limits_.parked)) return {};
+  const bool starving = free_requests_.size() == flights_.size();
   std::optional<hole> best;
   int best_unanswered = 0;
   const auto gaps = recvs_.gaps();
   for (std::size_t n = 0, i = turn_; n < gaps.size(); ++n, ++i) {
     if (i >= gaps.size()) i = 0;
     const gap& g = gaps[i];
-    if (g.state != gap_state::open || !may_ask(g, g.at)) continue;
-    const count_t length = std::min(room, g.length);
-    if (!idle) {
-      const int peer = source(g).peer;
-      if (peer == rank_ || (length < limits_.small_chunk && length < g.length)) continue;
-      const std::size_t p = sends_.first_after(g.at);
-      const int owner = p < sends_.pieces().size() && sends_.pieces()[p].at <= g.at ? sends_.pieces()[p].peer : -1;
-      if (!asks_first(owner, peer)) continue;
-    }
+    if (g.state != gap_state::open) continue;
+    const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : detour(i);
+    if (!wanted || !may_ask(g, wanted->at)) continue;
+    if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
+    if (starving && !idle && source(g).peer == rank_) continue;
     const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
     if (best && unanswered >= best_unanswered) continue;
-    best = hole{i, g.at, length};
+    best = hole{i, wanted->at, std::min(room, wanted->length)};
     best_unanswered = unanswered;
   }
   return best;

@@ -117,7 +117,7 @@ class grant_machine {
   std::optional<local_move> compact();
   grant_step ask(const hole& h, gap_state how);
   [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
-  [[nodiscard]] bool asks_first(int owner, int peer) const noexcept;
+  [[nodiscard]] std::optional<hole> detour(std::size_t i) const;
   [[nodiscard]] const peer_block& source(const gap& g) const noexcept {
     return in_[static_cast<std::size_t>(g.source)];
   }

@@ -36,8 +36,7 @@ class grant_lockstep {
       auto& n = nodes_.emplace_back();
       n.buffer = g.buffer;
       if (g.buffer != nullptr) n.aux.resize(static_cast<std::size_t>(g.limits.aux * unit.extent));
-      n.machine =
-          std::make_unique<grant_machine>(static_cast<int>(r), g.out, g.in, g.limits, std::pmr::new_delete_resource());
+      n.machine = std::make_unique<grant_machine>(static_cast<int>(r), g.out, g.in, g.limits, g.memory);
       n.machine->reset();
     }
   }

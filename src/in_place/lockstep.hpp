@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct grant_rank {
   std::span<const peer_block> in;   ///< in order of location
   std::byte* buffer = nullptr;      ///< null: only counts
   grant_limits limits;
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
 };
 
 /// What one rank did.

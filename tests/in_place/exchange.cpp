@@ -74,5 +74,112 @@ TEST(in_place_exchange, random_problems_with_random_budgets) {
   }
 }
 
+// A type of 3 data bytes in 5, over a problem whose units are such elements.
+struct holes {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  element unit{MPI_BYTE, 3, 5, 0, 3};
+  holes() {
+    MPI_Datatype dense = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(3, MPI_BYTE, &dense);
+    MPI_Type_create_resized(dense, 0, 5, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&dense);
+  }
+  holes(const holes&) = delete;
+  holes& operator=(const holes&) = delete;
+  ~holes() { MPI_Type_free(&type); }
+};
+
+void exchange_in(std::vector<std::byte>& buffer, const arguments& a, MPI_Datatype type, const options& o) {
+  alltoallv_in_place(buffer.data(), a.scounts.data(), a.sdispls.data(), a.rcounts.data(), a.rdispls.data(), type,
+                     MPI_COMM_WORLD, o);
+}
+
+TEST(in_place_exchange, keeps_holes_of_the_datatype) {
+  const holes h;
+  const auto me = static_cast<std::size_t>(rank_of());
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    const auto p = random_problem(ranks(), 900, seed, {seed % 2 == 0, seed % 3, 4});
+    const in_place_buffers buffers(p, h.unit);
+    auto work = buffers.before[me];
+    exchange_in(work, arguments(p, rank_of()), h.type, {.memory = 20000});
+    ASSERT_EQ(work, buffers.expected[me]) << seed;
+  }
+}
+
+TEST(in_place_exchange, works_with_the_memory_it_asks_for_and_fails_on_all_ranks_with_less) {
+  const holes h;
+  const auto me = static_cast<std::size_t>(rank_of());
+  for (const bool dense : {true, false}) {
+    const element unit = dense ? element::bytes(1) : h.unit;
+    const MPI_Datatype type = dense ? MPI_BYTE : h.type;
+    const auto p = random_problem(ranks(), 20, 5, {true, 1, 2});
+    const in_place_buffers buffers(p, unit);
+    const arguments a(p, rank_of());
+    auto work = buffers.before[me];
+    std::size_t least = 0;
+    try {
+      exchange_in(work, a, type, {.memory = 1});
+      FAIL() << "one byte was enough";
+    } catch (const budget_exceeded& e) {
+      least = e.requested();
+    }
+    EXPECT_EQ(work, buffers.before[me]);
+    EXPECT_THROW(exchange_in(work, a, type, {.memory = least - 1}), budget_exceeded);
+    EXPECT_EQ(work, buffers.before[me]);
+    for (std::size_t memory : {least, least + 1, least + 100, 2 * least, 5 * least, 40 * least}) {
+      work = buffers.before[me];
+      statistics s;
+      exchange_in(work, a, type, {.memory = memory, .stats = &s});
+      EXPECT_EQ(work, buffers.expected[me]) << memory;
+      EXPECT_LE(s.peak_memory, memory);
+    }
+  }
+}
+
+TEST(in_place_exchange, check_names_ranks_whose_counts_differ) {
+  if (ranks() < 2) GTEST_SKIP() << "needs a pair";
+  const auto p = random_problem(ranks(), 50, 3, {});
+  const in_place_buffers buffers(p, element::bytes(1));
+  arguments a(p, rank_of());
+  if (rank_of() == 1) a.rcounts[0] += 1;
+  auto work = buffers.before[static_cast<std::size_t>(rank_of())];
+  work.resize(work.size() + 8);
+  const auto before = work;
+  // The block that grew may now overlap the next one, which is refused before.
+  if (rank_of() == 1)
+    for (auto& d : a.rdispls) d *= 2;
+  work.resize(2 * work.size());
+  const auto grown = work;
+  try {
+    exchange_in(work, a, MPI_BYTE, {.check = true});
+    FAIL() << "not noticed";
+  } catch (const usage_error& e) {
+    EXPECT_EQ(e.peer(), 0) << e.what();
+  }
+  EXPECT_EQ(work, grown);
+}
+
+TEST(in_place_exchange, serves_mpi_in_place) {
+  const auto p = static_cast<std::size_t>(ranks());
+  const auto r = static_cast<std::size_t>(rank_of());
+  std::vector<int> counts(p), displs(p);
+  int at = 0;
+  for (std::size_t i = 0; i < p; ++i) {
+    counts[i] = static_cast<int>(5 + i + r) * 100;
+    displs[i] = at;
+    at += counts[i];
+  }
+  std::vector<int> mine(static_cast<std::size_t>(at));
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<int>(r * 100000 + i);
+  auto theirs = mine;
+  PMPI_Alltoallv(MPI_IN_PLACE, nullptr, nullptr, MPI_DATATYPE_NULL, theirs.data(), counts.data(), displs.data(),
+                 MPI_INT, MPI_COMM_WORLD);
+  run(exchange::alltoallv(MPI_IN_PLACE, {}, {}, MPI_DATATYPE_NULL, mine.data(), count_view(counts.data()),
+                          count_view(displs.data()), MPI_INT, MPI_COMM_WORLD),
+      {.algorithm = "in_place"});
+  EXPECT_EQ(mine, theirs);
+}
+
 }  // namespace
 }  // namespace taquin
