@@ -46,6 +46,10 @@ class count_view {
   count_t step_ = 0;
 };
 
+namespace detail {
+class type_map;
+}
+
 /// A datatype with the figures that taquin needs of it, in bytes.
 struct element {
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -53,10 +57,12 @@ struct element {
   count_t extent = 0;       ///< bytes from one element to the next
   count_t true_lb = 0;      ///< first data byte, from the element's origin
   count_t true_extent = 0;  ///< from the first data byte to the last
+  /// How the data lie, of a derived type that is not simply contiguous and could be decoded. Lives as long as the type.
+  const detail::type_map* map = nullptr;
 
-  /// Data without holes: n elements are n·size bytes in a row from the origin.
+  /// Data without holes and in order: n elements are n·size bytes in a row from the origin.
   [[nodiscard]] constexpr bool contiguous() const noexcept {
-    return size == extent && size == true_extent && true_lb == 0;
+    return map == nullptr && size == extent && size == true_extent && true_lb == 0;
   }
   /// Asks the MPI library. The type may be MPI_DATATYPE_NULL: all figures are then zero.
   static element of(MPI_Datatype type);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "taquin/alltoall.hpp"       // IWYU pragma: export
+#include "taquin/datatypes.hpp"      // IWYU pragma: export
 #include "taquin/error.hpp"          // IWYU pragma: export
 #include "taquin/exchange.hpp"       // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export

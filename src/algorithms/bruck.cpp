@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "datatypes/type_map.hpp"
 #include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
@@ -52,7 +53,11 @@ std::size_t most_regions(bruck_layout layout, const figures& f, std::size_t rows
 }
 
 std::uint32_t add_intermediate_type(schedule& s, const local_exchange& x) {
-  return s.add_type(x.recv.element.contiguous() ? x.recv.element : element::bytes(1));
+  const element& e = x.recv.element;
+  if (e.contiguous()) return s.add_type(e);
+  if (e.map == nullptr || e.map->signature_count() == 0) return s.add_type(element::bytes(1));
+  const count_t size = e.size / e.map->signature_count();
+  return s.add_type({e.map->signature(), size, size, 0, size});
 }
 
 region intermediate_block(const schedule& s, std::uint32_t type, count_t block_bytes, count_t slot) {

@@ -7,7 +7,10 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <optional>
 
+#include "datatypes/strided_copy.hpp"
+#include "datatypes/type_map.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
@@ -16,12 +19,53 @@ namespace taquin::detail {
 
 namespace {
 
-// MPI_Pack counts in ints: long runs go in chunks.
+const type_map* map_of(const element& e) { return e.map != nullptr ? e.map : type_map::of(e.type); }
+
+// What cannot be decoded goes through the MPI library, which counts in ints: long runs go in chunks.
 template <class Step>
 void in_chunks(count_t count, const element& e, Step step) {
   const count_t chunk =
       std::clamp<count_t>(std::numeric_limits<int>::max() / std::max<count_t>(e.size, 1), 1, mpi::count_limit());
   for (count_t done = 0; done < count; done += chunk) step(done, static_cast<int>(std::min(chunk, count - done)));
+}
+
+void mpi_pack(const std::byte* from, count_t count, const element& e, std::byte* to) {
+  in_chunks(count, e, [&](count_t done, int n) {
+    int position = 0;
+    TAQUIN_MPI(MPI_Pack(from + done * e.extent, n, e.type, to + done * e.size, static_cast<int>(n * e.size), &position,
+                        MPI_COMM_SELF));
+  });
+}
+
+void mpi_unpack(const std::byte* from, std::byte* to, count_t count, const element& e) {
+  in_chunks(count, e, [&](count_t done, int n) {
+    int position = 0;
+    TAQUIN_MPI(MPI_Unpack(from + done * e.size, static_cast<int>(n * e.size), &position, to + done * e.extent, n,
+                          e.type, MPI_COMM_SELF));
+  });
+}
+
+// A leaf repeated, if it is one loop in all.
+struct strided {
+  count_t offset, stride, length, runs;
+};
+std::optional<strided> as_one_loop(const type_map& map, count_t count, const element& e) {
+  if (!map.vector_like()) return std::nullopt;
+  const loop& l = map.loops()[0];
+  if (l.count == 1) return strided{l.offset, e.extent, l.length, count};
+  if (count == 1 || e.extent == l.count * l.stride) return strided{l.offset, l.stride, l.length, l.count * count};
+  return std::nullopt;
+}
+
+void copy_runs(run_cursor& source, const std::byte* from, run_cursor& target, std::byte* to) {
+  run_cursor::run a = source.next();
+  run_cursor::run b = target.next();
+  while (a.length > 0 && b.length > 0) {
+    const count_t n = std::min(a.length, b.length);
+    std::memcpy(to + b.offset, from + a.offset, static_cast<std::size_t>(n));
+    a = a.length > n ? run_cursor::run{a.offset + n, a.length - n} : source.next();
+    b = b.length > n ? run_cursor::run{b.offset + n, b.length - n} : target.next();
+  }
 }
 
 }  // namespace
@@ -32,11 +76,11 @@ void pack(const std::byte* from, count_t count, const element& e, std::byte* to)
     std::memcpy(to, from, static_cast<std::size_t>(count * e.size));
     return;
   }
-  in_chunks(count, e, [&](count_t done, int n) {
-    int position = 0;
-    TAQUIN_MPI(MPI_Pack(from + done * e.extent, n, e.type, to + done * e.size, static_cast<int>(n * e.size), &position,
-                        MPI_COMM_SELF));
-  });
+  const type_map* map = map_of(e);
+  if (map == nullptr) return mpi_pack(from, count, e, to);
+  if (const auto s = as_one_loop(*map, count, e))
+    return strided_copy(from + s->offset, s->stride, to, s->length, s->length, s->runs);
+  for (count_t i = 0; i < count; ++i) to = map->pack(from + i * e.extent, to);
 }
 
 void unpack(const std::byte* from, std::byte* to, count_t count, const element& e) {
@@ -45,11 +89,23 @@ void unpack(const std::byte* from, std::byte* to, count_t count, const element& 
     std::memcpy(to, from, static_cast<std::size_t>(count * e.size));
     return;
   }
-  in_chunks(count, e, [&](count_t done, int n) {
-    int position = 0;
-    TAQUIN_MPI(MPI_Unpack(from + done * e.size, static_cast<int>(n * e.size), &position, to + done * e.extent, n,
-                          e.type, MPI_COMM_SELF));
-  });
+  const type_map* map = map_of(e);
+  if (map == nullptr) return mpi_unpack(from, to, count, e);
+  if (const auto s = as_one_loop(*map, count, e))
+    return strided_copy(from, s->length, to + s->offset, s->stride, s->length, s->runs);
+  for (count_t i = 0; i < count; ++i) from = map->unpack(from, to + i * e.extent);
+}
+
+void pack_rows(const std::byte* from, count_t stride, count_t count, count_t rows, const element& e, std::byte* to) {
+  const count_t bytes = count * e.size;
+  if (e.contiguous()) return strided_copy(from, stride, to, bytes, bytes, rows);
+  for (count_t i = 0; i < rows; ++i) pack(from + i * stride, count, e, to + i * bytes);
+}
+
+void unpack_rows(const std::byte* from, std::byte* to, count_t stride, count_t count, count_t rows, const element& e) {
+  const count_t bytes = count * e.size;
+  if (e.contiguous()) return strided_copy(from, bytes, to, stride, bytes, rows);
+  for (count_t i = 0; i < rows; ++i) unpack(from + i * bytes, to + i * stride, count, e);
 }
 
 void typed_copy(const std::byte* from, count_t count, const element& e, std::byte* to, count_t to_count,
@@ -57,6 +113,18 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   if (count == 0 || e.size == 0) return;
   if (e.contiguous()) return unpack(from, to, to_count, f);
   if (f.contiguous()) return pack(from, count, e, to);
+  const type_map* a = map_of(e);
+  const type_map* b = map_of(f);
+  if (a != nullptr && b != nullptr) {
+    const auto s = as_one_loop(*a, count, e);
+    const auto t = as_one_loop(*b, to_count, f);
+    if (s && t && s->length == t->length)
+      return strided_copy(from + s->offset, s->stride, to + t->offset, t->stride, s->length,
+                          std::min(s->runs, t->runs));
+    run_cursor source(*a, count, e.extent);
+    run_cursor target(*b, to_count, f.extent);
+    if (source.fits() && target.fits()) return copy_runs(source, from, target, to);
+  }
   const auto source = mpi::make_counted(count, e.type);
   const auto target = mpi::make_counted(to_count, f.type);
   // Several threads may come here, and their messages must not meet.

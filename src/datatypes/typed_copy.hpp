@@ -11,6 +11,9 @@ namespace taquin::detail {
 void pack(const std::byte* from, count_t count, const element& e, std::byte* to);
 /// The reverse.
 void unpack(const std::byte* from, std::byte* to, count_t count, const element& e);
+/// Packs `rows` rows of `count` elements, each `stride` bytes after the one before; unpack_rows is the reverse.
+void pack_rows(const std::byte* from, count_t stride, count_t count, count_t rows, const element& e, std::byte* to);
+void unpack_rows(const std::byte* from, std::byte* to, count_t stride, count_t count, count_t rows, const element& e);
 /// Copies `count` elements of `e` at `from` to elements of `f` at `to`: the same number of bytes, any two types.
 void typed_copy(const std::byte* from, count_t count, const element& e, std::byte* to, count_t to_count,
                 const element& f);

@@ -1,6 +1,7 @@
 // Normalisation: MPI's argument forms become one value.
 #include "taquin/exchange.hpp"
 
+#include "datatypes/type_map.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin {
@@ -21,6 +22,13 @@ element element::of(MPI_Datatype type) {
   e.extent = extent;
   e.true_lb = true_lb;
   e.true_extent = true_extent;
+  int unused = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  TAQUIN_MPI(MPI_Type_get_envelope(type, &unused, &unused, &unused, &combiner));
+  if (combiner == MPI_COMBINER_NAMED && e.contiguous()) return e;
+  const detail::type_map* map = detail::type_map::of(type);
+  const bool in_order = map != nullptr && map->vector_like() && map->loops()[0].count == 1;
+  if (!in_order || !e.contiguous()) e.map = map;  // bytes may fill the extent and yet be in another order
   return e;
 }
 
