@@ -9,7 +9,9 @@
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
 // is
 //          reused, without the 2 bytes: sizes travel when it is made.
-// Memory:  p times the threshold (some 100 bytes) when blocking; in a reused plan what passes through the rank. Large
+// Memory:  room for what may pass through the rank, p⌈log_r p⌉ times the threshold of some 100 bytes, when blocking; in
+// a
+//          reused plan what does pass through it. Large
 //          blocks are not staged. memory() states the most, from p, the threshold and the largest block.
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among more than a few ranks.
@@ -64,7 +66,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
                     std::pmr::memory_resource* memory) {
   const int p = r.ranks;
   const auto most = static_cast<std::size_t>(r.radix - 1);
-  std::pmr::vector<std::byte> buffer(2 * most * capacity, memory);
+  const raw_buffer buffer(2 * most * capacity, memory);
   std::pmr::vector<MPI_Request> requests(2 * most, memory);
   std::pmr::vector<MPI_Status> statuses(2 * most, memory);
   const auto at = [&](std::size_t i) { return buffer.data() + i * capacity; };

@@ -86,11 +86,23 @@ std::optional<defect> bruck_v_sizes::mismatch() const {
   return std::nullopt;
 }
 
+namespace {
+
+std::size_t arriving_bytes(const route& r) noexcept {
+  return count(r.ranks, r.radix).elements * static_cast<std::size_t>(r.threshold);
+}
+
+}  // namespace
+
 bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-    : x_(x), route_(r), sizes_(x, r, memory), slots_(static_cast<std::size_t>(r.ranks * r.threshold), memory) {}
+    : x_(x),
+      route_(r),
+      sizes_(x, r, memory),
+      arrived_(arriving_bytes(r), memory),
+      places_(static_cast<std::size_t>(r.ranks), memory) {}
 
 std::size_t bruck_v_state::bytes(const route& r) noexcept {
-  return bruck_v_sizes::bytes(r) + static_cast<std::size_t>(r.ranks * r.threshold);
+  return bruck_v_sizes::bytes(r) + arriving_bytes(r) + static_cast<std::size_t>(r.ranks) * sizeof(std::uint32_t);
 }
 
 std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::byte> to) {
@@ -102,7 +114,7 @@ std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::by
       const block b = x_.send[up(x_, t)];
       pack(address(x_.send, b), b.count, b.element, to.data() + at);
     } else {
-      std::memcpy(to.data() + at, slot(t), size);
+      std::memcpy(to.data() + at, arrived_.data() + places_[static_cast<std::size_t>(t)], size);
     }
     at += size;
     copied_ += size;
@@ -114,13 +126,14 @@ void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::b
   sizes_.unload(weight, digit, from);
   std::size_t at = 0;
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int) { at += sizeof(size_field); });
+  const std::size_t first = used_;
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    const size_field size = sizes_[t];
-    if (!travels(size)) return;
-    if (at + size <= from.size()) std::memcpy(slot(t), from.data() + at, size);
-    at += size;
-    copied_ += size;
+    places_[static_cast<std::size_t>(t)] = static_cast<std::uint32_t>(used_);
+    if (travels(sizes_[t])) used_ += sizes_[t];
   });
+  const std::size_t bytes = at < from.size() ? std::min(used_ - first, from.size() - at) : 0;
+  if (bytes > 0) std::memcpy(arrived_.data() + first, from.data() + at, bytes);
+  copied_ += bytes;
 }
 
 void bruck_v_state::deliver() {
@@ -132,7 +145,7 @@ void bruck_v_state::deliver() {
   for (int t = 1; t < route_.ranks; ++t) {
     if (!travels(sizes_[t])) continue;
     const block b = x_.recv[down(x_, t)];
-    unpack(slot(t), writable(x_.recv, b), b.count, b.element);
+    unpack(arrived_.data() + places_[static_cast<std::size_t>(t)], writable(x_.recv, b), b.count, b.element);
     copied_ += sizes_[t];
   }
 }

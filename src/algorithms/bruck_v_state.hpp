@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "exchange/raw_buffer.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "taquin/options.hpp"
@@ -74,12 +75,14 @@ class bruck_v_state {
   [[nodiscard]] std::uint64_t bytes_copied() const noexcept { return copied_; }
 
  private:
-  std::byte* slot(int t) { return slots_.data() + t * route_.threshold; }
-
   local_exchange x_;
   route route_;
   bruck_v_sizes sizes_;
-  std::pmr::vector<std::byte> slots_;  // elements that wait or have arrived, each in `threshold` bytes
+  // What has arrived, message after message: blocks lie side by side, so that only as much memory is touched as data
+  // came.
+  raw_buffer arrived_;
+  std::size_t used_ = 0;
+  std::pmr::vector<std::uint32_t> places_;  // of each element that has moved
   std::uint64_t copied_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "exchange/raw_buffer.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -47,9 +48,7 @@ class dissemination {
         tag_(tag),
         cargo_(cargo),
         size_(sizeof(record) + (cargo == nullptr ? 0 : cargo->capacity())),
-        buffer_(memory) {
-    if (cargo != nullptr) buffer_.resize(agreement_bytes(comm.size(), cargo->capacity()));
-  }
+        buffer_(cargo == nullptr ? 0 : agreement_bytes(comm.size(), cargo->capacity()), memory) {}
 
   /// Makes `v` the maximum over all ranks. A rank with another carrier, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
@@ -114,7 +113,7 @@ class dissemination {
   int tag_;
   carrier* cargo_;
   std::size_t size_;
-  std::pmr::vector<std::byte> buffer_;
+  raw_buffer buffer_;
   std::array<std::byte, most_messages * sizeof(record)> small_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/plan_body.hpp"
+#include "exchange/raw_buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "schedule/schedule.hpp"
 
@@ -84,11 +85,11 @@ class executor final : public plan_body {
   schedule schedule_;
   execution where_;
   std::array<std::byte*, 3> base_{};
-  std::pmr::vector<std::byte> scratch_;
-  std::pmr::vector<std::byte> staging_;
+  raw_buffer scratch_;
+  raw_buffer staging_;
   std::pmr::vector<wire> wires_;
   std::pmr::vector<mpi::datatype> derived_;
-  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused
+  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small packed ones
   std::pmr::vector<MPI_Request> slots_;       // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
   std::pmr::vector<int> completed_;           // MPI_Waitsome's answer
