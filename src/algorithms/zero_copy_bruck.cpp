@@ -52,14 +52,17 @@ std::size_t zero_copy_memory(const shape& s, const figures& f, bruck_layout layo
 namespace {
 
 // The elements of a message in groups of which each waits in one place on either side: elements that come from the send
-// buffer, then the others, each first those with an even number of digits still to come.
+// buffer, then the others; where places alternate, each first those with an even number of digits still to come.
 template <class F>
-void for_each_grouped(int ranks, int radix, count_t weight, count_t digit, F f) {
+void for_each_grouped(int ranks, int radix, count_t weight, count_t digit, bool alternating, F f) {
   for (const bool fresh : {true, false})
-    for (const int parity : {0, 1})
+    for (const int parity : {0, 1}) {
+      if (parity == 1 && !alternating) continue;
       for_each_element(ranks, radix, weight, digit, [&](int j) {
-        if ((j % weight == 0) == fresh && higher_digits(radix, weight, j) % 2 == parity) f(j);
+        if ((j % weight == 0) != fresh) return;
+        if (!alternating || higher_digits(radix, weight, j) % 2 == parity) f(j);
       });
+    }
 }
 
 }  // namespace
@@ -80,18 +83,19 @@ schedule zero_copy_schedule(const local_exchange& x, const shape& shape, int rad
     const count_t before = weight_before(radix, weight, j);
     return before == 0 ? s.send_block(x, (x.rank - j + p) % p) : place(places.after(before, j));
   };
+  const bool alternating = layout != bruck_layout::packed;
   region_list list(s, layout, f.message_elements, memory);
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
   for_each_weight(p, radix, [&](count_t weight) {
     for_each_digit(p, radix, weight, [&](count_t digit) {
       list.clear();
-      for_each_grouped(p, radix, weight, digit, [&](int j) { list.add(place(places.after(weight, j))); });
+      for_each_grouped(p, radix, weight, digit, alternating, [&](int j) { list.add(place(places.after(weight, j))); });
       const auto& regions = list.finish();
       s.recv(static_cast<int>((x.rank + digit * weight) % p), regions.data(), regions.size(), packing_of(layout));
     });
     for_each_digit(p, radix, weight, [&](count_t digit) {
       list.clear();
-      for_each_grouped(p, radix, weight, digit, [&](int j) { list.add(source(weight, j)); });
+      for_each_grouped(p, radix, weight, digit, alternating, [&](int j) { list.add(source(weight, j)); });
       const auto& regions = list.finish();
       s.send(static_cast<int>((x.rank - digit * weight + p) % p), regions.data(), regions.size(), packing_of(layout));
     });

@@ -1,0 +1,162 @@
+// taquin's own packing, signatures and copies against the MPI library's, on generated nested datatypes.
+#include "taquin/datatypes.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "datatypes/generated_type.hpp"
+#include "taquin/error.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin {
+namespace {
+
+using test::generated_type;
+using test::type_generator;
+
+// A buffer in which `count` elements of a type fit, lower bounds below zero included.
+struct arena {
+  std::vector<std::byte> bytes;
+  std::size_t origin = 0;
+
+  arena(const element& e, count_t count, bool filled) {
+    if (e.size == 0) {  // the MPI library's figures of empty types mean nothing
+      bytes.assign(32, std::byte{0xcd});
+      return;
+    }
+    const count_t low = std::min<count_t>(0, std::min(e.true_lb, (count - 1) * e.extent + e.true_lb));
+    const count_t high = std::max<count_t>(0, std::max<count_t>(0, (count - 1) * e.extent) + e.true_lb + e.true_extent);
+    bytes.assign(static_cast<std::size_t>(high - low) + 32, std::byte{0xcd});
+    origin = static_cast<std::size_t>(-low) + 16;
+    if (!filled) return;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + i / 251);
+  }
+  std::byte* data() { return bytes.data() + origin; }
+};
+
+std::vector<std::byte> packed_by_mpi(arena& from, int count, MPI_Datatype type, std::size_t size) {
+  std::vector<std::byte> out(size + 1);
+  int position = 0;
+  MPI_Pack(from.data(), count, type, out.data(), static_cast<int>(size), &position, MPI_COMM_SELF);
+  EXPECT_EQ(static_cast<std::size_t>(position), size);
+  out.resize(size);
+  return out;
+}
+
+TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    generated_type t = type_generator(seed).make(static_cast<int>(seed % 5));
+    SCOPED_TRACE(t.text + " seed " + std::to_string(seed));
+    const element e = element::of(t.type);
+    const int count = static_cast<int>(seed % 3) + 1;
+    const auto size = static_cast<std::size_t>(e.size * count);
+    arena from(e, count, true);
+    const auto expected = packed_by_mpi(from, count, t.type, size);
+    std::vector<std::byte> mine(size + 1, std::byte{0x77});
+    pack(from.data(), count, t.type, mine.data());
+    EXPECT_EQ(mine.back(), std::byte{0x77});
+    mine.pop_back();
+    ASSERT_EQ(mine, expected);
+
+    arena theirs(e, count, false);
+    arena ours(e, count, false);
+    int position = 0;
+    MPI_Unpack(expected.data(), static_cast<int>(size), &position, theirs.data(), count, t.type, MPI_COMM_SELF);
+    unpack(expected.data(), ours.data(), count, t.type);
+    ASSERT_EQ(ours.bytes, theirs.bytes);
+    MPI_Type_free(&t.type);
+  }
+}
+
+TEST(datatypes, typed_copies_are_what_sending_to_oneself_gives) {
+  unsigned compared = 0;
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    generated_type a = type_generator(seed).make(static_cast<int>(seed % 4) + 1);
+    generated_type b = type_generator(seed + 100000).make(static_cast<int>(seed % 3) + 1);
+    SCOPED_TRACE(a.text + " to " + b.text);
+    const element e = element::of(a.type);
+    const element f = element::of(b.type);
+    if (e.size > 0 && f.size > 0) {
+      const count_t both = std::lcm(e.size, f.size);
+      const auto n = static_cast<int>(both / e.size);
+      const auto m = static_cast<int>(both / f.size);
+      if (n < 2000 && m < 2000) {
+        ++compared;
+        arena from(e, n, true);
+        arena ours(f, m, false);
+        arena theirs(f, m, false);
+        const auto bytes = packed_by_mpi(from, n, a.type, static_cast<std::size_t>(both));
+        int position = 0;
+        MPI_Unpack(bytes.data(), static_cast<int>(both), &position, theirs.data(), m, b.type, MPI_COMM_SELF);
+        typed_copy(from.data(), n, a.type, ours.data(), m, b.type);
+        ASSERT_EQ(ours.bytes, theirs.bytes);
+      }
+    }
+    MPI_Type_free(&a.type);
+    MPI_Type_free(&b.type);
+  }
+  EXPECT_GT(compared, 500U);
+}
+
+TEST(datatypes, a_signature_is_the_same_data_without_holes) {
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    generated_type t = type_generator(seed).make(static_cast<int>(seed % 5));
+    SCOPED_TRACE(t.text + " seed " + std::to_string(seed));
+    const element e = element::of(t.type);
+    const datatype s = signature_type(t.type);
+    const element f = element::of(s.get());
+    EXPECT_EQ(f.size, e.size);
+    if (e.size > 0) {
+      EXPECT_EQ(f.extent, e.size);
+      EXPECT_EQ(f.true_lb, 0);
+      EXPECT_EQ(f.true_extent, e.size);
+      arena from(e, 1, true);
+      std::vector<std::byte> mine(static_cast<std::size_t>(e.size));
+      MPI_Sendrecv(from.data(), 1, t.type, 0, 0, mine.data(), 1, s.get(), 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+      EXPECT_EQ(mine, packed_by_mpi(from, 1, t.type, mine.size()));
+    }
+    MPI_Type_free(&t.type);
+  }
+}
+
+TEST(datatypes, a_type_whose_bytes_are_out_of_order_is_not_contiguous) {
+  const int lengths[] = {1, 1};
+  const int places[] = {1, 0};
+  MPI_Datatype swapped = MPI_DATATYPE_NULL;
+  MPI_Type_indexed(2, lengths, places, MPI_INT, &swapped);
+  MPI_Type_commit(&swapped);
+  EXPECT_FALSE(element::of(swapped).contiguous());
+  const int from[] = {1, 2};
+  int to[] = {0, 0};
+  typed_copy(from, 1, swapped, to, 2, MPI_INT);
+  EXPECT_EQ(to[0], 2);
+  EXPECT_EQ(to[1], 1);
+  MPI_Type_free(&swapped);
+}
+
+TEST(datatypes, refuses_what_cannot_be_right) {
+  int buffer[8] = {};
+  EXPECT_THROW(typed_copy(buffer, 2, MPI_INT, buffer + 4, 3, MPI_INT), usage_error);
+  EXPECT_THROW(static_cast<void>(signature_type(MPI_DATATYPE_NULL)), usage_error);
+  const int sizes[] = {4};
+  const int kinds[] = {MPI_DISTRIBUTE_CYCLIC};
+  const int arguments[] = {1};
+  const int processes[] = {2};
+  MPI_Datatype distributed = MPI_DATATYPE_NULL;
+  MPI_Type_create_darray(2, 1, 1, sizes, kinds, arguments, processes, MPI_ORDER_C, MPI_INT, &distributed);
+  MPI_Type_commit(&distributed);
+  EXPECT_THROW(static_cast<void>(signature_type(distributed)), usage_error) << "its parts are not decoded";
+  const int from[] = {10, 11, 12, 13};
+  int packed[2] = {};
+  pack(from, 1, distributed, packed);  // the MPI library's packing stands in
+  EXPECT_EQ(packed[0], 11);
+  EXPECT_EQ(packed[1], 13);
+  MPI_Type_free(&distributed);
+}
+
+}  // namespace
+}  // namespace taquin

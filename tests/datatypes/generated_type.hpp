@@ -1,0 +1,173 @@
+// Nested datatypes, generated at random from every constructor.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace taquin::test {
+
+/// A committed datatype and how it was made.
+struct generated_type {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::string text;
+};
+
+class type_generator {
+ public:
+  explicit type_generator(unsigned seed) : random_(seed) {}
+
+  /// A type nested up to `depth` constructors deep; the caller frees it. Overlaps within the type only where `overlap`.
+  generated_type make(int depth) {
+    generated_type t = nested(depth);
+    if (is_basic(t.type)) {
+      MPI_Datatype copy = MPI_DATATYPE_NULL;
+      MPI_Type_dup(t.type, &copy);
+      t.type = copy;
+    }
+    MPI_Type_commit(&t.type);
+    return t;
+  }
+
+ private:
+  int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+
+  static bool is_basic(MPI_Datatype t) {
+    int a = 0;
+    int b = 0;
+    int c = 0;
+    int how = 0;
+    MPI_Type_get_envelope(t, &a, &b, &c, &how);
+    return how == MPI_COMBINER_NAMED;
+  }
+  static void drop(generated_type& t) {
+    if (!is_basic(t.type)) MPI_Type_free(&t.type);
+  }
+
+  generated_type basic() {
+    const std::array<std::pair<MPI_Datatype, const char*>, 9> types{{{MPI_CHAR, "char"},
+                                                                     {MPI_SHORT, "short"},
+                                                                     {MPI_INT, "int"},
+                                                                     {MPI_DOUBLE, "double"},
+                                                                     {MPI_FLOAT, "float"},
+                                                                     {MPI_BYTE, "byte"},
+                                                                     {MPI_DOUBLE_INT, "double_int"},
+                                                                     {MPI_SHORT_INT, "short_int"},
+                                                                     {MPI_C_DOUBLE_COMPLEX, "complex"}}};
+    const auto& t = types[static_cast<std::size_t>(pick(0, 8))];
+    return {t.first, t.second};
+  }
+
+  // Places that do not overlap: each at least `room` after the one before, in random order.
+  std::vector<int> places(int n, int room) {
+    std::vector<int> at;
+    int next = pick(-3, 3) * room;
+    for (int i = 0; i < n; ++i) {
+      at.push_back(next);
+      next += room * pick(1, 3);
+    }
+    if (pick(0, 1) == 1) std::shuffle(at.begin(), at.end(), random_);
+    return at;
+  }
+
+  generated_type nested(int depth) {
+    if (depth == 0) return basic();
+    generated_type child = nested(depth - 1);
+    MPI_Aint lb = 0;
+    MPI_Aint extent = 0;
+    MPI_Aint true_lb = 0;
+    MPI_Aint true_extent = 0;
+    MPI_Type_get_extent(child.type, &lb, &extent);
+    MPI_Type_get_true_extent(child.type, &true_lb, &true_extent);
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    std::string name;
+    const int n = pick(1, 4);
+    const int block = pick(1, 3);
+    switch (pick(0, 10)) {
+      case 0:
+        name = "contiguous";
+        MPI_Type_contiguous(n, child.type, &made);
+        break;
+      case 1:
+        name = "vector";
+        MPI_Type_vector(n, block, block + pick(0, 2), child.type, &made);
+        break;
+      case 2:
+        name = "hvector";
+        MPI_Type_create_hvector(n, block, (extent > 0 ? extent : 1) * (block + 1) + pick(0, 5), child.type, &made);
+        break;
+      case 3:
+      case 4: {
+        name = "indexed";
+        std::vector<int> lengths;
+        for (int i = 0; i < n; ++i)
+          lengths.push_back(pick(i == 0 ? 1 : 0, 3));  // never empty: its extent would be anything
+        const auto at = places(n, 3);
+        MPI_Type_indexed(n, lengths.data(), at.data(), child.type, &made);
+        break;
+      }
+      case 5: {
+        name = "hindexed";
+        std::vector<int> lengths;
+        std::vector<MPI_Aint> at;
+        for (const int p : places(n, 3)) lengths.push_back(pick(at.empty() ? 1 : 0, 3)), at.push_back(p * extent + 1);
+        MPI_Type_create_hindexed(n, lengths.data(), at.data(), child.type, &made);
+        break;
+      }
+      case 6: {
+        name = "indexed_block";
+        const auto at = places(n, block);
+        MPI_Type_create_indexed_block(n, block, at.data(), child.type, &made);
+        break;
+      }
+      case 7: {
+        name = "hindexed_block";
+        std::vector<MPI_Aint> at;
+        for (const int p : places(n, block)) at.push_back(p * extent);
+        MPI_Type_create_hindexed_block(n, block, at.data(), child.type, &made);
+        break;
+      }
+      case 8: {
+        name = "struct";
+        generated_type other = nested(depth - 1);
+        MPI_Aint other_lb = 0;
+        MPI_Aint other_extent = 0;
+        MPI_Type_get_true_extent(other.type, &other_lb, &other_extent);
+        const std::array<int, 2> lengths{1, 1};
+        const std::array<MPI_Aint, 2> at{0, true_lb + true_extent - other_lb + pick(0, 9)};
+        const std::array<MPI_Datatype, 2> types{child.type, other.type};
+        MPI_Type_create_struct(2, lengths.data(), at.data(), types.data(), &made);
+        name += "{" + other.text + "}";
+        drop(other);
+        break;
+      }
+      case 9: {
+        name = "subarray";
+        const std::array<int, 3> sizes{pick(1, 3), pick(2, 4), pick(1, 3)};
+        std::array<int, 3> subsizes{};
+        std::array<int, 3> starts{};
+        for (std::size_t d = 0; d < 3; ++d) {
+          subsizes[d] = pick(1, sizes[d]);
+          starts[d] = pick(0, sizes[d] - subsizes[d]);
+        }
+        MPI_Type_create_subarray(3, sizes.data(), subsizes.data(), starts.data(),
+                                 pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child.type, &made);
+        break;
+      }
+      default:
+        name = "resized";
+        MPI_Type_create_resized(child.type, lb - pick(0, 7), true_lb + true_extent - lb + 7 + pick(0, 16), &made);
+        break;
+    }
+    const std::string text = name + "(" + child.text + ")";
+    drop(child);
+    return {made, text};
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace taquin::test
