@@ -48,7 +48,7 @@ int work(const arguments& a) {
   const auto schedule = chosen->build(mine.local(), shape, o, std::pmr::new_delete_resource());
   fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
              chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
-             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o), detail::to_text(schedule));
+             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o), detail::to_text(schedule, &x));
   return 0;
 }
 

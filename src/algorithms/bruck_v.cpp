@@ -22,6 +22,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/bruck.hpp"
+#include "algorithms/bruck_v_schedule.hpp"
 #include "algorithms/bruck_v_state.hpp"
 #include "algorithms/spread_out.hpp"
 #include "model/terms.hpp"
@@ -190,127 +191,6 @@ riding_ptr prepare_riding(const exchange& x, mpi::communicator& comm, int tag, c
   return make_body<bruck_v_body>(budget, x, comm, tag, o, riding_route(comm.size()), true, &budget);
 }
 
-// A reused plan. The sizes that pass through this rank are learnt once; the rest is a schedule.
-
-// Where elements wait between rounds.
-struct waiting {
-  explicit waiting(int ranks, std::pmr::memory_resource* memory)
-      : now(static_cast<std::size_t>(ranks), memory), next(static_cast<std::size_t>(ranks), memory) {}
-  static std::size_t bytes(int ranks) noexcept { return 2 * sizeof(count_t) * static_cast<std::size_t>(ranks); }
-  std::pmr::vector<count_t> now;
-  std::pmr::vector<count_t> next;
-};
-
-// Sizes after each round, so that the schedule can be written when all are known.
-class size_history {
- public:
-  size_history(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-      : route_(r), now_(x, r, memory), moved_(bruck::count(r.ranks, r.radix).elements, memory) {
-    moved_.clear();
-  }
-  static std::size_t bytes(const route& r) noexcept {
-    return bruck_v_sizes::bytes(r) + bruck::count(r.ranks, r.radix).elements * sizeof(size_field);
-  }
-  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
-    return now_.load(weight, digit, to);
-  }
-  void unload(count_t weight, count_t digit, std::span<const std::byte> from) {
-    now_.unload(weight, digit, from);
-    for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { moved_.push_back(now_[t]); });
-  }
-  [[nodiscard]] std::optional<defect> mismatch() const { return now_.mismatch(); }
-  /// The sizes of received elements, in the order of rounds, digits and elements.
-  [[nodiscard]] const std::pmr::vector<size_field>& received() const noexcept { return moved_; }
-
- private:
-  route route_;
-  bruck_v_sizes now_;
-  std::pmr::vector<size_field> moved_;
-};
-
-schedule_size reused_size(const shape& s, const route& r) noexcept {
-  const figures f = bruck::count(r.ranks, r.radix);
-  schedule_size size = direct_size(s);
-  if (s.max_block_bytes <= static_cast<std::uint64_t>(r.threshold)) size.regions = size.messages = 0;
-  size.types += 1;
-  size.regions += 2 * f.elements;
-  size.messages += 2 * f.messages;
-  size.copies += 1;
-  size.rounds += f.rounds;
-  return size;
-}
-
-std::size_t reused_memory(const shape& s, const options& o) noexcept {
-  const route r = reused_route(s.ranks, o);
-  const figures f = bruck::count(r.ranks, r.radix);
-  const std::size_t block =
-      std::min(static_cast<std::size_t>(r.threshold), static_cast<std::size_t>(s.max_block_bytes));
-  const std::size_t passing = f.elements - static_cast<std::size_t>(s.ranks - 1);  // the others stay
-  const std::size_t tables = size_history::bytes(r) + waiting::bytes(r.ranks) + f.message_elements * sizeof(region);
-  return executor::footprint(reused_size(s, r), passing * block, 2 * f.round_elements * block) + tables +
-         log_rounds_bytes(r, r.capacity(false));
-}
-
-schedule reused_schedule(const local_exchange& x, const shape& shape, const options& o, const route& r,
-                         const std::pmr::vector<size_field>& received, std::pmr::memory_resource* memory) {
-  const int p = r.ranks;
-  schedule s(memory, reused_size(shape, r));
-  s.add_types(x);
-  const std::uint32_t bytes_type = s.add_type(element::bytes(1));
-  waiting places(p, memory);
-  std::pmr::vector<size_field> sizes(static_cast<std::size_t>(p), memory);
-  for (int t = 0; t < p; ++t) {
-    const count_t bytes = x.send[(x.rank + t) % p].bytes();
-    sizes[static_cast<std::size_t>(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);
-  }
-  region_list list(s, bruck_layout::packed, bruck::count(p, r.radix).message_elements, memory);
-  std::size_t next = 0;
-  count_t scratch = 0;
-  s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
-  for_each_weight(p, r.radix, [&](count_t weight) {
-    const std::size_t first = next;
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      list.clear();
-      for_each_element(p, r.radix, weight, digit, [&](int t) {
-        const size_field size = received[next++];
-        if (size == goes_directly || size == 0) return;
-        if (r.next_weight(weight, t) == 0) {
-          list.add(s.recv_block(x, (x.rank - t + p) % p));
-          return;
-        }
-        places.next[static_cast<std::size_t>(t)] = scratch;
-        list.add({scratch, size, 0, 1, bytes_type, place::scratch});
-        scratch += size;
-      });
-      const auto& regions = list.finish();
-      s.recv(static_cast<int>((x.rank - digit * weight + p) % p), regions.data(), regions.size(), packing::packed);
-    });
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      list.clear();
-      for_each_element(p, r.radix, weight, digit, [&](int t) {
-        const auto k = static_cast<std::size_t>(t);
-        if (sizes[k] == goes_directly || sizes[k] == 0) return;
-        list.add(t % weight == 0 ? s.send_block(x, (x.rank + t) % p)
-                                 : region{places.now[k], sizes[k], 0, 1, bytes_type, place::scratch});
-      });
-      const auto& regions = list.finish();
-      s.send(static_cast<int>((x.rank + digit * weight) % p), regions.data(), regions.size(), packing::packed);
-    });
-    s.end_round();
-    next = first;
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      for_each_element(p, r.radix, weight, digit, [&](int t) {
-        const auto k = static_cast<std::size_t>(t);
-        sizes[k] = received[next++];
-        places.now[k] = places.next[k];
-      });
-    });
-  });
-  add_direct_round(s, x, o, r.threshold);
-  s.scratch_bytes = static_cast<std::size_t>(scratch);
-  return s;
-}
-
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
@@ -321,14 +201,16 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   size_history sizes(mine, r, &budget);
   run_log_rounds(*c.comm, c.tag, r, r.capacity(false), sizes, &budget);
   agree_on_defect(*c.comm, sizes.mismatch());
-  return make_body<executor>(budget, reused_schedule(mine, *c.shape, *c.opts, r, sizes.received(), &budget),
+  return make_body<executor>(budget, bruck_v_schedule(mine, *c.shape, *c.opts, r, sizes.received(), &budget),
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, true}, &budget);
 }
 
 bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 
 std::size_t memory(const shape& s, const options& o) noexcept {
-  return std::max(blocking_memory(s, o), reused_memory(s, o));
+  const route r = reused_route(s.ranks, o);
+  const std::size_t reused = bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, r.capacity(false));
+  return std::max(blocking_memory(s, o), reused);
 }
 
 // Log rounds, and direct messages for what is above the threshold. Of uneven blocks, those are taken to be as large as

@@ -97,6 +97,10 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
 }
 
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
+  // What in_place costs depends on the displacements, which the model does not see; the MPI library's own is there for
+  // symmetric counts only, and copies or allocates as it likes.
+  constexpr std::uint64_t small_block = 32 << 10;
+  if (s.in_place && in_place.supports(s) && (!s.symmetric || s.max_block_bytes > small_block)) return &in_place;
   const auto best = ranking(s, o, reused, limit, p);
   if (!best.empty()) return best.front();
   const algorithm* least = nullptr;

@@ -29,7 +29,35 @@ std::string to_text(const schedule& s, const region& r) {
   return text;
 }
 
-void add_message(std::string& text, const schedule& s, const message& m) {
+// "receive 3-5 9": the blocks of these ranks, where the region is made of whole blocks.
+std::string blocks_of(const schedule& s, const region& r, const local_exchange& x) {
+  if (r.where == place::scratch) return {};
+  const blocks& side = r.where == place::send ? x.send : x.recv;
+  const count_t extent = s.types[r.type].extent;
+  std::string text;
+  int first = -1;
+  int last = -2;
+  const auto flush = [&] {
+    if (first >= 0) text += first == last ? fmt::format(" {}", first) : fmt::format(" {}-{}", first, last);
+  };
+  for (std::uint32_t k = 0; k < r.repeat; ++k) {
+    const count_t begin = r.offset + k * r.stride;
+    for (int peer = 0; peer < x.ranks; ++peer) {
+      const block b = side[peer];
+      if (b.count == 0 || b.offset < begin || b.offset + b.count * b.element.extent > begin + r.count * extent)
+        continue;
+      if (peer != last + 1) {
+        flush();
+        first = peer;
+      }
+      last = peer;
+    }
+  }
+  flush();
+  return text.empty() ? text : name_of(r.where) + text;
+}
+
+void add_message(std::string& text, const schedule& s, const message& m, const local_exchange* x) {
   const bool sends = m.way == direction::send;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "  {} {:>5}  {:>10} bytes  ", sends ? "send to  " : "recv from", m.peer, s.bytes(m));
@@ -37,6 +65,9 @@ void add_message(std::string& text, const schedule& s, const message& m) {
     fmt::format_to(out, "{}{}", i == 0 ? "" : " + ", to_text(s, s.regions[m.first_region + i]));
   const bool single = m.regions == 1 && s.regions[m.first_region].repeat == 1;
   if (!single) text += m.how == packing::packed ? "  (packed)" : "  (one datatype)";
+  for (std::uint32_t i = 0; x != nullptr && i < m.regions; ++i)
+    if (const auto list = blocks_of(s, s.regions[m.first_region + i], *x); !list.empty())
+      text += (text.ends_with('}') ? " {" : "  {") + list + "}";
   text += '\n';
 }
 
@@ -47,7 +78,7 @@ void add_copy(std::string& text, const schedule& s, const copy& c) {
 
 }  // namespace
 
-std::string to_text(const schedule& s) {
+std::string to_text(const schedule& s, const local_exchange* x) {
   std::string text;
   std::uint32_t message = 0;
   std::uint32_t copy = 0;
@@ -57,7 +88,7 @@ std::string to_text(const schedule& s) {
                    r.copies_end - copy);
     if (r.in_flight > 0) fmt::format_to(std::back_inserter(text), ", at most {} in flight", r.in_flight);
     text += '\n';
-    for (; message < r.messages_end; ++message) add_message(text, s, s.messages[message]);
+    for (; message < r.messages_end; ++message) add_message(text, s, s.messages[message], x);
     for (; copy < r.copies_end; ++copy) add_copy(text, s, s.copies[copy]);
   }
   if (s.scratch_bytes > 0) fmt::format_to(std::back_inserter(text), "scratch: {} bytes\n", s.scratch_bytes);

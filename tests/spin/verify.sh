@@ -6,11 +6,11 @@ mkdir -p "$4"
 cd "$4"
 "$1" -a "-DCASE=$5" "-DAUX=$6" "$3"
 if [ "$7" = deadlock ]; then
-  "$2" -O2 -w -DSAFETY -o pan pan.c
-  ./pan -m1000000 > result
+  "$2" -O1 -w -DSAFETY -o pan pan.c
+  ./pan -m50000 > result
 else
-  "$2" -O2 -w -DNP -o pan pan.c
-  ./pan -l -m1000000 > result
+  "$2" -O1 -w -DNP -o pan pan.c
+  ./pan -l -m50000 > result
 fi
 cat result
 grep -q 'errors: 0' result && ! grep -q 'error: max search depth too small' result

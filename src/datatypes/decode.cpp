@@ -1,0 +1,289 @@
+#include "datatypes/decode.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+tree repeat(tree t, count_t n, count_t stride) {
+  if (n == 0 || t.empty()) return {};
+  if (n == 1) return t;
+  if (t.one_run() && stride == t.length) {
+    t.length *= n;
+    return t;
+  }
+  if (t.length > 0 && t.count > 1 && stride == t.count * t.stride) {
+    t.count *= n;
+    return t;
+  }
+  if (t.count == 1) {
+    t.count = n;
+    t.stride = stride;
+    return t;
+  }
+  tree outer{0, n, stride, 0, {}};
+  outer.children.push_back(std::move(t));
+  return outer;
+}
+
+tree shifted(tree t, count_t offset) {
+  t.offset += offset;
+  return t;
+}
+
+// Adds a run or a loop behind the others, joined with the last where that is possible.
+void append(std::vector<tree>& list, tree t) {
+  if (t.empty()) return;
+  if (!list.empty() && t.one_run() && list.back().length > 0) {
+    tree& last = list.back();
+    if (last.count == 1 && last.offset + last.length == t.offset) {
+      last.length += t.length;
+      return;
+    }
+    if (last.length == t.length && (last.count == 1 || last.offset + last.count * last.stride == t.offset)) {
+      last.stride = last.count == 1 ? t.offset - last.offset : last.stride;
+      ++last.count;
+      return;
+    }
+  }
+  list.push_back(std::move(t));
+}
+
+tree sequence(std::vector<tree> list) {
+  if (list.empty()) return {};
+  if (list.size() == 1) return std::move(list[0]);
+  return {0, 1, 0, 0, std::move(list)};
+}
+
+count_t extent_of(MPI_Datatype type) {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
+  return extent;
+}
+
+count_t size_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  TAQUIN_MPI(MPI_Type_size_x(type, &size));
+  return size;
+}
+
+// Types side by side without holes. The extent is set, because a struct may be padded.
+signature joined(std::vector<signature> parts) {
+  std::erase_if(parts, [](const signature& s) { return s.count == 0; });
+  if (parts.empty()) return {};
+  if (std::ranges::all_of(parts, [&](const signature& s) { return s.type == parts[0].type; })) {
+    for (std::size_t i = 1; i < parts.size(); ++i) parts[0].count += parts[i].count;
+    return std::move(parts[0]);
+  }
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  std::vector<MPI_Datatype> types;
+  std::vector<mpi::datatype> owners;
+  count_t at = 0;
+  for (const signature& s : parts) {
+    auto run = mpi::make_counted(s.count, s.type);
+    lengths.push_back(run.count);
+    places.push_back(at);
+    types.push_back(run.type);
+    at += s.count * size_of(s.type);
+    owners.push_back(std::move(run.owner));
+  }
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(parts.size()), lengths.data(), places.data(), types.data(), &all));
+  const mpi::datatype padded(all);
+  MPI_Datatype exact = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(MPI_Type_create_resized(padded.get(), 0, at, &exact));
+  mpi::datatype owner(exact);
+  TAQUIN_MPI(MPI_Type_commit(&exact));
+  return {exact, 1, std::move(owner)};
+}
+
+signature times(signature s, count_t n) {
+  s.count *= n;
+  return s;
+}
+
+// The predefined types of a value and an int, which may have a hole between or behind.
+std::optional<std::pair<MPI_Datatype, count_t>> pair_of(MPI_Datatype type) {
+  struct with_int {
+    MPI_Datatype type, value;
+    count_t offset;
+  };
+  struct short_int {
+    short value;
+    int number;
+  };
+  struct long_int {
+    long value;
+    int number;
+  };
+  struct float_int {
+    float value;
+    int number;
+  };
+  struct double_int {
+    double value;
+    int number;
+  };
+  struct long_double_int {
+    long double value;
+    int number;
+  };
+  for (const auto& [pair, value, offset] :
+       {with_int{MPI_SHORT_INT, MPI_SHORT, offsetof(short_int, number)},
+        with_int{MPI_LONG_INT, MPI_LONG, offsetof(long_int, number)},
+        with_int{MPI_FLOAT_INT, MPI_FLOAT, offsetof(float_int, number)},
+        with_int{MPI_DOUBLE_INT, MPI_DOUBLE, offsetof(double_int, number)},
+        with_int{MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, offsetof(long_double_int, number)},
+        with_int{MPI_2INT, MPI_INT, sizeof(int)}})
+    if (type == pair) return std::pair{value, offset};
+  return std::nullopt;
+}
+
+decoded basic(MPI_Datatype type) {
+  if (const auto pair = pair_of(type)) {
+    const count_t first = size_of(pair->first);
+    std::vector<tree> parts;
+    append(parts, {0, 1, 0, first, {}});
+    append(parts, {pair->second, 1, 0, size_of(MPI_INT), {}});
+    std::vector<signature> signs;
+    signs.push_back({pair->first, 1, {}});
+    signs.push_back({MPI_INT, 1, {}});
+    return {sequence(std::move(parts)), joined(std::move(signs))};
+  }
+  const count_t size = size_of(type);
+  if (size == 0) return {};
+  return {tree{0, 1, 0, size, {}}, signature{type, 1, {}}};
+}
+
+// What MPI_Type_get_contents gives; frees the types again.
+struct contents {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<int> ints;
+  std::vector<MPI_Aint> places;
+  std::vector<MPI_Datatype> types;
+
+  explicit contents(MPI_Datatype type) {
+    int n_ints = 0;
+    int n_places = 0;
+    int n_types = 0;
+    TAQUIN_MPI(MPI_Type_get_envelope(type, &n_ints, &n_places, &n_types, &combiner));
+    if (leaf()) return;
+    ints.resize(static_cast<std::size_t>(n_ints));
+    places.resize(static_cast<std::size_t>(n_places));
+    types.resize(static_cast<std::size_t>(n_types), MPI_DATATYPE_NULL);
+    TAQUIN_MPI(MPI_Type_get_contents(type, n_ints, n_places, n_types, ints.data(), places.data(), types.data()));
+  }
+  contents(const contents&) = delete;
+  contents& operator=(const contents&) = delete;
+  ~contents() {
+    for (MPI_Datatype& t : types) {
+      int a = 0;
+      int b = 0;
+      int c = 0;
+      int how = MPI_COMBINER_NAMED;
+      MPI_Type_get_envelope(t, &a, &b, &c, &how);
+      if (!is_leaf(how)) MPI_Type_free(&t);
+    }
+  }
+  [[nodiscard]] bool leaf() const { return is_leaf(combiner); }
+  // Fortran's parametrised types are predefined types with a precision.
+  static bool is_leaf(int combiner) {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  }
+};
+
+// Blocks of one type: block i is lengths(i) elements at place(i) bytes.
+template <class Length, class Place>
+decoded indexed(decoded child, count_t extent, int n, Length length, Place place) {
+  std::vector<tree> parts;
+  count_t elements = 0;
+  for (int i = 0; i < n; ++i) {
+    append(parts, shifted(repeat(child.data, length(i), extent), place(i)));
+    elements += length(i);
+  }
+  return {sequence(std::move(parts)), times(std::move(child.sign), elements)};
+}
+
+decoded subarray(decoded child, count_t extent, const int* ints) {
+  const int dims = ints[0];
+  const int* sizes = ints + 1;
+  const int* subsizes = sizes + dims;
+  const int* starts = subsizes + dims;
+  const bool fortran = starts[dims] == MPI_ORDER_FORTRAN;
+  count_t step = extent;
+  for (int k = 0; k < dims; ++k) {
+    const int d = fortran ? k : dims - 1 - k;
+    child.data = shifted(repeat(std::move(child.data), subsizes[d], step), starts[d] * step);
+    child.sign.count *= subsizes[d];
+    step *= sizes[d];
+  }
+  return child;
+}
+
+std::optional<decoded> structure(const contents& c) {
+  std::vector<tree> parts;
+  std::vector<signature> signs;
+  for (std::size_t i = 0; i < c.types.size(); ++i) {
+    auto child = decode_type(c.types[i]);
+    if (!child) return std::nullopt;
+    append(parts, shifted(repeat(std::move(child->data), c.ints[i + 1], extent_of(c.types[i])), c.places[i]));
+    signs.push_back(times(std::move(child->sign), c.ints[i + 1]));
+  }
+  return decoded{sequence(std::move(parts)), joined(std::move(signs))};
+}
+
+}  // namespace
+
+std::optional<decoded> decode_type(MPI_Datatype type) {
+  const contents c(type);
+  if (c.leaf()) return basic(type);
+  if (c.combiner == MPI_COMBINER_STRUCT) return structure(c);
+  if (c.types.size() != 1) return std::nullopt;
+  auto child = decode_type(c.types[0]);
+  if (!child) return std::nullopt;
+  const count_t extent = extent_of(c.types[0]);
+  const int* i = c.ints.data();
+  const int n = c.ints.empty() ? 0 : i[0];
+  switch (c.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+      return child;
+    case MPI_COMBINER_CONTIGUOUS:
+      return decoded{repeat(std::move(child->data), n, extent), times(std::move(child->sign), n)};
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR: {
+      const count_t stride = c.combiner == MPI_COMBINER_VECTOR ? i[2] * extent : count_t{c.places[0]};
+      return decoded{repeat(repeat(std::move(child->data), i[1], extent), n, stride),
+                     times(std::move(child->sign), count_t{n} * i[1])};
+    }
+    case MPI_COMBINER_INDEXED:
+      return indexed(
+          std::move(*child), extent, n, [&](int k) { return count_t{i[1 + k]}; },
+          [&](int k) { return i[1 + n + k] * extent; });
+    case MPI_COMBINER_HINDEXED:
+      return indexed(
+          std::move(*child), extent, n, [&](int k) { return count_t{i[1 + k]}; },
+          [&](int k) { return count_t{c.places[static_cast<std::size_t>(k)]}; });
+    case MPI_COMBINER_INDEXED_BLOCK:
+      return indexed(
+          std::move(*child), extent, n, [&](int) { return count_t{i[1]}; }, [&](int k) { return i[2 + k] * extent; });
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return indexed(
+          std::move(*child), extent, n, [&](int) { return count_t{i[1]}; },
+          [&](int k) { return count_t{c.places[static_cast<std::size_t>(k)]}; });
+    case MPI_COMBINER_SUBARRAY:
+      return subarray(std::move(*child), extent, i);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace taquin::detail

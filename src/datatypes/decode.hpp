@@ -1,0 +1,40 @@
+// What a datatype is made of, asked of the MPI library and simplified.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <vector>
+
+#include "mpi/datatype.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+/// A loop as in type_map, while it is made.
+struct tree {
+  count_t offset = 0;
+  count_t count = 1;
+  count_t stride = 0;
+  count_t length = 0;
+  std::vector<tree> children{};
+  [[nodiscard]] bool empty() const { return length == 0 && children.empty(); }
+  [[nodiscard]] bool one_run() const { return length > 0 && count == 1; }
+};
+
+/// `count` of a type without holes.
+struct signature {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  count_t count = 0;
+  mpi::datatype owner{};
+};
+
+struct decoded {
+  tree data;
+  signature sign;
+};
+
+/// Null where the MPI library does not tell, or tells in a way that is not decoded (distributed arrays).
+std::optional<decoded> decode_type(MPI_Datatype type);
+
+}  // namespace taquin::detail
