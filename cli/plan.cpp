@@ -1,14 +1,12 @@
 // taquin plan: print one rank's schedule. Runs without MPI ranks.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
-#include <numeric>
-#include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/names.hpp"
+#include "cli/offline.hpp"
 #include "cli/sizes.hpp"
 #include "schedule/print.hpp"
 
@@ -29,28 +27,6 @@ struct arguments {
   std::uint64_t seed = 1;
 };
 
-// Figures that agreement would give.
-detail::shape shape_of(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind) {
-  detail::shape s{.ranks = size.ranks, .kind = kind};
-  auto least = static_cast<std::uint64_t>(-1);
-  for (int from = 0; from < size.ranks; ++from) {
-    const auto row = w.row(size, from);
-    const auto [low, high] = std::ranges::minmax(row);
-    least = std::min(least, static_cast<std::uint64_t>(low));
-    s.max_block_bytes = std::max(s.max_block_bytes, static_cast<std::uint64_t>(high));
-    s.max_rank_bytes =
-        std::max(s.max_rank_bytes, static_cast<std::uint64_t>(std::accumulate(row.begin(), row.end(), count_t{0})));
-  }
-  s.uniform = least == s.max_block_bytes;
-  return s;
-}
-
-std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
-  std::vector<count_t> displs(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
-  return displs;
-}
-
 int work(const arguments& a) {
   check_algorithms({a.algorithm}, false);
   const auto w = parse_workload(a.workload);
@@ -64,21 +40,12 @@ int work(const arguments& a) {
     throw usage(fmt::format("algorithm '{}' has no schedule: its moves are not known in advance", a.algorithm));
   const count_t bytes = parse_size(a.bytes);
   const workloads::problem_size size{a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed};
-  const auto shape = shape_of(w, size, kind);
+  const auto shape = offline_shape(w, size, kind, buffering::separate);
   if (!chosen->supports(shape)) throw usage(fmt::format("algorithm '{}' does not serve this exchange", a.algorithm));
 
-  const auto scounts = w.row(size, a.rank);
-  const auto rcounts = w.column(size, a.rank);
-  const auto sdispls = in_a_row(scounts);
-  const auto rdispls = in_a_row(rcounts);
-  const element byte = element::bytes(1);
-  const std::vector<element> elements(scounts.size(), byte);
-  const auto* each = kind == exchange::form::alltoallw ? elements.data() : nullptr;
-  detail::local_exchange x{.rank = a.rank, .ranks = a.ranks};
-  x.send = {nullptr, count_view(scounts.data()), count_view(sdispls.data()), 1, byte, nullptr, each};
-  x.recv = {nullptr, count_view(rcounts.data()), count_view(rdispls.data()), 1, byte, nullptr, each};
+  const offline_rank mine(w, size, kind, a.rank);
   const options o{.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight};
-  const auto schedule = chosen->build(x, shape, o, std::pmr::new_delete_resource());
+  const auto schedule = chosen->build(mine.local(), shape, o, std::pmr::new_delete_resource());
   fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
              chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
              schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o), detail::to_text(schedule, &x));

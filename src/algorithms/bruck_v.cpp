@@ -16,6 +16,7 @@
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among more than a few ranks.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "algorithms/bruck_v_schedule.hpp"
 #include "algorithms/bruck_v_state.hpp"
 #include "algorithms/spread_out.hpp"
+#include "model/terms.hpp"
 #include "mpi/check.hpp"
 #include "schedule/executor.hpp"
 
@@ -211,6 +213,30 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   return std::max(blocking_memory(s, o), reused);
 }
 
+// Log rounds, and direct messages for what is above the threshold. Of uneven blocks, those are taken to be as large as
+// the largest.
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const route r = reused_route(s.ranks, o);
+  const figures f = bruck::count(r.ranks, r.radix);
+  if (f.rounds == 0) return t.copies(1, t.mean_block());
+  const auto threshold = static_cast<double>(r.threshold);
+  const bool any_direct = t.largest_block() > threshold;
+  double direct = 0;
+  double direct_bytes = 0;
+  if (any_direct) {
+    direct = s.uniform ? t.ranks() - 1 : std::min(t.ranks() - 1, std::ceil(t.busiest() / t.largest_block()));
+    direct_bytes = s.uniform ? t.busiest() : std::min(t.busiest(), direct * t.largest_block());
+  }
+  const double small = any_direct ? std::min(threshold, (t.busiest() - direct_bytes) / t.ranks()) : t.mean_block();
+  const auto elements = static_cast<double>(f.elements);
+  const auto rounds = static_cast<double>(f.rounds);
+  const double messages = static_cast<double>(f.messages) / rounds;
+  const double bytes = elements * (small + sizeof(size_field)) / rounds;
+  return rounds * t.round(messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * small) +
+         t.round(direct, direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
+}
+
 }  // namespace
 
 const algorithm bruck_v{
@@ -220,6 +246,7 @@ const algorithm bruck_v{
     .rounds = "⌈log_r p⌉",
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .prepare = prepare,
     .ride = {.capacity = riding_capacity, .prepare = prepare_riding},
 };

@@ -11,6 +11,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "in_place/grant_driver.hpp"
+#include "model/terms.hpp"
 
 namespace taquin::detail {
 
@@ -28,6 +29,15 @@ std::size_t allowed(const context& c) noexcept {
                    floor, memory(*c.shape, *c.opts)});
 }
 
+// A request before each chunk, whose way it does not share; and about half of the data waits in auxiliary memory.
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  constexpr double chunk = 256 << 10;
+  const terms t(s, m);
+  const double messages = std::min(t.ranks() - 1, static_cast<double>(s.max_peers)) + t.busiest() / chunk;
+  return t.round(messages, 16 * messages, 16) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk)) +
+         t.copies(messages, t.busiest() / 2);
+}
+
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   return make_body<grant_driver>(budget, x, c, allowed(c), &budget);
 }
@@ -41,6 +51,7 @@ const algorithm in_place{
     .rounds = "as places become free",
     .supports = supports,
     .memory = memory,
+    .cost = cost,
     .prepare = prepare,
 };
 

@@ -104,6 +104,7 @@ class evaluation {
     }
     const arrival a = queue.front();
     queue.pop_front();
+    if (queue.empty()) sent_.erase(from * ranks_.size() + rank);
     const seconds arrived = take_port(st.in, a.first_byte, a.cost.port);
     st.cpu = std::max(st.cpu, arrived) + a.cost.receiver;
     if (m.regions > 1 || ranks_[rank]->regions[m.first_region].repeat > 1) st.cpu += pack_time(rank, m);

@@ -24,6 +24,13 @@ shape scaled(shape s, double factor) {
   return s;
 }
 
+// The rounds of what rides on a blocking call's agreement are there anyway.
+seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
+  const seconds time = a.cost(s, o, m);
+  if (reused || a.ride.capacity == nullptr || a.ride.capacity(s.ranks, o) == 0) return time;
+  return std::max(0.0, time - a.cost(scaled(s, 0), o, m));
+}
+
 std::optional<seconds> interpolate(const algorithm& a, const shape& s, const options& o, bool reused,
                                    const profile& p) {
   const double bytes = busiest(s);
@@ -46,32 +53,47 @@ std::optional<seconds> interpolate(const algorithm& a, const shape& s, const opt
   return there > 0 ? nearest.time * here / there : nearest.time;
 }
 
+std::uint64_t quarter_octaves(std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(std::lround(4 * std::log2(static_cast<double>(bytes) + 1)));
+}
+
 }  // namespace
 
 int skew_of(const shape& s) noexcept {
   if (s.uniform) return 0;
-  return static_cast<double>(s.max_block_bytes) * s.ranks <= 8 * busiest(s) ? 1 : 2;
+  return static_cast<double>(s.max_block_bytes) * s.ranks < 4 * busiest(s) ? 1 : 2;
 }
 
 seconds predict(const algorithm& a, const shape& s, const options& o, bool reused, const profile& p) {
   if (const auto measured = interpolate(a, s, o, reused, p)) return *measured;
-  return a.cost(s, o, p.model);
+  return formula(a, s, o, reused, p.model);
 }
 
 std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p) {
   std::vector<candidate> all;
   for (const algorithm* a : algorithms()) {
-    if (a->cost == nullptr) continue;
     candidate c{.what = a, .supported = a->supports(s)};
     if (c.supported) {
       const auto measured = interpolate(*a, s, o, reused, p);
       c.memory = a->memory(s, o);
       c.measured = measured.has_value();
-      c.time = measured.value_or(a->cost(s, o, p.model));
+      c.time = measured.value_or(formula(*a, s, o, reused, p.model));
     }
     all.push_back(c);
   }
   return all;
+}
+
+std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
+                                      const profile& p) {
+  auto all = candidates(s, o, reused, p);
+  std::erase_if(all, [&](const candidate& c) { return !c.supported || c.memory > limit; });
+  if (std::ranges::any_of(all, &candidate::measured))
+    std::erase_if(all, [](const candidate& c) { return !c.measured; });
+  std::ranges::stable_sort(all, {}, &candidate::time);
+  std::vector<const algorithm*> best;
+  for (const candidate& c : all) best.push_back(c.what);
+  return best;
 }
 
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
@@ -79,19 +101,29 @@ const algorithm* select(const shape& s, const options& o, bool reused, std::size
   // symmetric counts only, and copies or allocates as it likes.
   constexpr std::uint64_t small_block = 32 << 10;
   if (s.in_place && in_place.supports(s) && (!s.symmetric || s.max_block_bytes > small_block)) return &in_place;
-  const auto all = candidates(s, o, reused, p);
-  const bool any_measured =
-      std::ranges::any_of(all, [&](const candidate& c) { return c.supported && c.measured && c.memory <= limit; });
-  const candidate* best = nullptr;
-  const candidate* least = nullptr;
-  for (const candidate& c : all) {
-    if (!c.supported) continue;
-    if (least == nullptr || c.memory < least->memory) least = &c;
-    if (c.memory > limit || (any_measured && !c.measured)) continue;
-    if (best == nullptr || c.time < best->time) best = &c;
-  }
-  if (best == nullptr) best = least;
-  return best == nullptr ? nullptr : best->what;
+  const auto best = ranking(s, o, reused, limit, p);
+  if (!best.empty()) return best.front();
+  const algorithm* least = nullptr;
+  for (const algorithm* a : algorithms())
+    if (a->supports(s) && (least == nullptr || a->memory(s, o) < least->memory(s, o))) least = a;
+  return least;
+}
+
+std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::size_t limit) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  add(static_cast<std::uint64_t>(s.kind));
+  add((s.in_place ? 1U : 0U) + (s.symmetric ? 2U : 0U) + (s.uniform ? 4U : 0U) + (s.large ? 8U : 0U) +
+      (reused ? 16U : 0U));
+  for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
+    add(quarter_octaves(bytes));
+  add(limit);
+  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
+  add(static_cast<std::uint64_t>(o.layout));
+  add(static_cast<std::uint64_t>(o.ports));
+  for (const char c : o.inner) add(static_cast<unsigned char>(c));
+  add(static_cast<std::uint64_t>(s.largest_node));
+  return h;
 }
 
 }  // namespace taquin::detail

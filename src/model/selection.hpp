@@ -32,12 +32,12 @@ struct profile {
   std::vector<measured_point> points;
 };
 
-/// How uneven blocks are: 0 all alike, 1 largest up to 8 times the mean, 2 more (sparse, or a few large blocks).
+/// How uneven blocks are: 0 all alike, 1 largest below 4 times the mean, 2 more (sparse, or a few large blocks).
 int skew_of(const shape& s) noexcept;
 
 /// The time of one exchange with `a`. Where this algorithm was measured on as many ranks with a problem of the same
 /// kind and skew, between the nearest sizes (linear in the logarithms; beyond the ends the model's growth); otherwise
-/// by the algorithm's closed formula.
+/// by the algorithm's closed formula. What rides on the agreement of a blocking call costs only what it adds to it.
 seconds predict(const algorithm& a, const shape& s, const options& o, bool reused, const profile& p);
 
 /// An algorithm as selection sees it.
@@ -53,8 +53,16 @@ struct candidate {
 /// are not candidates for selection: their predictions do not compare.
 std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p);
 
+/// Those that serve within `limit` bytes, by ascending time; ties in the order of the list.
+std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
+                                      const profile& p);
+
 /// The best of the candidates that take at most `limit` bytes; ties go by the order of the list. Null when none serves.
 /// When all that serve need more, the one that needs least.
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
+
+/// What a choice is remembered by: the shape with its sizes to a quarter of an octave, the options that costs depend
+/// on, and the limit.
+std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::size_t limit);
 
 }  // namespace taquin::detail

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -23,25 +22,6 @@ namespace {
 
 // Choices are forgotten beyond this many: a program with so many shapes changes them all the time.
 constexpr std::size_t most_remembered = 4096;
-
-std::uint64_t quarter_octaves(std::uint64_t bytes) {
-  return static_cast<std::uint64_t>(std::lround(4 * std::log2(static_cast<double>(bytes) + 1)));
-}
-
-std::uint64_t key_of(const shape& s, const options& o, bool reused, std::size_t limit) {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  add(static_cast<std::uint64_t>(s.kind));
-  add((s.in_place ? 1U : 0U) + (s.symmetric ? 2U : 0U) + (s.uniform ? 4U : 0U) + (s.large ? 8U : 0U) +
-      (reused ? 16U : 0U));
-  for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
-    add(quarter_octaves(bytes));
-  add(limit);
-  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
-  add(static_cast<std::uint64_t>(o.layout));
-  add(static_cast<std::uint64_t>(s.largest_node));
-  return h;
-}
 
 // Rank 0's profile as text; empty when none is named.
 std::string read_file(const std::string& name) {
@@ -93,7 +73,7 @@ chooser& chooser::of(mpi::communicator& comm) {
 }
 
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
-  const std::uint64_t key = key_of(s, o, reused, limit);
+  const std::uint64_t key = choice_key(s, o, reused, limit);
   const auto found = remembered_.find(key);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
   if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {

@@ -55,6 +55,7 @@ TEST(list, says_everything_about_each_algorithm) {
     EXPECT_FALSE(a->rounds.empty());
     EXPECT_NE(a->supports, nullptr);
     EXPECT_NE(a->memory, nullptr);
+    EXPECT_NE(a->cost, nullptr);
     EXPECT_TRUE(a->build != nullptr || a->prepare != nullptr);
   }
 }

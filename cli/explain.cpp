@@ -1,0 +1,220 @@
+// taquin explain: which algorithm auto takes, and what each would cost.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "cli/cases.hpp"
+#include "cli/command.hpp"
+#include "cli/measure.hpp"
+#include "cli/names.hpp"
+#include "cli/offline.hpp"
+#include "cli/report.hpp"
+#include "cli/session.hpp"
+#include "cli/sizes.hpp"
+#include "cli/statistics.hpp"
+#include "model/profile.hpp"
+#include "mpi/communicator.hpp"
+#include "plan/choose.hpp"
+#include "topology/detect.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  int ranks = 0;
+  std::string workload = "uniform";
+  std::string bytes = "64K";
+  bool per_pair = false;
+  std::string memory = "unlimited";
+  bool in_place = false;
+  bool persistent = false;
+  std::string collective = "alltoallv";
+  std::string model;
+  bool measured = false;
+  bool json = false;
+  std::uint64_t seed = 1;
+};
+
+using detail::algorithm;
+using detail::shape;
+
+// What must change for it to serve.
+std::string reason(const algorithm& a, const shape& s) {
+  shape other = s;
+  other.in_place = !s.in_place;
+  other.symmetric = true;
+  other.one_unit = other.in_place;
+  if (a.supports(other)) return s.in_place ? "needs separate buffers" : "needs one buffer";
+  other = s;
+  other.uniform = true;
+  if (a.supports(other)) return "needs equal blocks";
+  other.in_place = false;
+  if (a.supports(other)) return "needs equal blocks and separate buffers";
+  other = s;
+  other.symmetric = true;
+  if (a.supports(other)) return "needs equal counts of each pair";
+  other.kind = exchange::form::alltoall;
+  other.uniform = true;
+  if (a.supports(other)) return "needs an alltoall";
+  other.in_place = false;
+  return a.supports(other) ? "needs an alltoall with separate buffers" : "does not serve such exchanges";
+}
+
+detail::profile read(const std::string& file) {
+  try {
+    return detail::read_profile(file);
+  } catch (const detail::profile_error& e) {
+    throw usage(e.what());
+  }
+}
+
+// The communicator's profile, as auto knows it; for other numbers of ranks the file alone.
+detail::profile profile_for(const arguments& a, int ranks, int world) {
+  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  if (a.model.empty() && ranks == world) return detail::chooser::of(comm).known();
+  detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : read(a.model);
+  p.model.ranks_per_core =
+      std::max(1.0, static_cast<double>(ranks) / std::max(1U, std::thread::hardware_concurrency()));
+  return p;
+}
+
+std::map<std::string, double> measure_all(const arguments& a, const workloads::workload& w, exchange::form kind,
+                                          buffering how, count_t bytes, std::size_t limit) {
+  const test_case test(w, kind, how, bytes, a.seed);
+  arena memory;
+  for (const problem& p : test.calls()) p.reserve(memory);
+  auto names = test.served_by();
+  if (how == buffering::separate) names.insert(names.begin(), "native");
+  std::vector<contender> contenders(names.size() + 1);
+  contenders[0].asked = "native";
+  contenders[0].raw = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    contenders[i + 1].asked = names[i];
+    contenders[i + 1].opts.memory = limit;
+  }
+  constexpr int repetitions = 15;
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = a.persistent}, [](double) {});
+  std::map<std::string, double> medians;
+  for (const auto& c : contenders)
+    if (!c.raw && !c.fault) medians[c.asked] = median(c.seconds);
+  return medians;
+}
+
+nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(); }
+
+void print(const nlohmann::json& rows, const std::string& title) {
+  fmt::print("{}\n{:<20} {:>10} {:>12} {:>12}  {}\n", title, "algorithm", "memory", "predicted", "measured", "");
+  for (const auto& r : rows) {
+    const auto time = [&](const char* key) { return r[key].is_null() ? "-" : show_seconds(r[key]); };
+    fmt::print("{:<20} {:>10} {:>12} {:>12}  {}\n", r["algorithm"].get<std::string>(),
+               r["memory"].is_null() ? "-" : show_size(r["memory"]), time("predicted_s"), time("measured_s"),
+               r["chosen"].get<bool>() ? "<- " + r["why"].get<std::string>() : r["why"].get<std::string>());
+  }
+}
+
+int work(const arguments& a, int rank, int world) {
+  const int ranks = a.ranks > 0 ? a.ranks : world;
+  if (a.measured && ranks != world)
+    throw usage(fmt::format("--measure runs {0} ranks: start them (mpirun -n {0} taquin explain ...)", ranks));
+  const auto w = parse_workload(a.workload);
+  const auto kind = parse_collective(a.collective);
+  const auto how = a.in_place ? buffering::one_buffer : buffering::separate;
+  const count_t given = parse_size(a.bytes);
+  const count_t bytes = a.per_pair ? given * ranks : given;
+  shape s = offline_shape(w, {ranks, bytes, a.seed}, kind, how);
+  const std::size_t limit = memory_choice::parse(a.memory).limit(static_cast<count_t>(s.max_rank_bytes));
+  s.memory_limit = limit;
+  const auto& nodes = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {})->topology.nodes();
+  s.nodes = ranks == world ? nodes.groups() : 1;
+  s.largest_node = ranks == world ? nodes.largest() : ranks;
+  s.smallest_node = ranks == world ? nodes.smallest() : ranks;
+  const auto profile = profile_for(a, ranks, world);
+  std::map<std::string, double> times;
+  if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);
+  if (rank != 0) return 0;
+
+  const algorithm* chosen = detail::select(s, {}, a.persistent, limit, profile);
+  auto rows = nlohmann::json::array();
+  const auto all = detail::candidates(s, {}, a.persistent, profile);
+  const bool points = std::ranges::any_of(all, [&](const auto& c) { return c.measured && c.memory <= limit; });
+  for (const auto& c : all) {
+    const std::string name(c.what->name);
+    const bool fits = c.memory <= limit;
+    std::string why;
+    if (!c.supported) {
+      why = reason(*c.what, s);
+    } else if (!fits) {
+      why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
+    } else if (c.what == chosen) {
+      why = c.measured ? "chosen: least time, from measured points" : "chosen: least predicted time";
+    } else if (points && !c.measured) {
+      why = "not among the measured";
+    }
+    rows.push_back({{"algorithm", name},
+                    {"supported", c.supported},
+                    {"fits", c.supported && fits},
+                    {"memory", c.supported ? nlohmann::json(c.memory) : nlohmann::json()},
+                    {"predicted_s", or_null(c.supported ? std::optional(c.time) : std::nullopt)},
+                    {"from_measured_points", c.measured},
+                    {"measured_s", or_null(times.contains(name) ? std::optional(times[name]) : std::nullopt)},
+                    {"chosen", c.what == chosen && fits},
+                    {"why", why}});
+  }
+  if (a.json) {
+    fmt::print("{}\n", rows.dump(2));
+    return 0;
+  }
+  print(rows, fmt::format("{}, {} ranks, {} per rank{}, {}", a.workload, ranks,
+                          show_size(static_cast<count_t>(s.max_rank_bytes)), a.in_place ? ", one buffer" : "",
+                          a.persistent ? "persistent" : "blocking"));
+  if (chosen == nullptr || chosen->memory(s, {}) > limit) fmt::print("\nnothing serves within {} bytes\n", limit);
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
+  app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
+      ->capture_default_str();
+  app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
+  app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");
+  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
+      ->type_name("PROFILE");
+  app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
+  app.add_flag("--json", a->json, "as a JSON array");
+  app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  app.footer(workload_help() + R"(
+Examples:
+  taquin explain -n 1000 --per-pair -b 8
+  mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
+  return [a] {  // everything that can be wrong on its own before MPI starts
+    static_cast<void>(parse_workload(a->workload));
+    const auto kind = parse_collective(a->collective);
+    static_cast<void>(parse_size(a->bytes));
+    static_cast<void>(memory_choice::parse(a->memory));
+    if (!a->model.empty()) static_cast<void>(read(a->model));
+    if (kind == exchange::form::alltoall && a->workload != "uniform")
+      throw usage(
+          fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a->workload));
+    if (kind != exchange::form::alltoallv && a->in_place)
+      throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a->collective));
+    return in_session([&](int rank, int ranks) { return work(*a, rank, ranks); });
+  };
+}
+
+}  // namespace
+
+const command explain_command{"explain", "which algorithm is chosen, and what each would cost", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,82 @@
+#include "cli/offline.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace taquin::cli {
+
+namespace {
+
+std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
+  std::vector<count_t> displs(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
+  return displs;
+}
+
+std::uint64_t unsigned_of(count_t n) { return static_cast<std::uint64_t>(n); }
+
+}  // namespace
+
+detail::shape offline_shape(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
+                            buffering how) {
+  constexpr int most_looked_at = 4096;
+  constexpr int sample = 16;
+  const bool all = size.ranks <= most_looked_at;
+  detail::shape s{.ranks = size.ranks,
+                  .kind = kind,
+                  .in_place = how != buffering::separate,
+                  .symmetric = how != buffering::one_buffer,
+                  .one_unit = how != buffering::separate,
+                  .unit_size = how != buffering::separate ? 1U : 0U};
+  s.min_block_bytes = static_cast<std::uint64_t>(-1);
+  std::vector<count_t> received(static_cast<std::size_t>(size.ranks));
+  std::vector<int> senders(received.size());
+  const int step = all ? 1 : size.ranks / sample;
+  for (int from = 0; from < size.ranks; from += step) {
+    const auto row = w.row(size, from);
+    const auto [low, high] = std::ranges::minmax(row);
+    int peers = 0;
+    for (std::size_t to = 0; to < row.size(); ++to) {
+      received[to] += row[to];
+      peers += row[to] > 0 ? 1 : 0;
+      senders[to] += row[to] > 0 ? 1 : 0;
+    }
+    s.max_peers = std::max(s.max_peers, peers);
+    s.min_block_bytes = std::min(s.min_block_bytes, unsigned_of(low));
+    s.max_block_bytes = std::max(s.max_block_bytes, unsigned_of(high));
+    s.max_rank_bytes = std::max(s.max_rank_bytes, unsigned_of(std::accumulate(row.begin(), row.end(), count_t{0})));
+  }
+  s.max_received_bytes = all ? unsigned_of(std::ranges::max(received)) : s.max_rank_bytes;
+  if (all) s.max_peers = std::max(s.max_peers, std::ranges::max(senders));
+  s.uniform = s.min_block_bytes == s.max_block_bytes;
+  return s;
+}
+
+offline_rank::offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
+                           int rank)
+    : kind_(kind), rank_(rank) {
+  send_.counts = w.row(size, rank);
+  recv_.counts = w.column(size, rank);
+  send_.displs = in_a_row(send_.counts);
+  recv_.displs = in_a_row(recv_.counts);
+  if (kind == exchange::form::alltoallw) elements_.assign(send_.counts.size(), element::bytes(1));
+}
+
+blocks offline_rank::view(const side& s) const noexcept {
+  return {nullptr,
+          count_view(s.counts.data()),
+          count_view(s.displs.data()),
+          1,
+          element::bytes(1),
+          nullptr,
+          kind_ == exchange::form::alltoallw ? elements_.data() : nullptr};
+}
+
+detail::local_exchange offline_rank::local() const noexcept {
+  detail::local_exchange x{.rank = rank_, .ranks = static_cast<int>(send_.counts.size())};
+  x.send = view(send_);
+  x.recv = view(recv_);
+  return x;
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,207 @@
+// taquin simulate: what exchanges cost under a machine model, for any number of ranks. Runs without MPI ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "algorithms/algorithm.hpp"
+#include "cli/command.hpp"
+#include "cli/names.hpp"
+#include "cli/offline.hpp"
+#include "cli/plot.hpp"
+#include "cli/report.hpp"
+#include "cli/sizes.hpp"
+#include "model/evaluate.hpp"
+#include "model/profile.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  std::string ranks;
+  std::vector<std::string> algorithms{"all"};
+  std::string workload = "uniform";
+  std::string bytes = "64K";
+  bool per_pair = false;
+  std::string collective = "alltoallv";
+  std::string model;
+  std::string kind;
+  int node = 0;
+  bool closed = false;
+  std::string drawing;
+  bool json = false;
+  std::uint64_t seed = 1;
+};
+
+constexpr count_t most_ranks = 1 << 20;
+constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' schedules, to be looked at one by one
+constexpr std::size_t most_regions = std::size_t{1} << 23;
+
+detail::profile profile_of(const arguments& a) {
+  detail::profile p;
+  try {
+    if (!a.model.empty()) p = detail::read_profile(a.model);
+  } catch (const detail::profile_error& e) {
+    throw usage(e.what());
+  }
+  p.points.clear();  // measured with ranks, which there are none of
+  p.model.ranks_per_core = 1;
+  if (a.kind.empty()) return p;
+  const auto* known = std::ranges::find(all_models, a.kind, [](model_kind k) { return name_of(k); });
+  if (known == all_models.end())
+    throw usage(fmt::format("unknown model '{}'; known are hockney, logp, loggp, plogp", a.kind));
+  p.model.kind = *known;
+  return p;
+}
+
+/// One algorithm on one number of ranks.
+struct prediction {
+  const detail::algorithm* what = nullptr;
+  int ranks = 0;
+  seconds formula = 0;
+  std::optional<seconds> evaluated;
+};
+
+class simulation {
+ public:
+  simulation(const arguments& a, const workloads::workload& w, exchange::form kind, const machine_model& m)
+      : a_(a), w_(w), kind_(kind), model_(m) {}
+
+  /// Nothing when it does not serve.
+  std::optional<prediction> predict(const detail::algorithm& what, int ranks) const {
+    const count_t bytes = parse_size(a_.bytes);
+    const workloads::problem_size size{ranks, a_.per_pair ? bytes * ranks : bytes, a_.seed};
+    detail::shape s = offline_shape(w_, size, kind_, buffering::separate);
+    const int node = a_.node == 0 ? ranks : std::min(a_.node, ranks);
+    s.nodes = (ranks + node - 1) / node;
+    s.largest_node = node;
+    s.smallest_node = ranks % node == 0 ? node : ranks % node;
+    if (!what.supports(s)) return std::nullopt;
+    return prediction{&what, ranks, what.cost(s, {}, model_), evaluate(what, s, size, node)};
+  }
+
+ private:
+  // Message by message, where the moves are known in advance and are not too many.
+  std::optional<seconds> evaluate(const detail::algorithm& what, const detail::shape& s,
+                                  const workloads::problem_size& size, int node) const {
+    if (a_.closed || what.build == nullptr || what.needs_nodes) return std::nullopt;
+    std::list<detail::schedule> all;
+    std::vector<const detail::schedule*> pointers;
+    const auto ranks = static_cast<std::size_t>(size.ranks);
+    for (int rank = 0; rank < size.ranks; ++rank) {
+      const offline_rank mine(w_, size, kind_, rank);
+      all.push_back(what.build(mine.local(), s, {}, std::pmr::new_delete_resource()));
+      const auto& first = all.front();
+      if (first.messages.size() * ranks > most_messages || first.regions.size() * ranks > most_regions)
+        return std::nullopt;
+      pointers.push_back(&all.back());
+    }
+    return detail::evaluate_slowest(pointers, model_, [node](int x, int y) { return x / node == y / node ? 0 : 1; });
+  }
+
+  const arguments& a_;
+  const workloads::workload& w_;
+  exchange::form kind_;
+  const machine_model& model_;
+};
+
+void print_json(const std::vector<prediction>& all, const arguments& a) {
+  auto records = nlohmann::json::array();
+  for (const auto& p : all)
+    records.push_back({{"algorithm", p.what->name},
+                       {"workload", a.workload},
+                       {"ranks", p.ranks},
+                       {"formula_s", p.formula},
+                       {"schedule_s", p.evaluated ? nlohmann::json(*p.evaluated) : nlohmann::json()}});
+  fmt::print("{}\n", records.dump(2));
+}
+
+void print_table(const std::vector<prediction>& all) {
+  fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", "ranks", "algorithm", "schedule", "formula");
+  for (const auto& p : all)
+    fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", p.ranks, p.what->name, p.evaluated ? show_seconds(*p.evaluated) : "-",
+               show_seconds(p.formula));
+}
+
+void draw(const std::vector<prediction>& all, const arguments& a) {
+  drawing d{fmt::format("{}, {} per {}", a.workload, a.bytes, a.per_pair ? "pair" : "rank"), "ranks", "time", {}};
+  for (const auto& p : all) {
+    const std::string name(p.what->name);
+    auto c = std::ranges::find(d.curves, name, &curve::title);
+    if (c == d.curves.end()) c = d.curves.insert(c, {name, {}, false});
+    c->points.emplace_back(p.ranks, p.evaluated.value_or(p.formula));
+  }
+  plot(a.drawing, d);
+}
+
+int work(const arguments& a) {
+  check_algorithms(a.algorithms, true);
+  const auto w = parse_workload(a.workload);
+  const auto kind = parse_collective(a.collective);
+  if (kind == exchange::form::alltoall && a.workload != "uniform")
+    throw usage(
+        fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  const auto counts = parse_sizes(a.ranks);
+  for (const count_t n : counts)
+    if (n < 1 || n > most_ranks) throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_ranks));
+  static_cast<void>(parse_size(a.bytes));
+  const auto profile = profile_of(a);
+  if (!a.drawing.empty()) check_plotter();
+  std::vector<const detail::algorithm*> asked;
+  for (const auto* one : detail::algorithms())
+    if (std::ranges::any_of(a.algorithms, [&](const std::string& n) { return n == "all" || n == one->name; }))
+      asked.push_back(one);
+  if (asked.empty()) throw usage("auto is a choice, not an algorithm: see 'taquin explain'");
+  const simulation simulated(a, w, kind, profile.model);
+  std::vector<prediction> all;
+  for (const count_t n : counts)
+    for (const auto* one : asked)
+      if (auto p = simulated.predict(*one, static_cast<int>(n))) all.push_back(*p);
+  if (all.empty()) throw usage("none of these algorithms serves this exchange");
+  if (a.json) {
+    print_json(all, a);
+  } else {
+    print_table(all);
+  }
+  if (!a.drawing.empty()) draw(all, a);
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles")->required();
+  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
+      ->capture_default_str()
+      ->delimiter(',')
+      ->type_name("NAME[,NAME...]");
+  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
+  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
+      ->type_name("PROFILE");
+  app.add_option("--by", a->kind, "hockney, logp, loggp or plogp; default: the profile's choice");
+  app.add_option("--per-node", a->node, "ranks per node; default: one node for all")->check(CLI::PositiveNumber);
+  app.add_flag("--formula", a->closed, "closed formulas only");
+  app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
+  app.add_flag("--json", a->json, "as a JSON array");
+  app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  app.footer(workload_help() + R"(
+"schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
+"formula" is the algorithm's closed formula, by which auto chooses. Times are those of a plan's start and wait.
+
+Examples:
+  taquin simulate -n 2..1M -a spread_out,zero_copy_bruck --per-pair -b 8 --formula --plot ranks.svg
+  taquin simulate -n 512 --per-node 16 -b 64K --model machine.json)");
+  return [a] { return work(*a); };
+}
+
+}  // namespace
+
+const command simulate_command{"simulate", "predict times for any number of ranks, without MPI", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,156 @@
+// taquin tune: measure a grid of exchanges; auto then goes by what was measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/cases.hpp"
+#include "cli/command.hpp"
+#include "cli/measure.hpp"
+#include "cli/names.hpp"
+#include "cli/offline.hpp"
+#include "cli/progress.hpp"
+#include "cli/report.hpp"
+#include "cli/session.hpp"
+#include "cli/sizes.hpp"
+#include "cli/statistics.hpp"
+#include "model/calibrate.hpp"
+#include "model/profile.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  std::string file;
+  std::vector<std::string> workloads{"uniform", "random", "sparse:2"};
+  std::string bytes = "8..64K";
+  int step = 3;
+  int repetitions = 11;
+};
+
+/// One exchange of the grid.
+struct cell {
+  std::string workload;
+  count_t bytes = 0;  // per pair
+  bool persistent = false;
+  buffering how = buffering::separate;
+};
+
+std::vector<cell> grid(const arguments& a) {
+  const auto sizes = parse_sizes(a.bytes);
+  std::vector<cell> cells;
+  for (const auto& w : a.workloads)
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (i % static_cast<std::size_t>(a.step) != 0 && i + 1 != sizes.size()) continue;
+      for (const bool persistent : {false, true})
+        for (const auto how : {buffering::separate, buffering::one_buffer})
+          cells.push_back({w, sizes[i], persistent, how});
+    }
+  return cells;
+}
+
+// The result on all ranks alike.
+std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int repetitions) {
+  const auto w = parse_workload(c.workload);
+  const workloads::problem_size size{ranks, c.bytes * ranks, 1};
+  const auto kind = exchange::form::alltoallv;
+  const auto s = offline_shape(w, size, kind, c.how);
+  const test_case test(w, kind, c.how, size.bytes, size.seed);
+  arena memory;
+  for (const problem& p : test.calls()) p.reserve(memory);
+  auto names = test.served_by();
+  if (c.how == buffering::separate) names.insert(names.begin(), "native");
+  std::vector<contender> contenders(names.size() + 1);
+  contenders[0].asked = "native";
+  contenders[0].raw = true;
+  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = c.persistent}, [](double) {});
+  std::vector<detail::measured_point> points;
+  for (const auto& one : contenders) {
+    if (one.raw || one.fault) continue;
+    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
+    points.push_back({.algorithm = one.asked,
+                      .ranks = ranks,
+                      .kind = kind,
+                      .in_place = s.in_place,
+                      .symmetric = s.symmetric,
+                      .reused = c.persistent,
+                      .skew = detail::skew_of(s),
+                      .bytes = static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)),
+                      .time = std::max(median(one.seconds), 1e-9)});
+  }
+  return points;
+}
+
+void write(int rank, const std::string& file, const detail::profile& p) {
+  std::optional<std::string> fault;
+  if (rank == 0) {
+    try {
+      detail::write_profile(file, p);
+    } catch (const detail::profile_error& e) {
+      fault = e.what();
+    }
+  }
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+}
+
+int work(const arguments& a, int rank, int ranks) {
+  if (ranks < 2) throw usage("tune measures exchanges: it needs at least 2 ranks (mpirun -n 4 taquin tune ...)");
+  write(rank, a.file, {});  // before the measurement, not after
+  detail::profile p;
+  p.model = detail::calibrate(MPI_COMM_WORLD, count_t{1} << 20).model;
+  const auto cells = grid(a);
+  progress display(rank == 0);
+  std::string fastest;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const cell& c = cells[i];
+    const std::string what =
+        fmt::format("{} {} per pair{}{}", c.workload, show_size(c.bytes), c.persistent ? ", persistent" : "",
+                    c.how == buffering::separate ? "" : ", one buffer");
+    display.show(what, static_cast<double>(i) / static_cast<double>(cells.size()));
+    const auto points = measure_cell(c, ranks, a.repetitions);
+    if (points.empty()) continue;
+    const auto best = std::ranges::min_element(points, {}, &detail::measured_point::time);
+    fastest += fmt::format("{:<44} {:<20} {}\n", what, best->algorithm, show_seconds(best->time));
+    p.points.insert(p.points.end(), points.begin(), points.end());
+  }
+  display.clear();
+  write(rank, a.file, p);
+  if (rank == 0)
+    fmt::print("{}\n{} times of {} exchanges written to {}\n", fastest, p.points.size(), cells.size(), a.file);
+  return 0;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.add_option("-o,--output", a->file, "write the profile here, as JSON")->required()->type_name("FILE");
+  app.add_option("-w,--workload", a->workloads, "who sends how much to whom, see below")
+      ->capture_default_str()
+      ->delimiter(',')
+      ->type_name("NAME[,NAME...]");
+  app.add_option("-b,--bytes", a->bytes, "bytes per pair: 64, 4K; 8..64K doubles")->capture_default_str();
+  app.add_option("--step", a->step, "take every so many of these sizes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--reps", a->repetitions, "repetitions of each")->check(CLI::PositiveNumber)->capture_default_str();
+  app.footer(workload_help() + R"(
+Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
+the times beside the fitted model. What holds is the number of ranks that ran: tune on those that the program has.
+
+Example:
+  mpirun -n 8 taquin tune -o machine.json
+  TAQUIN_PROFILE=machine.json mpirun -n 8 program)");
+  return [a] {
+    for (const auto& w : a->workloads) static_cast<void>(parse_workload(w));
+    static_cast<void>(parse_sizes(a->bytes));
+    return in_session([&](int rank, int ranks) { return work(*a, rank, ranks); });
+  };
+}
+
+}  // namespace
+
+const command tune_command{"tune", "measure exchanges, so that auto goes by what was measured", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,206 @@
+// The choice among algorithms, without MPI: by time, by memory, by the order of the list, by measured points.
+#include "model/selection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace taquin::detail {
+namespace {
+
+shape equal_blocks(int p, std::uint64_t block) {
+  return {.ranks = p,
+          .kind = exchange::form::alltoallv,
+          .uniform = true,
+          .max_block_bytes = block,
+          .min_block_bytes = block,
+          .max_rank_bytes = block * static_cast<unsigned>(p),
+          .max_received_bytes = block * static_cast<unsigned>(p)};
+}
+
+shape one_buffer(int p, std::uint64_t block, bool symmetric) {
+  shape s = equal_blocks(p, block);
+  s.in_place = true;
+  s.symmetric = symmetric;
+  s.max_peers = p;
+  s.one_unit = true;
+  s.unit_size = 1;
+  return s;
+}
+
+measured_point measured(const char* name, const shape& s, seconds time) {
+  return {.algorithm = name,
+          .ranks = s.ranks,
+          .kind = s.kind,
+          .in_place = s.in_place,
+          .symmetric = s.symmetric,
+          .reused = true,
+          .skew = skew_of(s),
+          .bytes = static_cast<double>(s.max_rank_bytes),
+          .time = time};
+}
+
+std::string_view chosen(const shape& s, std::size_t limit = unlimited, const profile& p = {}) {
+  const algorithm* a = select(s, {}, true, limit, p);
+  return a == nullptr ? "none" : a->name;
+}
+
+TEST(selection, every_prediction_is_finite_and_grows_with_the_bytes) {
+  const profile p;
+  for (const auto* a : algorithms())
+    for (const bool in_place : {false, true})
+      for (const int ranks : {1, 2, 3, 8, 100, 10000})
+        for (const int node : {0, 1, 4}) {
+          if (node > ranks) continue;
+          seconds before = 0;
+          for (const std::uint64_t block : {0U, 1U, 8U, 1000U, 100000U, 100000000U}) {
+            shape s = in_place ? one_buffer(ranks, block, false) : equal_blocks(ranks, block);
+            if (node > 0) s.nodes = (ranks + node - 1) / node, s.largest_node = node, s.smallest_node = 1;
+            if (!a->supports(s)) continue;
+            const seconds time = predict(*a, s, {}, true, p);
+            EXPECT_TRUE(std::isfinite(time)) << a->name;
+            EXPECT_GE(time, block < 1000 ? 0 : before) << a->name << ", " << ranks << " ranks, block " << block;
+            before = time;
+          }
+        }
+}
+
+TEST(selection, takes_the_least_predicted_time) {
+  const profile p;
+  for (const std::uint64_t block : {8U, 1000U, 1000000U}) {
+    const shape s = equal_blocks(64, block);
+    const algorithm* best = select(s, {}, true, unlimited, p);
+    for (const auto& c : candidates(s, {}, true, p)) {
+      if (c.supported) {
+        EXPECT_GE(c.time, predict(*best, s, {}, true, p)) << c.what->name;
+      }
+    }
+  }
+}
+
+TEST(selection, small_blocks_go_in_log_rounds_and_large_ones_directly) {
+  EXPECT_NE(chosen(equal_blocks(1024, 8)).find("bruck"), std::string_view::npos);
+  EXPECT_EQ(chosen(equal_blocks(1024, 1 << 20)), "native");
+}
+
+TEST(selection, gives_ties_to_the_first_of_the_list) {
+  const shape s = equal_blocks(8, 1 << 20);
+  ASSERT_EQ(predict(native, s, {}, true, {}), predict(spread_out, s, {}, true, {}));
+  EXPECT_EQ(chosen(s), "native");
+  profile p;
+  p.points = {measured("pairwise", s, 1e-3), measured("spread_out", s, 1e-3)};
+  EXPECT_EQ(chosen(s, unlimited, p), "spread_out");
+}
+
+TEST(selection, keeps_to_the_memory_that_is_allowed) {
+  const shape s = equal_blocks(256, 8);
+  const algorithm* free = select(s, {}, true, unlimited, {});
+  const std::size_t needed = free->memory(s, {});
+  EXPECT_EQ(select(s, {}, true, needed, {}), free);
+  const algorithm* tight = select(s, {}, true, needed - 1, {});
+  EXPECT_NE(tight, free);
+  EXPECT_LT(tight->memory(s, {}), needed);
+}
+
+TEST(selection, takes_what_needs_least_where_nothing_fits) {
+  const shape s = equal_blocks(8, 8);
+  const algorithm* least = select(s, {}, true, 0, {});
+  for (const auto& c : candidates(s, {}, true, {})) {
+    if (c.supported) {
+      EXPECT_LE(least->memory(s, {}), c.memory);
+    }
+  }
+}
+
+TEST(selection, one_buffer_with_any_counts_is_served_in_place) {
+  for (const std::uint64_t block : {8U, 100000U}) {
+    const shape s = one_buffer(8, block, false);
+    const algorithm* a = select(s, {}, true, unlimited, {});
+    ASSERT_NE(a, nullptr);
+    EXPECT_TRUE(a->supports(s));
+    EXPECT_NE(a->name, "native");
+  }
+}
+
+TEST(selection, mpi_in_place_within_no_memory_is_not_left_without_an_algorithm) {
+  shape s = one_buffer(8, 1000, true);
+  EXPECT_NE(chosen(s), "none");
+  s.kind = exchange::form::alltoall;
+  EXPECT_NE(chosen(s), "none");
+  EXPECT_NE(chosen(s, 0), "none");
+}
+
+TEST(selection, measured_times_rule_over_predicted_ones) {
+  const shape s = equal_blocks(8, 1 << 20);
+  profile p;
+  p.points = {measured("native", s, 2e-3), measured("pairwise", s, 1e-3)};
+  EXPECT_EQ(chosen(s, unlimited, p), "pairwise");
+  EXPECT_DOUBLE_EQ(predict(pairwise, s, {}, true, p), 1e-3);
+}
+
+TEST(selection, what_was_not_measured_does_not_compare_with_what_was) {
+  const shape s = equal_blocks(8, 1 << 20);
+  profile p;
+  p.points = {measured("two_phase", s, 100)};  // predictions of all others are far below
+  EXPECT_EQ(chosen(s, unlimited, p), "two_phase");
+  EXPECT_EQ(chosen(s, two_phase.memory(s, {}) - 1, p), "native") << "nothing measured fits";
+}
+
+TEST(selection, measured_points_are_interpolated_in_the_logarithms) {
+  profile p;
+  p.points = {measured("pairwise", equal_blocks(8, 1000), 1e-6), measured("pairwise", equal_blocks(8, 64000), 64e-6)};
+  EXPECT_NEAR(predict(pairwise, equal_blocks(8, 8000), {}, true, p), 8e-6, 1e-8);
+  const shape beyond = equal_blocks(8, 1 << 26);
+  const seconds growth = pairwise.cost(beyond, {}, p.model) / pairwise.cost(equal_blocks(8, 64000), {}, p.model);
+  EXPECT_NEAR(predict(pairwise, beyond, {}, true, p), 64e-6 * growth, 1e-3 * 64e-6 * growth);
+}
+
+TEST(selection, measured_points_hold_for_their_own_kind_only) {
+  const shape s = equal_blocks(8, 1000);
+  const seconds plain = predict(pairwise, s, {}, true, {});
+  const auto with = [&](auto change) {
+    measured_point m = measured("pairwise", s, 1);
+    change(m);
+    profile p;
+    p.points = {m};
+    return predict(pairwise, s, {}, true, p);
+  };
+  EXPECT_EQ(with([](auto&) {}), 1);
+  EXPECT_EQ(with([](auto& m) { m.ranks = 4; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.reused = !m.reused; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.in_place = true; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.symmetric = false; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.skew = 2; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.kind = exchange::form::alltoallw; }), plain);
+  EXPECT_EQ(with([](auto& m) { m.algorithm = "unheard_of"; }), plain);
+}
+
+TEST(selection, skew_tells_equal_uneven_and_sparse_blocks_apart) {
+  shape s = equal_blocks(16, 100);
+  EXPECT_EQ(skew_of(s), 0);
+  s.uniform = false;
+  EXPECT_EQ(skew_of(s), 1);
+  s.max_block_bytes = s.max_rank_bytes;
+  EXPECT_EQ(skew_of(s), 2);
+}
+
+TEST(selection, choices_are_remembered_by_sizes_to_a_quarter_of_an_octave) {
+  const auto key = [](const shape& s, std::size_t limit = unlimited, const options& o = {}) {
+    return choice_key(s, o, true, limit);
+  };
+  const shape s = equal_blocks(8, 100000);
+  EXPECT_EQ(key(s), key(equal_blocks(8, 101000)));
+  EXPECT_NE(key(s), key(equal_blocks(8, 140000)));
+  EXPECT_NE(key(equal_blocks(8, 0)), key(equal_blocks(8, 1)));
+  EXPECT_NE(key(s), choice_key(s, {}, false, unlimited));
+  EXPECT_NE(key(s), key(s, 1000));
+  EXPECT_NE(key(s), key(s, unlimited, {.radix = 3}));
+  EXPECT_NE(key(s), key(s, unlimited, {.inner = "pairwise"}));
+  shape other = s;
+  other.uniform = false;
+  EXPECT_NE(key(s), key(other));
+}
+
+}  // namespace
+}  // namespace taquin::detail
