@@ -75,12 +75,9 @@ int calibrate(const std::vector<problem>& calls, arena& memory, contender& nativ
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
 }
 
-// From sums on this rank to figures of one repetition, the largest of any rank.
-void reduce(contender& c, const std::vector<problem>& calls, std::uint64_t done) {
-  if (c.raw) {
-    for (const problem& p : calls) p.account(c.stats);
-    done = 1;
-  }
+}  // namespace
+
+void reduce(contender& c, std::uint64_t done) {
   statistics& s = c.stats;
   std::array<std::uint64_t, 5> v{s.rounds / done, s.messages / done, s.bytes_sent / done, s.bytes_copied / done,
                                  s.peak_memory};
@@ -94,14 +91,10 @@ void reduce(contender& c, const std::vector<problem>& calls, std::uint64_t done)
   c.name = c.raw || s.algorithm.empty() ? c.asked : std::string(s.algorithm);
 }
 
-}  // namespace
-
-measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
-                 const measure_settings& settings, const std::function<void(double)>& progress) {
-  for (contender& c : contenders) prepare(calls, memory, c, settings.persistent);
-  measured m;
+measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
+              const std::function<double(contender&)>& repetition, const std::function<void(double)>& progress) {
+  measured m{.inner = inner};
   contender& native = contenders.front();
-  m.inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, native);
   std::vector<contender*> racing;
   for (contender& c : contenders)
     if (!c.raw && !c.fault) racing.push_back(&c);
@@ -115,17 +108,28 @@ measured measure(const std::vector<problem>& calls, arena& memory, std::vector<c
     if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
     progress(settings.repetitions > 0 ? done / static_cast<double>(most)
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
-    if (racing.empty()) native.seconds.push_back(repetition(calls, memory, native, m.inner));
+    if (racing.empty()) native.seconds.push_back(repetition(native));
     for (contender* c : racing) {
-      native.seconds.push_back(repetition(calls, memory, native, m.inner));
-      c->seconds.push_back(repetition(calls, memory, *c, m.inner));
+      native.seconds.push_back(repetition(native));
+      c->seconds.push_back(repetition(*c));
       c->ratios.push_back(c->seconds.back() / native.seconds.back());
     }
     m.repetitions = done + 1;
   }
+  return m;
+}
+
+measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
+                 const measure_settings& settings, const std::function<void(double)>& progress) {
+  for (contender& c : contenders) prepare(calls, memory, c, settings.persistent);
+  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front());
+  const measured m = race(
+      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); }, progress);
   const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
   for (contender& c : contenders) {
-    if (!c.fault) reduce(c, calls, executed);
+    if (c.raw)
+      for (const problem& p : calls) p.account(c.stats);
+    if (!c.fault) reduce(c, c.raw ? 1 : executed);
     c.calls.clear();  // plans are freed before their communicators
   }
   return m;

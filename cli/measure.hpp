@@ -39,6 +39,14 @@ struct measured {
   int repetitions = 0;
 };
 
+/// The race itself: native, A, native, B, … until there are enough repetitions. `repetition` runs one, verifies it, and
+/// returns the slowest rank's seconds; contenders[0] must be raw. Collective over the world.
+measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
+              const std::function<double(contender&)>& repetition, const std::function<void(double)>& progress);
+
+/// From sums on this rank over `done` repetitions to figures of one, the largest of any rank. Collective.
+void reduce(contender& c, std::uint64_t done);
+
 /// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
 /// is told the part that is done.
 measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
