@@ -27,8 +27,8 @@ struct redistribute_options {
 
 /// An array of blocks that can be redistributed again and again. Move-only.
 ///
-/// Extra memory on a rank of p with m blocks of l data bytes: at most 8192 + 256·p + 40·m + 70·l bytes, taken when the
-/// object is made (buffers) and during a call (what is known of each block).
+/// Extra memory on a rank of p with m blocks of l data bytes: at most 16384 + 256·p + 54·m + 86·l bytes (`cyclic`:
+/// 76·m), taken when the object is made (buffers) and during a call (what is known of each block).
 class redistribution {
  public:
   /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.
@@ -48,6 +48,10 @@ class redistribution {
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
   void operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
+
+  /// Sorts the blocks of this rank in place by destination rank, dead ones last, and the destinations with them. Each
+  /// block is copied at most once, and one per closed cycle once more. Local; ranks must be −1 or valid.
+  void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
 
   /// Goes on with another array of the same shape. Local.
   void set_data(void* data) noexcept;

@@ -124,6 +124,27 @@ int TAQUIN_Plan_free(TAQUIN_Plan *plan);
  * The string lives until this thread's next failure. */
 const char *TAQUIN_Last_error(void);
 
+/* ---- Redistribution of blocks, in place. ---- */
+
+typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
+#define TAQUIN_REDISTRIBUTION_NULL NULL
+
+/* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
+ * `algorithm`: a name that `taquin redistribute` knows, or NULL for the default. `memory`: extra bytes that taquin may
+ * take on this rank, TAQUIN_UNLIMITED for any. Collective. */
+int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
+                                 const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
+/* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
+ * blocks from `length` on are dead. A bad map is refused on all ranks with the data untouched. Collective. */
+int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
+                                       const int dest_indices[]);
+/* Goes on with another array of the same shape. Local. */
+int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
+/* Extra bytes in use now. Local. */
+int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
+/* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. Local. */
+int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include "taquin/exchange.hpp"       // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export
 #include "taquin/memory_budget.hpp"  // IWYU pragma: export
+#include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export

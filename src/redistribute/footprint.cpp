@@ -17,7 +17,8 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   const std::size_t bytes = std::min(chunk_bytes, 10 * l + least_blocks);
   buffer_sizes s;
   s.chunk = static_cast<slot>(std::max<std::size_t>(bytes / l, 1));
-  s.receive_buffers = 4;
+  s.receive_buffers = 6;
+  s.scatter_buffers = 2;
   s.send_buffers = 2;
   s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(least_blocks / 64, 16, 1024));
   s.requests = 16;

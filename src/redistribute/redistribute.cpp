@@ -165,6 +165,20 @@ void redistribution::operator()(std::span<const int> dest_ranks, std::span<const
                count_view(dest_indices.data())});
 }
 
+void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
+  block_map map(*state_->store, &state_->budget);
+  const auto n = static_cast<slot>(dest_ranks.size());
+  for (slot s = 0; s < n; ++s)
+    if (dest_ranks[s] >= 0) map.set(s, {dest_ranks[s], static_cast<slot>(dest_indices[s])});
+  const std::uint64_t copied = state_->store->bytes_copied();
+  map.sort(state_->comm.size(), map.store().slots() - 1, &state_->budget);
+  for (slot s = 0; s < n; ++s) {
+    dest_ranks[s] = map[s].rank;
+    dest_indices[s] = static_cast<int>(map[s].index);
+  }
+  if (state_->options.stats != nullptr) state_->options.stats->bytes_copied += state_->store->bytes_copied() - copied;
+}
+
 void redistribution::set_data(void* data) noexcept { state_->store->set_data(data); }
 std::size_t redistribution::memory() const noexcept { return state_->budget.used(); }
 std::size_t redistribution::peak_memory() const noexcept { return state_->budget.peak(); }

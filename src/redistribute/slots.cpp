@@ -131,10 +131,15 @@ void slots_engine::issue() {
   }
 }
 
-slot slots_engine::free_buffer() const {
-  for (slot b = 0; b < waiting_.size(); ++b)
-    if (waiting_[b] == 0) return b;
-  return no_slot;
+slot slots_engine::free_buffer(slot reserve) const {
+  slot found = no_slot;
+  slot free = 0;
+  for (slot b = 0; b < waiting_.size(); ++b) {
+    if (waiting_[b] != 0) continue;
+    found = b;
+    ++free;
+  }
+  return free > reserve ? found : no_slot;
 }
 
 std::uint32_t slots_engine::free_op() const {
@@ -177,7 +182,7 @@ void slots_engine::pull(int source) {
   const std::uint32_t first_k = t_.in_at[static_cast<std::size_t>(source)];
   slot run = 1;
   for (slot x = list.head; run < chunk_ && run < list.count && next_[x] == x + 1; ++x) ++run;
-  const slot buffer = free_buffer();
+  const slot buffer = free_buffer(0);
   const bool direct =
       buffer == no_slot || run == chunk_ || run == list.count || run * m_.map->store().block_bytes() >= direct_bytes;
   const slot most = direct ? run : std::min(list.count, chunk_);
@@ -200,8 +205,8 @@ void slots_engine::pull(int source) {
 
 // Asks for blocks whose slots are taken, into a buffer, or into one free slot that no block is meant for.
 bool slots_engine::open_chain() {
-  slot buffer = free_buffer();
-  if (buffer == no_slot && evict()) buffer = free_buffer();
+  slot buffer = free_buffer(m_.sizes.scatter_buffers);
+  if (buffer == no_slot && evict()) buffer = free_buffer(m_.sizes.scatter_buffers);
   const bool one = buffer == no_slot;
   if (one && (slack_ == no_slot || flying_ > 0)) return false;
   for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {

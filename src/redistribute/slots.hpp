@@ -55,7 +55,7 @@ class slots_engine {
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
-  [[nodiscard]] slot free_buffer() const;
+  [[nodiscard]] slot free_buffer(slot reserve) const;
   [[nodiscard]] std::uint32_t free_op() const;
 
   machine& m_;

@@ -1,0 +1,76 @@
+// The C API's redistribution of blocks.
+#include "taquin/redistribute.hpp"
+
+#include <memory>
+
+#include "c/translate.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+using taquin::count_t;
+using taquin::count_view;
+using taquin::usage_error;
+using taquin::detail::guarded;
+
+struct TAQUIN_Redistribution_state {
+  MPI_Comm comm;  // whose error handler is called
+  taquin::redistribution redistribution;
+};
+
+namespace {
+
+template <class F>
+int with(TAQUIN_Redistribution r, F f) noexcept {
+  return guarded(r == nullptr ? MPI_COMM_NULL : r->comm, [&] {
+    if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
+    f(r->redistribution);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
+                                 const char* algorithm, size_t memory, TAQUIN_Redistribution* redistribution) {
+  return guarded(comm, [&] {
+    if (redistribution == nullptr) throw usage_error("null address for the redistribution", MPI_ERR_ARG);
+    *redistribution = TAQUIN_REDISTRIBUTION_NULL;
+    const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm, .memory = memory};
+    auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
+        comm,
+        taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});
+    *redistribution = made.release();
+  });
+}
+
+int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
+                                       const int dest_indices[]) {
+  return with(redistribution, [&](taquin::redistribution& r) {
+    // Missing arrays are a length that all ranks hear to be wrong.
+    const bool missing = length > 0 && (dest_ranks == nullptr || dest_indices == nullptr);
+    r(missing ? -1 : length, count_view(dest_ranks), count_view(dest_indices));
+  });
+}
+
+int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {
+  return with(redistribution, [&](taquin::redistribution& r) { r.set_data(data); });
+}
+
+int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* bytes) {
+  return with(redistribution, [&](const taquin::redistribution& r) {
+    if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
+    *bytes = r.memory();
+  });
+}
+
+int TAQUIN_Redistribution_free(TAQUIN_Redistribution* redistribution) {
+  return guarded(redistribution == nullptr || *redistribution == nullptr ? MPI_COMM_NULL : (*redistribution)->comm,
+                 [&] {
+                   if (redistribution == nullptr) throw usage_error("null address of the redistribution", MPI_ERR_ARG);
+                   const std::unique_ptr<TAQUIN_Redistribution_state> gone(*redistribution);
+                   *redistribution = TAQUIN_REDISTRIBUTION_NULL;
+                 });
+}
+
+}  // extern "C"

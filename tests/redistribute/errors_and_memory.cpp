@@ -1,0 +1,184 @@
+// What is refused, on every rank, with the data untouched; and the memory that is promised.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "redistribute/machine.hpp"
+#include "redistribute/problems.hpp"
+#include "taquin/error.hpp"
+#include "taquin/migrate.hpp"
+#include "taquin/redistribute.hpp"
+#include "taquin/taquin.h"
+
+namespace taquin {
+namespace {
+
+class refusal : public testing::Test {
+ protected:
+  static constexpr int blocks = 10;
+
+  refusal() : data(blocks), ranks_to(blocks), indices(blocks) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::iota(data.begin(), data.end(), rank * 1000);
+    for (int k = 0; k < blocks; ++k) {
+      ranks_to[static_cast<std::size_t>(k)] = (rank + 1) % ranks;
+      indices[static_cast<std::size_t>(k)] = k;
+    }
+  }
+
+  void refused(const std::vector<std::string>& parts) {
+    const auto before = data;
+    redistribution redistribute(data.data(), blocks, 1, MPI_INT, MPI_COMM_WORLD);
+    try {
+      redistribute(ranks_to, indices);
+      FAIL() << "accepted on rank " << rank;
+    } catch (const usage_error& e) {
+      for (const auto& part : parts)
+        EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what() << " lacks " << part;
+    }
+    EXPECT_EQ(data, before);
+  }
+
+  int rank = 0;
+  int ranks = 1;
+  std::vector<int> data;
+  std::vector<int> ranks_to;
+  std::vector<int> indices;
+};
+
+TEST_F(refusal, a_rank_out_of_range_names_rank_and_block) {
+  if (rank == ranks - 1) ranks_to[4] = ranks;
+  refused({"rank " + std::to_string(ranks - 1) + ":", "block 4"});
+}
+
+TEST_F(refusal, an_index_out_of_range_names_rank_and_block) {
+  if (rank == 0) indices[7] = blocks;
+  refused({"rank 0:", "block 7", "index 10"});
+}
+
+TEST_F(refusal, a_map_longer_than_the_array) {
+  ranks_to.resize(blocks + 1, -1);
+  indices.resize(blocks + 1, 0);
+  refused({"11 blocks", "10"});
+}
+
+TEST_F(refusal, two_blocks_for_one_place_names_both_blocks) {
+  if (rank == 0) indices[3] = 6;
+  refused({"block 3 of rank 0", "block 6 of rank 0", "index 6"});
+}
+
+TEST_F(refusal, two_ranks_for_one_place_with_more_blocks_than_places) {
+  for (auto& r : ranks_to) r = 0;
+  if (ranks == 1) indices[1] = 0;
+  refused({"both go to index", "of rank 0"});
+}
+
+TEST_F(refusal, options_that_differ_or_are_unknown) {
+  EXPECT_THROW(redistribution(data.data(), blocks, 1, MPI_INT, MPI_COMM_WORLD, {.algorithm = "no such"}), usage_error);
+  EXPECT_THROW(redistribution(data.data(), rank == 0 ? -1 : blocks, 1, MPI_INT, MPI_COMM_WORLD), usage_error);
+  if (ranks > 1) {
+    EXPECT_THROW(redistribution(data.data(), blocks, rank == 0 ? 2 : 1, MPI_INT, MPI_COMM_WORLD), usage_error);
+  }
+}
+
+// Bytes on a rank of p with m blocks of l bytes, as the documentation states them.
+std::size_t promised(std::string_view algorithm, std::size_t p, std::size_t m, std::size_t l) {
+  return 16384 + 256 * p + (algorithm == "cyclic" ? 76 : 54) * m + 86 * l;
+}
+
+TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
+  for (const auto* a : detail::redistributions())
+    for (const auto& [m, words] : std::vector<std::pair<int, int>>{{20, 1}, {300, 1}, {40, 2000}}) {
+      const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), m), 95, 3);
+      const auto& map = all[static_cast<std::size_t>(rank)];
+      std::vector<std::uint64_t> blocks_data(static_cast<std::size_t>(m * words));
+      const std::size_t limit = promised(a->name, static_cast<std::size_t>(ranks), static_cast<std::size_t>(m),
+                                         static_cast<std::size_t>(words) * 8);
+      redistribution redistribute(blocks_data.data(), m, words, MPI_UINT64_T, MPI_COMM_WORLD,
+                                  {.algorithm = a->name, .memory = limit});
+      redistribute(map.ranks, map.indices);
+      EXPECT_LE(redistribute.peak_memory(), limit);
+      EXPECT_GT(redistribute.peak_memory(), 0U);
+    }
+}
+
+TEST_F(refusal, too_little_memory_on_one_rank_is_refused_on_all) {
+  EXPECT_THROW(redistribution(data.data(), blocks, 1, MPI_INT, MPI_COMM_WORLD, {.memory = rank == 0 ? 500 : unlimited}),
+               budget_exceeded);
+  std::vector<int> elements(100, rank);
+  EXPECT_THROW(migrate(elements, [](int) { return 0; }, MPI_COMM_WORLD, {.memory = rank == 0 ? 1000 : unlimited}),
+               budget_exceeded);
+  EXPECT_EQ(elements, std::vector<int>(100, rank));
+}
+
+TEST_F(refusal, blocks_of_a_type_with_holes_leave_the_holes_alone) {
+  MPI_Datatype holes = MPI_DATATYPE_NULL;
+  MPI_Datatype one = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &one);  // int, hole, int
+  MPI_Type_create_resized(one, 0, 4 * sizeof(int), &holes);
+  MPI_Type_commit(&holes);
+  std::vector<int> wide(blocks * 4);
+  for (const auto* a : detail::redistributions()) {
+    for (int i = 0; i < blocks * 4; ++i) wide[static_cast<std::size_t>(i)] = i % 2 == 0 ? rank * 1000 + i : -5;
+    redistribution redistribute(wide.data(), blocks, 1, holes, MPI_COMM_WORLD, {.algorithm = a->name});
+    redistribute(ranks_to, indices);
+    const int from = (rank + ranks - 1) % ranks;
+    for (int i = 0; i < blocks * 4; ++i)
+      ASSERT_EQ(wide[static_cast<std::size_t>(i)], i % 2 == 0 ? from * 1000 + i : -5) << a->name << " " << i;
+  }
+  MPI_Type_free(&holes);
+  MPI_Type_free(&one);
+}
+
+TEST_F(refusal, migration_orders_by_source_and_then_position) {
+  struct item {
+    int from, number, extra;
+  };
+  std::vector<item> items;
+  const int n = 20 + 5 * rank;
+  for (int i = 0; i < n; ++i) items.push_back({rank, i, rank ^ i});
+  migrate(
+      items, [&](const item& e) { return (e.number * e.number + e.from) % ranks; }, MPI_COMM_WORLD);
+  std::size_t at = 0;
+  for (int r = 0; r < ranks; ++r)
+    for (int i = 0; i < 20 + 5 * r; ++i) {
+      if ((i * i + r) % ranks != rank) continue;
+      ASSERT_LT(at, items.size());
+      ASSERT_EQ(items[at].from, r);
+      ASSERT_EQ(items[at].number, i);
+      ASSERT_EQ(items[at++].extra, r ^ i);
+    }
+  EXPECT_EQ(at, items.size());
+  std::vector<int> one(1, 0);
+  EXPECT_THROW(migrate(one, std::vector<int>{0, 0}, MPI_COMM_WORLD), usage_error);
+  EXPECT_THROW(migrate(one, std::vector<int>{rank == 0 ? ranks : 0}, MPI_COMM_WORLD), usage_error);
+}
+
+TEST_F(refusal, the_c_calls_redistribute_and_report) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  TAQUIN_Redistribution r = nullptr;
+  ASSERT_EQ(TAQUIN_Redistribution_create(data.data(), blocks, 1, MPI_INT, comm, nullptr, TAQUIN_UNLIMITED, &r),
+            MPI_SUCCESS);
+  auto other = data;
+  ASSERT_EQ(TAQUIN_Redistribution_set_data(r, other.data()), MPI_SUCCESS);
+  ASSERT_EQ(TAQUIN_Redistribution_redistribute(r, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
+  for (int k = 0; k < blocks; ++k) EXPECT_EQ(other[static_cast<std::size_t>(k)], (rank + ranks - 1) % ranks * 1000 + k);
+  std::size_t bytes = 0;
+  ASSERT_EQ(TAQUIN_Redistribution_memory(r, &bytes), MPI_SUCCESS);
+  EXPECT_GT(bytes, 0U);
+  indices[0] = -1;
+  EXPECT_NE(TAQUIN_Redistribution_redistribute(r, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
+  EXPECT_NE(std::string(TAQUIN_Last_error()).find("block 0"), std::string::npos);
+  ASSERT_EQ(TAQUIN_Redistribution_free(&r), MPI_SUCCESS);
+  EXPECT_EQ(r, nullptr);
+  MPI_Comm_free(&comm);
+}
+
+}  // namespace
+}  // namespace taquin
