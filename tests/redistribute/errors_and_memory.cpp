@@ -162,7 +162,7 @@ TEST_F(refusal, the_c_calls_redistribute_and_report) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  TAQUIN_Redistribution r = TAQUIN_REDISTRIBUTION_NULL;
+  TAQUIN_Redistribution r = nullptr;
   ASSERT_EQ(TAQUIN_Redistribution_create(data.data(), blocks, 1, MPI_INT, comm, nullptr, TAQUIN_UNLIMITED, &r),
             MPI_SUCCESS);
   auto other = data;
@@ -176,7 +176,7 @@ TEST_F(refusal, the_c_calls_redistribute_and_report) {
   EXPECT_NE(TAQUIN_Redistribution_redistribute(r, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
   EXPECT_NE(std::string(TAQUIN_Last_error()).find("block 0"), std::string::npos);
   ASSERT_EQ(TAQUIN_Redistribution_free(&r), MPI_SUCCESS);
-  EXPECT_EQ(r, TAQUIN_REDISTRIBUTION_NULL);
+  EXPECT_EQ(r, nullptr);
   MPI_Comm_free(&comm);
 }
 
