@@ -1,0 +1,35 @@
+#include <gtest/gtest.h>
+
+#include "algorithms/algorithm.hpp"
+#include "program.hpp"
+
+namespace taquin::cli {
+namespace {
+
+TEST(list, json_names_every_algorithm_of_the_list_in_order) {
+  const auto r = taquin(0, "list --json");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto all = r.json();
+  ASSERT_EQ(all.size(), detail::algorithms().size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i]["name"], detail::algorithms()[i]->name);
+    EXPECT_TRUE(all[i]["supports"]["alltoallv"].is_boolean());
+  }
+}
+
+TEST(list, markdown_has_a_row_for_every_algorithm) {
+  const auto r = taquin(0, "list --markdown");
+  ASSERT_EQ(r.status, 0) << r.err;
+  for (const auto* a : detail::algorithms())
+    EXPECT_EQ(occurrences(r.out, "\n| `" + std::string(a->name) + "` |"), 1) << r.out;
+}
+
+TEST(list, a_word_too_much_is_a_usage_error) {
+  const auto r = taquin(0, "list everything");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_TRUE(r.said("everything")) << r.err;
+  EXPECT_EQ(r.out, "");
+}
+
+}  // namespace
+}  // namespace taquin::cli

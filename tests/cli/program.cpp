@@ -1,0 +1,45 @@
+#include "program.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace taquin::cli {
+
+std::string temporary_path(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / fmt::format("taquin-test-{}-{}", getpid(), name)).string();
+}
+
+result taquin(int ranks, const std::string& arguments) {
+  const std::string errors = temporary_path("stderr");
+  const std::string launcher = ranks > 0 ? fmt::format("{} {} ", TAQUIN_MPIEXEC, ranks) : "";
+  const std::string command = fmt::format("{}'{}' {} 2>'{}' </dev/null", launcher, TAQUIN_PROGRAM, arguments, errors);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  result r;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) r.out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  std::stringstream text;
+  text << std::ifstream(errors).rdbuf();
+  r.err = text.str();
+  std::filesystem::remove(errors);
+  return r;
+}
+
+int occurrences(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,27 @@
+// Runs the built taquin program and gives back what it said.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace taquin::cli {
+
+struct result {
+  int status = -1;
+  std::string out;
+  std::string err;
+  /// Standard output as JSON; throws when it is not one JSON value and nothing else.
+  [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(out); }
+  [[nodiscard]] bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
+};
+
+/// `taquin ARGUMENTS`, on that many ranks under mpirun; 0: without mpirun.
+result taquin(int ranks, const std::string& arguments);
+
+/// How often `part` occurs in `text`.
+int occurrences(const std::string& text, const std::string& part);
+
+/// A path for a file of this process's own, in the directory for temporary files.
+std::string temporary_path(const std::string& name);
+
+}  // namespace taquin::cli

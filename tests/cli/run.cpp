@@ -1,0 +1,156 @@
+// taquin run from outside: what its records hold, and how it refuses.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "algorithms/algorithm.hpp"
+#include "program.hpp"
+
+namespace taquin::cli {
+namespace {
+
+void expect_record(const nlohmann::json& r, int ranks) {
+  EXPECT_EQ(r["ranks"], ranks);
+  for (const char* text : {"algorithm", "workload"}) EXPECT_TRUE(r[text].is_string()) << text << r;
+  for (const char* number : {"bytes_per_rank", "peak_memory", "rounds", "messages", "bytes_sent", "bytes_copied"})
+    EXPECT_TRUE(r[number].is_number_unsigned()) << number << r;
+  EXPECT_TRUE(r["in_place"].is_boolean());
+  EXPECT_TRUE(r["memory_limit"].is_null() || r["memory_limit"].is_number());
+  ASSERT_EQ(r["ci95_s"].size(), 2U);
+  EXPECT_LE(r["ci95_s"][0], r["median_s"]);
+  EXPECT_GE(r["ci95_s"][1], r["median_s"]);
+  EXPECT_GT(r["median_s"], 0.0);
+  EXPECT_GT(r["ratio_to_native"], 0.0);
+  EXPECT_EQ(r["wrong_bytes"], 0);
+}
+
+std::set<std::string> names(const nlohmann::json& records) {
+  std::set<std::string> all;
+  for (const auto& r : records) all.insert(r["algorithm"].get<std::string>());
+  return all;
+}
+
+TEST(run, standard_output_holds_json_alone_and_all_runs_every_algorithm_that_serves) {
+  for (const int ranks : {0, 2, 4}) {
+    const auto r = taquin(ranks, "run -a all -b 4K --reps 2 --json -");
+    ASSERT_EQ(r.status, 0) << r.err;
+    const auto records = r.json();
+    for (const auto& one : records) {
+      expect_record(one, std::max(ranks, 1));
+      EXPECT_EQ(one["bytes_per_rank"], 4096);
+      EXPECT_EQ(one["workload"], "uniform");
+    }
+    for (const char* name : {"native", "spread_out", "pairwise"}) EXPECT_TRUE(names(records).contains(name));
+    EXPECT_TRUE(r.said("95% interval")) << "the table goes to standard error";
+  }
+}
+
+TEST(run, one_record_for_each_size_of_a_range_and_algorithm) {
+  const auto r = taquin(2, "run -a pairwise -w random -b 64..256 --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto records = r.json();
+  ASSERT_EQ(records.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(records[i]["bytes_per_rank"], 64 << (i / 2));
+    EXPECT_EQ(records[i]["algorithm"], i % 2 == 0 ? "native" : "pairwise");
+  }
+}
+
+TEST(run, every_collective_and_workload_is_served_persistent_or_not) {
+  for (const char* what :
+       {"--collective alltoall --persistent", "--collective alltoallw -w zipf:1.5", "-w sparse:2 --persistent --check",
+        "-w empty", "-w self", "-w one_empty", "-w hot:1", "-w transpose --per-pair", "-w shift:2 --in-flight 1"}) {
+    const auto r = taquin(3, std::string("run -a spread_out -b 1000 --reps 2 --json - ") + what);
+    ASSERT_EQ(r.status, 0) << what << r.err;
+    ASSERT_EQ(r.json().size(), 2U) << what;
+    for (const auto& one : r.json()) expect_record(one, 3);
+  }
+}
+
+TEST(run, messages_and_bytes_are_counted) {
+  const auto r = taquin(4, "run -a spread_out --per-pair -b 100 --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  for (const auto& one : r.json()) {
+    EXPECT_EQ(one["messages"], 3);
+    EXPECT_EQ(one["bytes_sent"], 300);
+    EXPECT_EQ(one["bytes_per_rank"], 400);
+  }
+  EXPECT_GT(r.json()[1]["peak_memory"], 0);
+}
+
+TEST(run, in_one_buffer_native_is_measured_out_of_place) {
+  const auto r = taquin(3, "run --in-place -w random -b 10K --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  for (const auto& one : r.json()) {
+    expect_record(one, 3);
+    EXPECT_EQ(one["in_place"], true);
+  }
+  EXPECT_EQ(r.json()[0]["algorithm"], "native");
+}
+
+TEST(run, asked_for_auto_the_record_names_what_ran) {
+  const auto r = taquin(2, "run -a auto -b 1K --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.json()[1]["requested"], "auto");
+  EXPECT_NE(detail::find_algorithm(r.json()[1]["algorithm"].get<std::string>()), nullptr);
+}
+
+TEST(run, a_limit_too_small_fails_with_both_figures_and_native_is_still_reported) {
+  const auto r = taquin(2, "run -a spread_out -m 16 -b 1K --reps 2 --json -");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_TRUE(r.said("16 are allowed")) << r.err;
+  EXPECT_EQ(names(r.json()), std::set<std::string>{"native"});
+}
+
+TEST(run, a_limit_in_percent_is_of_what_a_rank_sends) {
+  const auto r = taquin(2, "run -a spread_out -m 50% -b 64K --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.json()[1]["memory_limit"], 32768);
+  EXPECT_LE(r.json()[1]["peak_memory"], 32768);
+}
+
+TEST(run, json_goes_to_a_file_and_the_table_to_standard_output) {
+  const std::string path = temporary_path("records.json");
+  const auto r = taquin(2, "run -a pairwise -b 1K --reps 2 --json " + path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(nlohmann::json::parse(std::ifstream(path)).size(), 2U);
+  EXPECT_EQ(occurrences(r.out, "\npairwise "), 1) << r.out;
+  std::filesystem::remove(path);
+}
+
+TEST(run, wrong_arguments_are_told_once_with_status_2) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--frobnicate", "--frobnicate"},
+      {"-a bogus", "unknown algorithm 'bogus'; known are all, auto, native, spread_out"},
+      {"-w bogus", "unknown workload 'bogus'; known are uniform, random"},
+      {"-b 4Q", "bad size '4Q'"},
+      {"-b 8K..4K", "the range is empty"},
+      {"-m lots", "bad size 'lots'"},
+      {"--collective bcast", "unknown collective 'bcast'"},
+      {"--collective alltoall -w random", "needs the workload uniform, not random"},
+      {"--reps 0", "--reps"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const auto r = taquin(2, std::string("run ") + arguments);
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
+    EXPECT_EQ(r.out, "") << arguments;
+  }
+}
+
+TEST(run, a_file_that_cannot_be_written_is_told_before_measuring) {
+  const auto r = taquin(2, "run -a spread_out --json /nonexistent/records.json");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(occurrences(r.err, "cannot write /nonexistent/records.json"), 1) << r.err;
+}
+
+TEST(run, help_is_printed_once) {
+  const auto r = taquin(2, "run --help");
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(occurrences(r.out, "Workloads:"), 1);
+}
+
+}  // namespace
+}  // namespace taquin::cli
