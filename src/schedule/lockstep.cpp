@@ -24,16 +24,22 @@ void for_each_run(const region& r, const element& e, std::byte* base, F f) {
   }
 }
 
+constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+
+// A message that waits for its counterpart. They are used again and again, with the memory of their data: there are
+// as many as wait at once.
 struct pending {
-  int rank;
-  std::uint32_t index;          // into its schedule's messages
-  std::size_t step;             // the chain before it
-  std::vector<std::byte> data;  // eager sends
+  int rank = 0;
+  std::uint32_t index = 0;        // into its schedule's messages
+  std::size_t step = 0;           // the chain before it
+  std::uint32_t next = none;      // behind it in its channel
+  std::vector<std::byte> data{};  // eager sends
 };
 
-struct channel {  // from one rank to another
-  std::deque<pending> sends;
-  std::deque<pending> recvs;
+struct channel {  // from one rank to another: sends or receives that wait, never both
+  std::uint32_t first = none;
+  std::uint32_t last = none;
+  direction way = direction::send;
 };
 
 class simulation {
@@ -63,9 +69,9 @@ class simulation {
       result.steps = std::max(result.steps, states_[i].steps);
     }
     for (const auto& [key, c] : channels_)
-      if (!c.sends.empty() || !c.recvs.empty())
-        throw lockstep_error(fmt::format("{} messages of rank {} are never received", c.sends.size(),
-                                         key / ranks_.size() % ranks_.size()));
+      if (c.first != none)
+        throw lockstep_error(fmt::format("messages of rank {} to rank {} never meet their counterparts",
+                                         key / ranks_.size() % ranks_.size(), key % ranks_.size()));
     return result;
   }
 
@@ -83,8 +89,8 @@ class simulation {
     bool entered = false;
     bool queued = true;
     std::vector<lane> lanes;
-    std::size_t steps = 0;         // messages in a chain before this round
-    std::vector<pending> arrived;  // packed messages that are scattered when the round is over
+    std::size_t steps = 0;               // messages in a chain before this round
+    std::vector<std::uint32_t> arrived;  // packed messages that are scattered when the round is over
     std::vector<std::byte> scratch;
   };
 
@@ -96,10 +102,10 @@ class simulation {
 
   void gather(int rank, const message& m, std::vector<std::byte>& data) {
     const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    std::size_t done = 0;
+    data.resize(static_cast<std::size_t>(s.bytes(m)));
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
-      std::size_t done = data.size();
-      data.resize(done + static_cast<std::size_t>(s.bytes(r)));
       for_each_run(r, s.types[r.type], base(rank, r.where), [&](const std::byte* at, std::size_t n) {
         std::memcpy(data.data() + done, at, n);
         done += n;
@@ -159,31 +165,46 @@ class simulation {
     wake(rank);
   }
 
-  void match(channel& c) {
-    while (!c.sends.empty() && !c.recvs.empty()) {
-      pending from = std::move(c.sends.front());
-      const pending to = std::move(c.recvs.front());
-      c.sends.pop_front();
-      c.recvs.pop_front();
-      const schedule& s = *ranks_[static_cast<std::size_t>(from.rank)].plan;
-      const schedule& t = *ranks_[static_cast<std::size_t>(to.rank)].plan;
-      if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
-        throw lockstep_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
-                                         s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
-      std::size_t step = from.step + 1;
-      if (how_ == delivery::rendezvous) {
-        step = std::max(step, to.step + 1);
-        if (s.messages[from.index].how != packing::packed) gather(from.rank, s.messages[from.index], from.data);
-        complete(from.rank, from.index, step);
-      }
-      if (t.messages[to.index].how == packing::packed) {
-        states_[static_cast<std::size_t>(to.rank)].arrived.push_back(
-            {to.rank, to.index, to.step, std::move(from.data)});
-      } else {
-        scatter(to.rank, t.messages[to.index], from.data);
-      }
-      complete(to.rank, to.index, step);
+  std::uint32_t take(int rank, std::uint32_t index, std::size_t step) {
+    std::uint32_t id = 0;
+    if (free_.empty()) {
+      id = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
     }
+    pending& w = pool_[id];
+    w.rank = rank;
+    w.index = index;
+    w.step = step;
+    w.next = none;
+    return id;
+  }
+
+  void match(std::uint32_t send, std::uint32_t recv) {
+    pending& from = pool_[send];
+    pending& to = pool_[recv];
+    const schedule& s = *ranks_[static_cast<std::size_t>(from.rank)].plan;
+    const schedule& t = *ranks_[static_cast<std::size_t>(to.rank)].plan;
+    if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
+      throw lockstep_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
+                                       s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
+    std::size_t step = from.step + 1;
+    if (how_ == delivery::rendezvous) {
+      step = std::max(step, to.step + 1);
+      if (s.messages[from.index].how != packing::packed) gather(from.rank, s.messages[from.index], from.data);
+      complete(from.rank, from.index, step);
+    }
+    complete(to.rank, to.index, step);
+    if (t.messages[to.index].how == packing::packed) {
+      std::swap(from.data, to.data);
+      states_[static_cast<std::size_t>(to.rank)].arrived.push_back(recv);
+    } else {
+      scatter(to.rank, t.messages[to.index], from.data);
+      free_.push_back(recv);
+    }
+    free_.push_back(send);
   }
 
   void post(int rank, std::uint32_t i) {
@@ -194,15 +215,21 @@ class simulation {
     const auto other = static_cast<std::size_t>(m.peer);
     channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
     lane& l = lane_of(rank, i);
+    const std::uint32_t id = take(rank, i, l.steps);
     ++l.open;
-    if (!send) {
-      c.recvs.push_back({rank, i, l.steps, {}});
-    } else {
-      c.sends.push_back({rank, i, l.steps, {}});
-      if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, c.sends.back().data);
+    if (send) {
+      if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, pool_[id].data);
       if (how_ == delivery::eager) --l.open;
     }
-    match(c);
+    if (c.first != none && c.way != m.way) {
+      const std::uint32_t waited = c.first;
+      c.first = pool_[waited].next;
+      match(send ? id : waited, send ? waited : id);
+      return;
+    }
+    (c.first == none ? c.first : pool_[c.last].next) = id;
+    c.last = id;
+    c.way = m.way;
   }
 
   // Sets out the lanes of the round that `st` begins.
@@ -239,7 +266,10 @@ class simulation {
       if (!st.entered) enter(s, st);
       for (lane& l : st.lanes) post_what_may(rank, r, s, l);
       if (std::ranges::any_of(st.lanes, [](const lane& l) { return l.next < l.end || l.open > 0; })) return;
-      for (const pending& m : st.arrived) scatter(rank, s.messages[m.index], m.data);
+      for (const std::uint32_t id : st.arrived) {
+        scatter(rank, s.messages[pool_[id].index], pool_[id].data);
+        free_.push_back(id);
+      }
       st.arrived.clear();
       if (how_ == delivery::rendezvous) do_copies(rank);
       st.entered = false;
@@ -253,6 +283,8 @@ class simulation {
   const combiner& op_;
   std::vector<state> states_;
   std::unordered_map<std::size_t, channel> channels_;
+  std::deque<pending> pool_;
+  std::vector<std::uint32_t> free_;
   std::deque<int> ready_;
 };
 

@@ -25,17 +25,20 @@ std::vector<const detail::algorithm*> scheduled() {
 class lockstep : public testing::TestWithParam<const detail::algorithm*> {
  protected:
   /// Runs it where the algorithm serves it.
-  static void verify(problem x, const workload& w, count_t most, const options& o = {}) {
+  void verify(problem x, const workload& w, count_t most, const options& o = {}) {
     std::mt19937 random(x.seed);
     x.counts = w.make(x.p, most, random);
     if (x.in_place && x.symmetric) make_symmetric(x.counts);
     const auto& a = *GetParam();
     if (!a.supports(shape_of(x))) return;
-    for (const auto how : {delivery::eager, delivery::rendezvous})
+    for (const auto how : {delivery::eager, delivery::rendezvous}) {
+      if (x.p > 9 && (how == delivery::eager) != (turn_ % 2 == 0)) continue;  // one after the other
       ASSERT_EQ(lockstep_fault(a, x, o, how), "")
           << fmt::format("p {}, workload {}, form {}, radix {}, in flight {}, {}, {}", x.p, w.name,
                          static_cast<int>(x.kind), o.radix.value_or(0), o.max_in_flight,
                          x.in_place ? "in place" : "out of place", how == delivery::eager ? "eager" : "rendezvous");
+    }
+    ++turn_;
   }
 
   static std::vector<type_pair> make_types() {
@@ -47,6 +50,7 @@ class lockstep : public testing::TestWithParam<const detail::algorithm*> {
   }
 
   std::vector<type_pair> types_ = make_types();
+  unsigned turn_ = 0;
 };
 
 TEST_P(lockstep, is_right_for_every_p_up_to_64) {
@@ -71,6 +75,7 @@ TEST_P(lockstep, is_right_for_every_radix_and_number_in_flight) {
   for (const int p : {2, 3, 7, 8, 9, 16, 27, 31, 64})
     for (const int radix : {2, 3, 4, 5, 8, 64})
       for (const int in_flight : {0, 1, 2, 5}) {
+        if (p > 9 && radix > 2 && in_flight != 0 && in_flight != radix % 3) continue;
         const problem x{.kind = form::alltoallv, .p = p, .counts = {}, .seed = 5, .types = &types_};
         verify(x, all_workloads[1], 3, {.radix = radix, .max_in_flight = in_flight});
       }
@@ -79,7 +84,7 @@ TEST_P(lockstep, is_right_for_every_radix_and_number_in_flight) {
 TEST_P(lockstep, is_right_for_many_ranks) {
   std::vector<type_pair> bytes;
   bytes.push_back({plain_type(1, 1), plain_type(1, 1)});
-  for (const int p : {100, 128, 243, 400}) {
+  for (const int p : {100, 243, 300}) {
     verify({.kind = form::alltoall, .p = p, .counts = {}, .seed = 3, .types = &bytes}, all_workloads[0], 1);
     verify({.kind = form::alltoallv, .p = p, .counts = {}, .seed = 3, .types = &bytes}, all_workloads[2], 9);
   }
