@@ -19,6 +19,8 @@ namespace taquin::detail {
 namespace {
 
 constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;
+constexpr const char* default_inner = options{}.inner.data();  // a literal
+static_assert(TAQUIN_LAYOUT_PACKED == static_cast<int>(bruck_layout::packed));
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
   try {
@@ -60,11 +62,18 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
   std::memcpy(&o, &given, std::min(given.size, sizeof o));
   o.size = sizeof o;
   if (o.algorithm == nullptr) o.algorithm = defaults.algorithm;
+  if (o.inner == nullptr) o.inner = default_inner;
   return o;
 }
 
 // In C, 0 asks for no radix.
 std::optional<int> radix_of(int radix) { return radix != 0 ? std::optional<int>(radix) : std::nullopt; }
+
+bruck_layout layout_of(int layout) {
+  if (layout < TAQUIN_LAYOUT_AUTOMATIC || layout > TAQUIN_LAYOUT_PACKED)
+    throw usage_error(fmt::format("{} is none of TAQUIN_LAYOUT_*", layout), MPI_ERR_ARG);
+  return static_cast<bruck_layout>(layout);
+}
 
 std::optional<std::string> hint(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
@@ -100,6 +109,10 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   int radix = o.values.radix.value_or(0);
   read_number(info, "taquin_radix", radix);
   o.values.radix = radix_of(radix);
+  int layout = static_cast<int>(o.values.layout);
+  read_number(info, "taquin_layout", layout);
+  o.values.layout = layout_of(layout);
+  if (auto name = hint(info, "taquin_inner")) o.inner = *name;
   read_number(info, "taquin_max_in_flight", o.values.max_in_flight);
   read_number(info, "taquin_ports", o.values.ports);
   read_number(info, "taquin_check", check);
@@ -121,8 +134,10 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   auto stored = std::make_unique<stored_options>();
   stored->nodes.assign(o.nodes, o.nodes + o.node_count);
   stored->algorithm = o.algorithm;
+  stored->inner = o.inner;
   stored->values.memory = o.memory;
   stored->values.radix = radix_of(o.radix);
+  stored->values.layout = layout_of(o.layout);
   stored->values.max_in_flight = o.max_in_flight;
   stored->values.ports = o.ports;
   stored->values.check = o.check != 0;
@@ -140,6 +155,8 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.algorithm = stored != nullptr ? stored->algorithm.c_str() : defaults.algorithm;
   o.memory = values.memory;
   o.radix = values.radix.value_or(0);
+  o.layout = static_cast<int>(values.layout);
+  o.inner = stored != nullptr ? stored->inner.c_str() : default_inner;
   o.max_in_flight = values.max_in_flight;
   o.ports = values.ports;
   o.node_count = stored != nullptr ? static_cast<int>(stored->nodes.size()) : 0;

@@ -10,14 +10,16 @@
 
 namespace taquin::detail {
 
-/// Options that own their name and their nodes, so that they may outlive the caller's.
+/// Options that own their names and their nodes, so that they may outlive the caller's.
 struct stored_options {
   std::string algorithm{"auto"};
+  std::string inner{options{}.inner};
   std::vector<int> nodes{};
   options values{};
   [[nodiscard]] options view() const noexcept {
     options o = values;
     o.algorithm = algorithm;
+    o.inner = inner;
     o.nodes = nodes;
     return o;
   }
