@@ -117,8 +117,11 @@ measured measure(const std::vector<problem>& calls, arena& memory, std::vector<c
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(calls, memory, native, m.inner));
     for (contender* c : racing) {
-      native.seconds.push_back(repetition(calls, memory, native, m.inner));
-      c->seconds.push_back(repetition(calls, memory, *c, m.inner));
+      // In turn: who comes second finds the caches and the peers as the first left them.
+      contender* const first = done % 2 == 0 ? &native : c;
+      contender* const second = done % 2 == 0 ? c : &native;
+      first->seconds.push_back(repetition(calls, memory, *first, m.inner));
+      second->seconds.push_back(repetition(calls, memory, *second, m.inner));
       c->ratios.push_back(c->seconds.back() / native.seconds.back());
     }
     m.repetitions = done + 1;

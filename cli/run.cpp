@@ -161,7 +161,7 @@ int work(const choices& c, int rank, int ranks) {
 std::string footer() {
   return workload_help() + R"(
 Times are the slowest rank's, after a barrier; the median of the repetitions and its 95% confidence interval after
-Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before.
+Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before or after, in turn.
 "peak mem" is the most extra memory that taquin held on any rank. Any wrong byte makes the exit status 1.
 
 Examples:
