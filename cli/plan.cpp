@@ -45,10 +45,12 @@ int work(const arguments& a) {
 
   const offline_rank mine(w, size, kind, a.rank);
   const options o{.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight};
-  const auto schedule = chosen->build(mine.local(), shape, o, std::pmr::new_delete_resource());
+  const auto local = mine.local();
+  const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
   fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
              chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
-             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o), detail::to_text(schedule, &x));
+             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
+             detail::to_text(schedule, &local));
   return 0;
 }
 

@@ -25,6 +25,16 @@ extern "C" {
 /* The value of TAQUIN_Options.memory that sets no limit. */
 #define TAQUIN_UNLIMITED SIZE_MAX
 
+/* Values of TAQUIN_Options.layout: how the Bruck algorithms describe the scattered blocks of a message. */
+enum {
+  TAQUIN_LAYOUT_AUTOMATIC = 0, /* chosen by the algorithm */
+  TAQUIN_LAYOUT_INDEXED,       /* a datatype that lists each block */
+  TAQUIN_LAYOUT_REGULAR,       /* a datatype that joins what lies in a row or at equal distances */
+  TAQUIN_LAYOUT_ELEMENTS,      /* a structured datatype that lists each block */
+  TAQUIN_LAYOUT_BLOCKS,        /* a structured datatype of rows of up to radix^k blocks */
+  TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
+};
+
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
@@ -35,11 +45,13 @@ typedef struct TAQUIN_Options {
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
   const int *nodes;      /* ranks per node, in rank order */
   int check;             /* not 0: compare what ranks send with what their peers expect, before sending */
+  int layout;            /* Bruck: one of TAQUIN_LAYOUT_* */
+  const char *inner;     /* two_phase: the algorithm of its two exchanges; NULL: the default */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0 }
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
@@ -85,8 +97,9 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
- * taquin_radix, taquin_max_in_flight, taquin_ports and taquin_check override the communicator's options and must be the
- * same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
+ * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_ports and taquin_check override the
+ * communicator's options and must be the same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a
+ * failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
