@@ -19,6 +19,9 @@ struct statistics {
   std::uint64_t bytes_sent = 0;    ///< bytes sent to other ranks by this rank
   std::uint64_t bytes_copied = 0;  ///< bytes copied inside this rank's memory, packing included
   std::size_t peak_memory = 0;     ///< most bytes of scratch held at once by this rank
+  double seconds_requests = 0;     ///< in_place_phases: time until requests are exchanged,
+  double seconds_data = 0;         ///< until data are,
+  double seconds_update = 0;       ///< and for what is moved inside the rank
   std::string_view algorithm{};    ///< name of the algorithm that ran
 };
 
@@ -49,6 +52,13 @@ struct options {
   std::string_view inner = "spread_out";
   /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;
+  /// in_place_phases: static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: p/8, at
+  /// least 1.
+  int aux_parts = 0;
+  /// in_place_phases: auxiliary memory as one heap for all ranks' data, instead of static parts.
+  bool aux_heap = false;
+  /// in_place_phases: requests only between ranks that have data for each other, instead of an alltoall.
+  bool sparse_requests = false;
   /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
   /// Compare what ranks send with what their peers expect, before sending.

@@ -21,14 +21,6 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 
 std::size_t memory(const shape& s, const options&) noexcept { return grant_driver::least(s); }
 
-// Without a limit of the caller's: 1% of the data, at least 64 KiB, and never too little.
-std::size_t allowed(const context& c) noexcept {
-  constexpr std::size_t floor = 64 << 10;
-  if (c.memory != unlimited) return c.memory;
-  return std::max({static_cast<std::size_t>(std::max(c.shape->max_rank_bytes, c.shape->max_received_bytes) / 100),
-                   floor, memory(*c.shape, *c.opts)});
-}
-
 // A request before each chunk, whose way it does not share; and about half of the data waits in auxiliary memory.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double chunk = 256 << 10;
@@ -39,7 +31,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
 }
 
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_body<grant_driver>(budget, x, c, allowed(c), &budget);
+  return make_body<grant_driver>(budget, x, c, in_place_allowance(c, memory(*c.shape, *c.opts)), &budget);
 }
 
 }  // namespace

@@ -41,6 +41,11 @@ class send_set {
   /// The send `slot`, which began at location `at`, is complete: its locations are free.
   void release(int slot, count_t at);
 
+  /// All sends are complete.
+  void release_all() {
+    std::erase_if(pieces_, [](const piece& p) { return p.slot >= 0; });
+  }
+
   /// The first piece that ends after `at`.
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
   /// Units from `at` that are free of data to send, at most `most`.

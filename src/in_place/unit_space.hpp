@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "algorithms/algorithm.hpp"
 #include "exchange/shape.hpp"
 #include "in_place/problem.hpp"
 #include "taquin/exchange.hpp"
@@ -38,6 +39,10 @@ class unit_space {
   std::byte* base_;
   std::byte* aux_;
 };
+
+/// What an in-place algorithm may take. Without a limit of the caller's: 1% of the most that any rank sends or
+/// receives, at least 64 KiB, and never less than `least`.
+std::size_t in_place_allowance(const context& c, std::size_t least) noexcept;
 
 /// The non-empty blocks of one side, in units and in order of peer.
 std::pmr::vector<peer_block> collect(const blocks& side, int ranks, const element& unit,

@@ -57,6 +57,7 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
   if (o.radix && *o.radix < 2) return defect{fmt::format("radix {} is below 2", *o.radix)};
   if (o.ports < 0 || o.ports > most_ports)
     return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
+  if (o.aux_parts < 0) return defect{fmt::format("aux_parts {} is negative", o.aux_parts)};
   if (o.max_in_flight < 0) return defect{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
 }
@@ -73,6 +74,8 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.layout));
   add(static_cast<std::uint64_t>(o.max_in_flight));
   add(static_cast<std::uint64_t>(o.ports));
+  add(static_cast<std::uint64_t>(o.aux_parts));
+  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U));
   for (const auto& sizes : {o.nodes, std::span<const int>(environment::get().nodes)}) {
     add(sizes.size());
     for (const int size : sizes) add(static_cast<std::uint64_t>(size));

@@ -1,0 +1,52 @@
+// in_place_phases: any counts and displacements in one buffer, in phases of requests, data and update.
+//
+// Source:  Hofmann & Rünger, An In-place Algorithm for Irregular All-to-All Communication with Limited Memory, §3.
+// Rounds:  not fixed: the more, the less memory there is.
+// Bytes:   each block once; in each phase a request of 24 bytes to every rank, or with `sparse_requests` only to those
+//          that still have data for this one.
+// Memory:  bookkeeping linear in p (`sparse_requests`: in the blocks with data of the rank that has the most), and at
+//          least one element for each part of the auxiliary memory.
+// Limits:  one type, of the same size on all ranks.
+// Wins:    as the measure of what in_place gains.
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "in_place/phase_driver.hpp"
+#include "model/terms.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+
+std::size_t memory(const shape& s, const options& o) noexcept { return phase_driver::least(s, o); }
+
+// How many phases it takes depends on the displacements, which a shape does not tell; a handful is the least. Each has
+// a round of requests, and each update moves what has not been sent yet.
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  constexpr double phases = 8;
+  const terms t(s, m);
+  const double peers = t.ranks() - 1;
+  return phases * (t.round(peers, 24 * peers, 24) + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
+         t.copies(phases * t.ranks(), phases / 2 * t.busiest());
+}
+
+body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_body<phase_driver>(budget, x, c, in_place_allowance(c, memory(*c.shape, *c.opts)), &budget);
+}
+
+}  // namespace
+
+const algorithm in_place_phases{
+    .name = "in_place_phases",
+    .summary = "one buffer, any counts: phases of requests, data, and compaction",
+    .source = "Hofmann & Rünger §3",
+    .rounds = "as many phases as the memory needs",
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

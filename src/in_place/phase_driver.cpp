@@ -1,0 +1,216 @@
+#include "in_place/phase_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+enum tag : std::uint8_t { request_tag, direct_tag, aux_tag };
+
+int parts_of(const shape& s, const options& o) noexcept {
+  if (o.aux_heap) return 1;
+  return o.aux_parts > 0 ? o.aux_parts : std::max(s.ranks / 8, 1);
+}
+
+}  // namespace
+
+// Everything but the auxiliary memory, for the rank with the most peers.
+std::size_t phase_driver::least(const shape& s, const options& o) noexcept {
+  const auto peers = static_cast<std::size_t>(s.max_peers);
+  const phase_limits l{.parts = parts_of(s, o), .heap = o.aux_heap};
+  const std::size_t requests = 2 * (o.sparse_requests ? peers : static_cast<std::size_t>(s.ranks)) * sizeof(request);
+  return sizeof(phase_driver) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) + requests +
+         (4 * peers + 1) * sizeof(MPI_Request) + 2 * peers * sizeof(mpi::datatype) +
+         phase_limits::pieces(peers, peers) * (sizeof(int) + sizeof(MPI_Aint)) +
+         static_cast<std::size_t>(l.parts) * std::max<std::size_t>(s.unit_span, 1);
+}
+
+phase_limits phase_driver::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
+  const element unit = unit_space::unit_of(x, *c.shape);
+  phase_limits l{.parts = parts_of(*c.shape, *c.opts), .heap = c.opts->aux_heap};
+  const std::size_t least_aux = static_cast<std::size_t>(l.parts) * std::max<std::size_t>(c.shape->unit_span, 1);
+  const count_t room = unit_space::fitting(unit, allowed - least(*c.shape, *c.opts) + least_aux);
+  const count_t useful = l.heap ? total_units(x.recv, c.shape->ranks, unit) : room;
+  l.aux = std::clamp<count_t>(useful, l.parts, room);
+  l.most = std::min<count_t>(mpi::count_limit(), std::numeric_limits<int>::max() / unit.size);
+  return l;
+}
+
+phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory)
+    : comm_(c.comm->get()),
+      tag_(c.tag),
+      sparse_(c.opts->sparse_requests),
+      limits_(limits(x, c, allowed)),
+      aux_(unit_space::bytes(unit_space::unit_of(x, *c.shape), limits_.aux), memory),
+      space_(x, *c.shape, aux_.data()),
+      out_(collect(x.send, c.shape->ranks, space_.unit(), memory)),
+      in_(collect_by_location(x.recv, c.shape->ranks, space_.unit(), memory)),
+      machine_(out_, in_, limits_, memory),
+      asked_(sparse_ ? in_.size() : static_cast<std::size_t>(c.shape->ranks), memory),
+      granted_(sparse_ ? out_.size() : static_cast<std::size_t>(c.shape->ranks), memory),
+      pending_(memory),
+      types_(memory),
+      lengths_(memory),
+      places_(memory) {
+  pending_.reserve(2 * (in_.size() + out_.size()) + 1);
+  types_.reserve(2 * out_.size());
+  lengths_.reserve(phase_limits::pieces(out_.size(), in_.size()));
+  places_.reserve(lengths_.capacity());
+}
+
+void phase_driver::clock(double& part) {
+  const double now = MPI_Wtime();
+  part += now - since_;
+  since_ = now;
+}
+
+void phase_driver::start() {
+  machine_.reset();
+  last_ = {};
+  since_ = MPI_Wtime();
+  begin_phase();
+}
+
+// Dense: an alltoall, which also says who has work left; when nobody has, all end together. Sparse: a message to and
+// from each peer with which something is left, and each rank ends by itself.
+void phase_driver::begin_phase() {
+  pending_.clear();
+  const bool done = machine_.done();
+  if (done && sparse_) {
+    stage_ = stage::none;
+    return;
+  }
+  const auto requests = machine_.determine();
+  stage_ = stage::requests;
+  if (!done) ++last_.rounds;
+  if (!sparse_) {
+    std::ranges::fill(asked_, request{0, 0, done ? 0 : 1});
+    for (std::size_t k = 0; k < in_.size(); ++k)
+      asked_[static_cast<std::size_t>(in_[k].peer)] = {requests[k].direct, requests[k].aux, done ? 0 : 1};
+    TAQUIN_MPI(PMPI_Ialltoall(asked_.data(), 3, MPI_INT64_T, granted_.data(), 3, MPI_INT64_T, comm_,
+                              &pending_.emplace_back(MPI_REQUEST_NULL)));
+    return;
+  }
+  for (std::size_t k = 0; k < out_.size(); ++k) {
+    granted_[k] = {};
+    if (machine_.unsent(k) == 0) continue;
+    TAQUIN_MPI(MPI_Irecv(granted_[k].data(), 3, MPI_INT64_T, out_[k].peer, tag_ + request_tag, comm_,
+                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+  }
+  for (std::size_t k = 0; k < in_.size(); ++k) {
+    if (machine_.expected(k) == 0) continue;
+    asked_[k] = {requests[k].direct, requests[k].aux, 1};
+    ++last_.messages;
+    TAQUIN_MPI(MPI_Isend(asked_[k].data(), 3, MPI_INT64_T, in_[k].peer, tag_ + request_tag, comm_,
+                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+  }
+}
+
+void phase_driver::exchange_data() {
+  clock(last_.seconds_requests);
+  pending_.clear();
+  if (!sparse_ && std::ranges::all_of(granted_, [](const request& r) { return r[2] == 0; })) {
+    stage_ = stage::none;
+    return;
+  }
+  stage_ = stage::data;
+  const MPI_Datatype type = space_.unit().type;
+  const auto requests = machine_.requests();
+  for (std::size_t k = 0; k < in_.size(); ++k) {
+    const auto& r = requests[k];
+    if (r.direct > 0)
+      TAQUIN_MPI(MPI_Irecv(space_.address({r.at, false}), static_cast<int>(r.direct), type, in_[k].peer,
+                           tag_ + direct_tag, comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+    if (r.aux > 0)
+      TAQUIN_MPI(MPI_Irecv(space_.address({r.aux_at, true}), static_cast<int>(r.aux), type, in_[k].peer, tag_ + aux_tag,
+                           comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+  }
+  for (std::size_t k = 0; k < out_.size(); ++k) {
+    const request& r = granted_[sparse_ ? k : static_cast<std::size_t>(out_[k].peer)];
+    if (r[0] > 0) send(k, r[0], tag_ + direct_tag);
+    if (r[1] > 0) send(k, r[1], tag_ + aux_tag);
+  }
+}
+
+// One message of all the runs that the data lie in.
+void phase_driver::send(std::size_t k, count_t length, int tag) {
+  const element& unit = space_.unit();
+  lengths_.clear();
+  places_.clear();
+  const bool all = machine_.send(k, length, [&](count_t at, count_t n) {
+    lengths_.push_back(static_cast<int>(n));
+    MPI_Aint place = 0;
+    TAQUIN_MPI(MPI_Get_address(space_.address({at, false}), &place));
+    places_.push_back(place);
+  });
+  if (!all)
+    throw usage_error(fmt::format("rank {} expects more than is sent to it", out_[k].peer), MPI_ERR_TRUNCATE,
+                      out_[k].peer);
+  ++last_.messages;
+  last_.bytes_sent += static_cast<std::uint64_t>(length * unit.size);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(
+      MPI_Type_create_hindexed(static_cast<int>(lengths_.size()), lengths_.data(), places_.data(), unit.type, &type));
+  types_.emplace_back(type);
+  TAQUIN_MPI(MPI_Type_commit(&type));
+  TAQUIN_MPI(MPI_Isend(MPI_BOTTOM, 1, type, out_[k].peer, tag, comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+}
+
+void phase_driver::update() {
+  clock(last_.seconds_data);
+  types_.clear();
+  machine_.begin_update();
+  while (const auto m = machine_.next_move()) {
+    space_.move(*m);
+    last_.bytes_copied += static_cast<std::uint64_t>(m->length * space_.unit().size);
+  }
+  clock(last_.seconds_update);
+}
+
+// Goes on when the stage's messages are complete; true when the exchange is.
+bool phase_driver::advance(bool block) {
+  if (stage_ == stage::none) return true;
+  int done = 1;
+  const auto n = static_cast<int>(pending_.size());
+  if (block) {
+    TAQUIN_MPI(MPI_Waitall(n, pending_.data(), MPI_STATUSES_IGNORE));
+  } else {
+    TAQUIN_MPI(MPI_Testall(n, pending_.data(), &done, MPI_STATUSES_IGNORE));
+  }
+  if (done == 0) return false;
+  if (stage_ == stage::requests) {
+    exchange_data();
+  } else {
+    update();
+    begin_phase();
+  }
+  return stage_ == stage::none;
+}
+
+// One stage at a time, so that a call does not take long.
+bool phase_driver::test() { return advance(false); }
+
+void phase_driver::wait() {
+  while (!advance(true)) {
+  }
+}
+
+void phase_driver::account(statistics& s) const {
+  s.rounds += last_.rounds;
+  s.messages += last_.messages;
+  s.bytes_sent += last_.bytes_sent;
+  s.bytes_copied += last_.bytes_copied;
+  s.seconds_requests += last_.seconds_requests;
+  s.seconds_data += last_.seconds_data;
+  s.seconds_update += last_.seconds_update;
+}
+
+}  // namespace taquin::detail
