@@ -190,7 +190,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   if (s.in_place)  // pair by pair, through a buffer
     return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
-  return t.round(t.ranks() - 1, t.busiest(), t.largest_block()) + t.copies(1, t.mean_block());
+  return t.round(t.ranks() - 1, (t.ranks() - 1) * t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
 }
 
 }  // namespace

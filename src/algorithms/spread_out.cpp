@@ -57,7 +57,7 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
-  return t.round(t.ranks() - 1, t.busiest(), t.largest_block()) + t.copies(1, t.mean_block());
+  return t.round(t.ranks() - 1, (t.ranks() - 1) * t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
 }
 
 }  // namespace
