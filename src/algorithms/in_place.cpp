@@ -39,7 +39,7 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
 const algorithm in_place{
     .name = "in_place",
     .summary = "one buffer, any counts: each rank asks for what it can place, chunk by chunk",
-    .source = "new",
+    .source = "ours",
     .rounds = "as places become free",
     .supports = supports,
     .memory = memory,

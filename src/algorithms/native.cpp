@@ -200,7 +200,6 @@ const algorithm native{
     .summary = "the MPI library's own collective",
     .source = "the MPI library",
     .rounds = "the MPI library's",
-    .serves_inside = true,
     .supports = supports,
     .memory = memory,
     .cost = cost,

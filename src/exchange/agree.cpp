@@ -167,7 +167,6 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   v[unit_size_max] = narrow(mine.unit_size);
   v[unit_size_min] = -v[unit_size_max];
   v[unit_span_max] = narrow(mine.unit_span);
-  v[lost_any] = mine.starved ? 1 : 0;
   dissemination(comm, tag, cargo, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
   // learn everything.

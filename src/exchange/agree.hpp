@@ -27,7 +27,6 @@ struct proposal {
   std::uint64_t unit_size = 0;       ///< in place: data bytes of its type's element; 0: not one regular type
   std::uint64_t unit_span = 0;       ///< in place: bytes that an element spans; 0: it has no holes
   bool large = false;
-  bool starved = false;  ///< this rank has no memory for what the others' messages carry; it fails afterwards
 };
 
 /// What all ranks know afterwards.

@@ -20,6 +20,11 @@ int parts_of(const shape& s, const options& o) noexcept {
   return o.aux_parts > 0 ? o.aux_parts : std::max(s.ranks / 8, 1);
 }
 
+// Messages of one stage: data directly and by auxiliary memory, or requests.
+std::size_t most_pending(std::size_t in, std::size_t out, std::size_t dense_ranks) noexcept {
+  return std::max(2 * (in + out), 2 * dense_ranks);
+}
+
 }  // namespace
 
 // Everything but the auxiliary memory, for the rank with the most peers.
@@ -28,8 +33,8 @@ std::size_t phase_driver::least(const shape& s, const options& o) noexcept {
   const phase_limits l{.parts = parts_of(s, o), .heap = o.aux_heap};
   const std::size_t requests = 2 * (o.sparse_requests ? peers : static_cast<std::size_t>(s.ranks)) * sizeof(request);
   return sizeof(phase_driver) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) + requests +
-         (4 * peers + 1) * sizeof(MPI_Request) + 2 * peers * sizeof(mpi::datatype) +
-         phase_limits::pieces(peers, peers) * (sizeof(int) + sizeof(MPI_Aint)) +
+         most_pending(peers, peers, o.sparse_requests ? 0 : static_cast<std::size_t>(s.ranks)) * sizeof(MPI_Request) +
+         2 * peers * sizeof(mpi::datatype) + phase_limits::pieces(peers, peers) * (sizeof(int) + sizeof(MPI_Aint)) +
          static_cast<std::size_t>(l.parts) * std::max<std::size_t>(s.unit_span, 1);
 }
 
@@ -46,6 +51,7 @@ phase_limits phase_driver::limits(const exchange& x, const context& c, std::size
 
 phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory)
     : comm_(c.comm->get()),
+      rank_(c.comm->rank()),
       tag_(c.tag),
       sparse_(c.opts->sparse_requests),
       limits_(limits(x, c, allowed)),
@@ -60,7 +66,7 @@ phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allo
       types_(memory),
       lengths_(memory),
       places_(memory) {
-  pending_.reserve(2 * (in_.size() + out_.size()) + 1);
+  pending_.reserve(most_pending(in_.size(), out_.size(), sparse_ ? 0 : asked_.size()));
   types_.reserve(2 * out_.size());
   lengths_.reserve(phase_limits::pieces(out_.size(), in_.size()));
   places_.reserve(lengths_.capacity());
@@ -79,8 +85,8 @@ void phase_driver::start() {
   begin_phase();
 }
 
-// Dense: an alltoall, which also says who has work left; when nobody has, all end together. Sparse: a message to and
-// from each peer with which something is left, and each rank ends by itself.
+// Dense: to and from all ranks, which also says who has work left; when nobody has, all end together. Sparse: a message
+// to and from each peer with which something is left, and each rank ends by itself.
 void phase_driver::begin_phase() {
   pending_.clear();
   const bool done = machine_.done();
@@ -95,8 +101,7 @@ void phase_driver::begin_phase() {
     std::ranges::fill(asked_, request{0, 0, done ? 0 : 1});
     for (std::size_t k = 0; k < in_.size(); ++k)
       asked_[static_cast<std::size_t>(in_[k].peer)] = {requests[k].direct, requests[k].aux, done ? 0 : 1};
-    TAQUIN_MPI(PMPI_Ialltoall(asked_.data(), 3, MPI_INT64_T, granted_.data(), 3, MPI_INT64_T, comm_,
-                              &pending_.emplace_back(MPI_REQUEST_NULL)));
+    exchange_dense();
     return;
   }
   for (std::size_t k = 0; k < out_.size(); ++k) {
@@ -111,6 +116,23 @@ void phase_driver::begin_phase() {
     ++last_.messages;
     TAQUIN_MPI(MPI_Isend(asked_[k].data(), 3, MPI_INT64_T, in_[k].peer, tag_ + request_tag, comm_,
                          &pending_.emplace_back(MPI_REQUEST_NULL)));
+  }
+}
+
+// Not the MPI library's nonblocking collective: plans that are started together reach their later phases in another
+// order on each rank, and collectives must come in the same one.
+void phase_driver::exchange_dense() {
+  const auto ranks = static_cast<int>(asked_.size());
+  const auto me = static_cast<std::size_t>(rank_);
+  granted_[me] = asked_[me];
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int from = (rank_ - distance + ranks) % ranks;
+    const int to = (rank_ + distance) % ranks;
+    TAQUIN_MPI(MPI_Irecv(granted_[static_cast<std::size_t>(from)].data(), 3, MPI_INT64_T, from, tag_ + request_tag,
+                         comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+    TAQUIN_MPI(MPI_Isend(asked_[static_cast<std::size_t>(to)].data(), 3, MPI_INT64_T, to, tag_ + request_tag, comm_,
+                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+    ++last_.messages;
   }
 }
 

@@ -37,6 +37,7 @@ class phase_driver final : public plan_body {
   static phase_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
 
   void begin_phase();
+  void exchange_dense();
   void exchange_data();
   void send(std::size_t k, count_t length, int tag);
   void update();
@@ -44,6 +45,7 @@ class phase_driver final : public plan_body {
   void clock(double& part);
 
   MPI_Comm comm_;
+  int rank_;
   int tag_;
   bool sparse_;
   phase_limits limits_;

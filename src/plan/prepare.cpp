@@ -255,11 +255,12 @@ agreed plan_state::agree_riding(const exchange& x, const options& o, std::string
     }
     empty_carrier nothing(a->ride.capacity(comm.size(), o));
     return agree(comm, agreement_tag, mine, &nothing, &budget);
-  } catch (const budget_exceeded&) {  // nothing was sent yet; the others learn of the limit and fail as well
+  } catch (const budget_exceeded&) {
+    // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
+    // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    proposal starved = mine;
-    starved.starved = true;
-    return agree(comm, agreement_tag, starved, nullptr, &budget);
+    empty_carrier nothing(a->ride.capacity(comm.size(), o));
+    return agree(comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }
 
