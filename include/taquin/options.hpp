@@ -63,6 +63,9 @@ struct options {
   std::span<const int> nodes{};
   /// Compare what ranks send with what their peers expect, before sending.
   bool check = false;
+  /// Plans that leave the choice to taquin: the best few candidates, as many as the memory holds at once, run the first
+  /// starts in turn, each three times; then all ranks stay with the fastest. Blocking calls do not tune.
+  bool tune = false;
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
 };

@@ -36,7 +36,7 @@ class plan {
   /// start() and wait().
   void run();
 
-  /// The algorithm's name.
+  /// The algorithm's name; of the exchange started last, where the plan tunes itself.
   [[nodiscard]] std::string_view algorithm() const noexcept;
   /// The scratch that the plan holds, in bytes, with its limit and its peak.
   [[nodiscard]] const memory_budget& memory() const noexcept;

@@ -117,6 +117,9 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   read_number(info, "taquin_ports", o.values.ports);
   read_number(info, "taquin_check", check);
   o.values.check = check != 0;
+  int tune = o.values.tune ? 1 : 0;
+  read_number(info, "taquin_tune", tune);
+  o.values.tune = tune != 0;
   return o;
 }
 
@@ -141,6 +144,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->values.max_in_flight = o.max_in_flight;
   stored->values.ports = o.ports;
   stored->values.check = o.check != 0;
+  stored->values.tune = o.tune != 0;
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
   static_cast<void>(stored.release());  // the communicator's now
 }
@@ -162,6 +166,7 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.node_count = stored != nullptr ? static_cast<int>(stored->nodes.size()) : 0;
   o.nodes = o.node_count > 0 ? stored->nodes.data() : nullptr;
   o.check = values.check ? 1 : 0;
+  o.tune = values.tune ? 1 : 0;
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }

@@ -14,8 +14,9 @@ int log2_ceil(int p) { return static_cast<int>(std::bit_width(static_cast<unsign
 /// extent apart, so that types with holes keep their layout.
 class builder {
  public:
-  builder(int rank, int ranks, count_t count, const element& e, std::pmr::memory_resource* memory)
-      : rank_(rank), ranks_(ranks), count_(count), element_(e), s_(memory), type_(s_.add_type(e)) {}
+  builder(int rank, int ranks, count_t count, const element& e, std::pmr::memory_resource* memory,
+          const schedule_size& size)
+      : rank_(rank), ranks_(ranks), count_(count), element_(e), s_(memory, size), type_(s_.add_type(e)) {}
 
   schedule barrier();
   schedule broadcast(int root);
@@ -238,9 +239,15 @@ std::string_view name_of(collective what) noexcept {
   return names[static_cast<std::size_t>(what)];
 }
 
+schedule_size allreduce_size(int ranks) noexcept {
+  const auto steps = static_cast<std::size_t>(log2_ceil(ranks));
+  const std::size_t messages = 2 * steps + 2;  // folding and unfolding beside
+  return {.types = 1, .regions = messages, .messages = messages, .copies = 2 * steps + 3, .rounds = 3 * steps + 5};
+}
+
 schedule build_collective(collective what, int rank, int ranks, int root, count_t count, const element& e,
                           std::pmr::memory_resource* memory) {
-  builder b(rank, ranks, count, e, memory);
+  builder b(rank, ranks, count, e, memory, what == collective::allreduce ? allreduce_size(ranks) : schedule_size{});
   switch (what) {
     case collective::barrier:
       return b.barrier();

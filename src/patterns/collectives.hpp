@@ -21,6 +21,9 @@ std::string_view name_of(collective what) noexcept;
 schedule build_collective(collective what, int rank, int ranks, int root, count_t count, const element& e,
                           std::pmr::memory_resource* memory);
 
+/// The most that an allreduce's schedule has, beside the scratch of one rank's elements.
+schedule_size allreduce_size(int ranks) noexcept;
+
 /// The closed form of its time under Hockney's model with root 0: MPI primitives §4, `bytes` per rank.
 seconds closed_form(collective what, int ranks, count_t bytes, const hockney& h);
 

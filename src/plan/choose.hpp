@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "model/selection.hpp"
@@ -22,6 +23,11 @@ class chooser {
 
   /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Local.
   const algorithm* choose(const shape& s, const options& o, bool reused, std::size_t limit);
+
+  /// All that serve a plan's agreed shape within `limit`, best first. Local.
+  [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit) const {
+    return ranking(s, o, true, limit, profile_);
+  }
 
   /// Whether small blocks should ride on the next agreement of a call of this form: they do when it would have served
   /// the last one. The same on all ranks, because they choose alike.

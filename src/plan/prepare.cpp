@@ -75,7 +75,7 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.max_in_flight));
   add(static_cast<std::uint64_t>(o.ports));
   add(static_cast<std::uint64_t>(o.aux_parts));
-  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U));
+  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U));
   for (const auto& sizes : {o.nodes, std::span<const int>(environment::get().nodes)}) {
     add(sizes.size());
     for (const int size : sizes) add(static_cast<std::uint64_t>(size));
@@ -232,6 +232,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
         needed, 0, all.memory);
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
+  if (free_choice && reused && o.tune && tune(x, o, *comm, tag)) return;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
   const context c{comm, tag, &shape, &o, nodes.get(), reused, left};
   body = prepare_body(*chosen, x, c, budget);
@@ -264,10 +265,36 @@ agreed plan_state::agree_riding(const exchange& x, const options& o, std::string
   }
 }
 
+// Several candidates, as far as the memory allows; false where it allows one only.
+bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& comm, int tag) {
+  const std::size_t limit = shape.memory_limit;
+  const auto few = contestants(chooser::of(comm).ranked(shape, o, limit), shape, o, limit);
+  if (few.size() < 2) return false;
+  std::size_t needed = tuned_body::overhead(shape.ranks, few.size());
+  for (const algorithm* a : few) needed += a->memory(shape, o);
+  // Those that make use of more than they need share what is left.
+  const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
+  std::pmr::vector<contestant> all(&budget);
+  all.reserve(few.size());
+  for (const algorithm* a : few) {
+    detail::shape own = shape;
+    if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
+    const int own_tag = all.empty() ? tag : comm.next_tag();
+    const context c{&comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
+    all.push_back({a, prepare_body(*a, x, c, budget)});
+  }
+  auto made = make_body<tuned_body>(budget, std::move(all), comm, tag + mpi::communicator::agreement_tag, &budget);
+  tuned = made.get();
+  chosen = tuned->running();
+  body = std::move(made);
+  return true;
+}
+
 void plan_state::start() {
   if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   started = true;
   body->start();
+  if (tuned != nullptr) chosen = tuned->running();
 }
 
 bool plan_state::test() {
@@ -286,6 +313,7 @@ void plan_state::wait() {
 void plan_state::run() {
   if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   body->run();
+  if (tuned != nullptr) chosen = tuned->running();
   finish();
 }
 

@@ -11,6 +11,7 @@
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/inline_pool.hpp"
+#include "plan/tuned_body.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
@@ -29,9 +30,10 @@ struct plan_state {
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   detail::shape shape;
-  const algorithm* chosen = nullptr;
+  const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
   body_ptr body;
+  const tuned_body* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;
   bool started = false;
 
@@ -43,6 +45,7 @@ struct plan_state {
  private:
   agreed agree_riding(const exchange& x, const options& o, std::string_view name, bool reused, const proposal& mine,
                       mpi::communicator& comm, int tag);
+  bool tune(const exchange& x, const options& o, mpi::communicator& comm, int tag);
   void finish();
 };
 

@@ -177,6 +177,11 @@ static void plans_run_again(MPI_Comm comm) {
                                    x.types, comm, info, &plan));
   run_twice(plan, &x);
   CHECK_OK(TAQUIN_Plan_free(&plan));
+  MPI_Info_set(info, "taquin_algorithm", "auto");
+  MPI_Info_set(info, "taquin_tune", "1");
+  CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan));
+  for (i = 0; i < 8; ++i) run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_free(&plan));
   MPI_Info_set(info, "taquin_memory", "plenty"); /* not a number: refused, on every rank */
   CHECK(class_of(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan)) ==
         MPI_ERR_ARG);
@@ -212,16 +217,17 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.node_count = 1;
   o.nodes = &ranks;
   o.check = 1;
+  o.tune = 1;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   name[0] = 'X'; /* the string was copied */
   MPI_Comm_dup(comm, &copy);
   CHECK_OK(TAQUIN_Comm_set_options(comm, NULL));
   CHECK_OK(TAQUIN_Comm_get_options(comm, &back));
-  CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0);
+  CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0 && back.tune == 0);
   CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
-        back.check == 1);
+        back.check == 1 && back.tune == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
@@ -287,6 +293,7 @@ static void errors_reach_every_rank(MPI_Comm world) {
   }
 
   o.check = 1;
+  o.tune = 1;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   if (rank == bad) --x.rc[0];
   code = TAQUIN_Alltoallv(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm);

@@ -169,6 +169,26 @@ TEST_P(budget, a_started_plan_takes_nothing) {
   });
 }
 
+// While it measures, too; it only gives back what lost.
+TEST(tuned_budget, a_started_plan_takes_nothing) {
+  std::vector<type_pair> types;
+  types.push_back(all_types[0].make());
+  std::mt19937 random(3);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  const problem x{
+      .kind = form::alltoallv, .p = ranks, .counts = all_workloads[1].make(ranks, 4000, random), .types = &types};
+  rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
+  plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true});
+  for (int start = 0; start < 14; ++start) {
+    mine.fill(start);
+    const std::size_t before = calls;
+    p.start();
+    p.wait();
+    EXPECT_EQ(calls, before) << "start " << start;
+    EXPECT_EQ(mine.wrong_bytes(), 0U);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(list, budget, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
                          algorithm_test_name);
 
