@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <random>
 
+#include "in_place/lockstep_memory.hpp"
 #include "schedule/lockstep.hpp"
 
 namespace taquin::detail {
@@ -29,13 +29,10 @@ struct event {
 
 class grant_lockstep {
  public:
-  grant_lockstep(std::span<const grant_rank> ranks, const element& unit, std::uint64_t seed)
-      : unit_(unit), random_(seed) {
+  grant_lockstep(std::span<const grant_rank> ranks, const element& unit, std::uint64_t seed) : random_(seed) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const grant_rank& g = ranks[r];
-      auto& n = nodes_.emplace_back();
-      n.buffer = g.buffer;
-      if (g.buffer != nullptr) n.aux.resize(static_cast<std::size_t>(g.limits.aux * unit.extent));
+      auto& n = nodes_.emplace_back(g.buffer, g.limits.aux, unit);
       n.machine = std::make_unique<grant_machine>(static_cast<int>(r), g.out, g.in, g.limits, g.memory);
       n.machine->reset();
     }
@@ -55,27 +52,17 @@ class grant_lockstep {
 
  private:
   struct node {
+    node(std::byte* buffer, count_t aux, const element& unit) : memory(buffer, aux, unit) {}
     std::unique_ptr<grant_machine> machine;
     std::deque<event> inbox;    // what can happen now
     std::deque<event> waiting;  // requests, until there is room for an answer
-    std::byte* buffer = nullptr;
-    std::vector<std::byte> aux;
+    lockstep_memory memory;
     lockstep_counts counts;
   };
 
-  std::byte* at(node& n, const location& l) { return (l.aux ? n.aux.data() : n.buffer) + l.at * unit_.extent; }
-
-  void copy(const std::byte* from, std::byte* to, count_t units) {
-    for (count_t i = 0; i < units; ++i)
-      std::memcpy(to + i * unit_.extent, from + i * unit_.extent, static_cast<std::size_t>(unit_.size));
-  }
-
-  void move(node& n, const local_move& m) {
+  static void move(node& n, const local_move& m) {
     n.counts.units_copied += static_cast<std::uint64_t>(m.length);
-    if (n.buffer == nullptr) return;
-    std::vector<std::byte> all(static_cast<std::size_t>(m.length * unit_.extent));
-    copy(at(n, m.from), all.data(), m.length);
-    copy(all.data(), at(n, m.to), m.length);
+    n.memory.move(m);
   }
 
   // All that follows from what has happened; true when anything did.
@@ -103,10 +90,7 @@ class grant_lockstep {
     event reply{event::what::arrived, e.slot, static_cast<int>(r), 0, a.length, a.at, e.to, a.slot};
     if (eager) {
       reply.sender_slot = -1;
-      if (n.buffer != nullptr) {
-        reply.data.resize(static_cast<std::size_t>(a.length * unit_.extent));
-        copy(at(n, {a.at, false}), reply.data.data(), a.length);
-      }
+      reply.data = n.memory.read({a.at, false}, a.length);
       n.inbox.push_back({event::what::sent, a.slot});
     }
     nodes_[static_cast<std::size_t>(e.peer)].inbox.push_back(std::move(reply));
@@ -115,12 +99,9 @@ class grant_lockstep {
   void happen(std::size_t r, const event& e) {
     node& n = nodes_[r];
     if (e.kind == event::what::sent) return n.machine->sent(e.slot);
-    if (n.buffer != nullptr) {
-      node& sender = nodes_[static_cast<std::size_t>(e.peer)];
-      copy(e.sender_slot < 0 ? e.data.data() : at(sender, {e.at, false}), at(n, e.to), e.length);
-    }
-    if (e.sender_slot >= 0)
-      nodes_[static_cast<std::size_t>(e.peer)].inbox.push_back({event::what::sent, e.sender_slot});
+    node& sender = nodes_[static_cast<std::size_t>(e.peer)];
+    n.memory.write(e.sender_slot < 0 ? e.data : sender.memory.read({e.at, false}, e.length), e.to, e.length);
+    if (e.sender_slot >= 0) sender.inbox.push_back({event::what::sent, e.sender_slot});
     n.machine->arrived(e.slot, e.length);
   }
 
@@ -201,7 +182,6 @@ class grant_lockstep {
     return !nodes_[r].waiting.empty() && nodes_[r].machine->wants_request();
   }
 
-  element unit_;
   std::mt19937_64 random_;
   std::vector<node> nodes_;
 };

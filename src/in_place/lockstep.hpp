@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "in_place/grant_machine.hpp"
+#include "in_place/phase_machine.hpp"
 #include "in_place/problem.hpp"
 #include "taquin/exchange.hpp"
 
@@ -21,6 +22,21 @@ struct grant_rank {
   std::byte* buffer = nullptr;      ///< null: only counts
   grant_limits limits;
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
+};
+
+/// One rank of a lockstep run of in_place_phases.
+struct phase_rank {
+  std::span<const peer_block> out;  ///< in order of peer
+  std::span<const peer_block> in;   ///< in order of location
+  std::byte* buffer = nullptr;      ///< null: only counts
+  phase_limits limits;
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
+};
+
+/// Who sends requests to whom in each phase of in_place_phases.
+enum class phase_requests : std::uint8_t {
+  dense,  ///< every rank to every rank, until none has work left
+  sparse  ///< each rank to those that still have data for it
 };
 
 /// What one rank did.
@@ -40,5 +56,7 @@ enum class lockstep_order : std::uint8_t {
 /// Runs all ranks to their end. Throws lockstep_error where they cannot end. Returns what each rank did.
 std::vector<lockstep_counts> run_grants(std::span<const grant_rank> ranks, const element& unit, lockstep_order order,
                                         std::uint64_t seed = 0);
+std::vector<lockstep_counts> run_phases(std::span<const phase_rank> ranks, const element& unit, phase_requests how,
+                                        lockstep_order order, std::uint64_t seed = 0);
 
 }  // namespace taquin::detail

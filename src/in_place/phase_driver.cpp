@@ -113,7 +113,7 @@ void phase_driver::begin_phase() {
   for (std::size_t k = 0; k < in_.size(); ++k) {
     if (machine_.expected(k) == 0) continue;
     asked_[k] = {requests[k].direct, requests[k].aux, 1};
-    ++last_.messages;
+    if (in_[k].peer != rank_) ++last_.messages;
     TAQUIN_MPI(MPI_Isend(asked_[k].data(), 3, MPI_INT64_T, in_[k].peer, tag_ + request_tag, comm_,
                          &pending_.emplace_back(MPI_REQUEST_NULL)));
   }
@@ -176,8 +176,10 @@ void phase_driver::send(std::size_t k, count_t length, int tag) {
   if (!all)
     throw usage_error(fmt::format("rank {} expects more than is sent to it", out_[k].peer), MPI_ERR_TRUNCATE,
                       out_[k].peer);
-  ++last_.messages;
-  last_.bytes_sent += static_cast<std::uint64_t>(length * unit.size);
+  if (out_[k].peer != rank_) {
+    ++last_.messages;
+    last_.bytes_sent += static_cast<std::uint64_t>(length * unit.size);
+  }
   MPI_Datatype type = MPI_DATATYPE_NULL;
   TAQUIN_MPI(
       MPI_Type_create_hindexed(static_cast<int>(lengths_.size()), lengths_.data(), places_.data(), unit.type, &type));
