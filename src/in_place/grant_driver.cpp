@@ -37,7 +37,7 @@ std::size_t grant_driver::bookkeeping(const shape& s, const grant_limits& l) noe
   const auto peers = static_cast<std::size_t>(s.max_peers);
   const std::size_t requests = 1 + static_cast<std::size_t>(l.sends) + static_cast<std::size_t>(l.requests);
   return sizeof(grant_driver) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) +
-         static_cast<std::size_t>(l.requests) * (sizeof(grant) + sizeof(MPI_Request)) +
+         static_cast<std::size_t>(l.requests) * (sizeof(question) + sizeof(MPI_Request)) +
          requests * (sizeof(MPI_Request) + sizeof(int) + sizeof(MPI_Status));
 }
 
@@ -93,6 +93,7 @@ void grant_driver::start() {
   machine_.reset();
   last_ = {};
   running_ = true;
+  asked_so_far_ = 0;
   quiet_ = 0;
   lost_patience_ = false;
   listen();
@@ -119,12 +120,31 @@ void grant_driver::answer(int peer) {
 
 void grant_driver::ask(const grant_request& r) {
   const auto slot = static_cast<std::size_t>(r.slot);
-  TAQUIN_MPI(MPI_Irecv(space_.address(r.to), static_cast<int>(r.length), space_.unit().type, r.peer, tag_ + data_tag,
-                       comm_, &data_request(r.slot)));
   TAQUIN_MPI(MPI_Wait(&asking_[slot], MPI_STATUS_IGNORE));  // answered long ago
-  asked_[slot] = {r.offset, r.length};
-  TAQUIN_MPI(MPI_Isend(asked_[slot].data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_, &asking_[slot]));
+  asked_[slot] = {.what = {r.offset, r.length}, .to = r.to, .number = asked_so_far_++, .peer = r.peer, .open = true};
+  TAQUIN_MPI(MPI_Isend(asked_[slot].what.data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_,
+                       &asking_[slot]));
   ++last_.messages;
+}
+
+// Receives one answer that has arrived; false when none has. Data are received only now, one message at a time: MPI
+// libraries that copy them from the sender's memory do so inside the call that finds both sides ready. Were all
+// receives posted, a rank would copy all that it asked for in one call, and answer nobody meanwhile: of two ranks one
+// would always wait for the other.
+bool grant_driver::receive() {
+  if (!machine_.wants_data()) return false;
+  int arrived = 0;
+  MPI_Status status;
+  TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, tag_ + data_tag, comm_, &arrived, &status));
+  if (arrived == 0) return false;
+  // A peer answers in the order in which it was asked.
+  question* oldest = nullptr;
+  for (question& q : asked_)
+    if (q.open && q.peer == status.MPI_SOURCE && (oldest == nullptr || q.number < oldest->number)) oldest = &q;
+  oldest->open = false;
+  TAQUIN_MPI(MPI_Irecv(space_.address(oldest->to), static_cast<int>(oldest->what[1]), space_.unit().type, oldest->peer,
+                       tag_ + data_tag, comm_, &data_request(static_cast<int>(oldest - asked_.data()))));
+  return true;
 }
 
 void grant_driver::act(bool idle) {
@@ -151,22 +171,19 @@ void grant_driver::complete(int i) {
 }
 
 // Takes what has happened and does what follows from it; true when the exchange is complete.
-bool grant_driver::advance(bool block) {
+bool grant_driver::advance() {
   int n = 0;
-  const auto all = static_cast<int>(requests_.size());
-  if (block) {
-    TAQUIN_MPI(MPI_Waitsome(all, requests_.data(), &n, completed_.data(), statuses_.data()));
-  } else {
-    TAQUIN_MPI(MPI_Testsome(all, requests_.data(), &n, completed_.data(), statuses_.data()));
-  }
+  TAQUIN_MPI(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &n, completed_.data(),
+                          statuses_.data()));
   if (n == MPI_UNDEFINED) n = 0;
   for (int i = 0; i < n; ++i) complete(i);
+  const bool news = receive() || n > 0;
   const double now = MPI_Wtime();
-  if (n > 0 || quiet_ == 0) {
+  if (news || quiet_ == 0) {
     last_news_ = now;
     lost_patience_ = false;
   }
-  quiet_ = n > 0 ? 0 : quiet_ + 1;
+  quiet_ = news ? 0 : quiet_ + 1;
   const bool idle = !lost_patience_ && quiet_ >= patience_polls && now - last_news_ > patience_seconds;
   lost_patience_ = lost_patience_ || idle;
   act(idle);
@@ -177,7 +194,7 @@ bool grant_driver::advance(bool block) {
 bool grant_driver::test() {
   if (!running_) return true;
   while (!machine_.done()) {
-    if (!advance(false) && quiet_ > 0) return false;
+    if (!advance() && quiet_ > 0) return false;
   }
   for (auto& r : asking_) TAQUIN_MPI(MPI_Wait(&r, MPI_STATUS_IGNORE));
   last_.rounds = machine_.rounds();
@@ -188,7 +205,6 @@ bool grant_driver::test() {
 
 void grant_driver::wait() {
   while (!test()) {
-    if (lost_patience_) advance(true);
   }
 }
 

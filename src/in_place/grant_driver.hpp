@@ -32,6 +32,15 @@ class grant_driver final : public plan_body {
  private:
   using grant = std::array<std::int64_t, 2>;  // offset and length of a part of a message, in units
 
+  // What was asked of a peer, and where the answer goes.
+  struct question {
+    grant what{};
+    location to;
+    std::uint64_t number = 0;  // in order of asking
+    int peer = 0;
+    bool open = false;  // its answer has not begun to arrive
+  };
+
   static grant_limits limits(const exchange& x, const shape& s, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const grant_limits& l) noexcept;
 
@@ -39,7 +48,8 @@ class grant_driver final : public plan_body {
   void ask(const grant_request& r);
   void listen();
   void answer(int peer);
-  bool advance(bool block);
+  bool receive();
+  bool advance();
   void complete(int index);
   [[nodiscard]] MPI_Request& answer_request(int slot) { return requests_[static_cast<std::size_t>(1 + slot)]; }
   [[nodiscard]] MPI_Request& data_request(int slot) {
@@ -49,7 +59,6 @@ class grant_driver final : public plan_body {
   MPI_Comm comm_;
   int tag_;
   int rank_;
-  bool blocking_ = false;
   grant_limits limits_;
   std::pmr::vector<std::byte> aux_;
   unit_space space_;
@@ -57,11 +66,12 @@ class grant_driver final : public plan_body {
   std::pmr::vector<peer_block> in_;
   grant_machine machine_;
   grant incoming_{};
-  std::pmr::vector<grant> asked_;           // per request
+  std::pmr::vector<question> asked_;        // per request
   std::pmr::vector<MPI_Request> asking_;    // the messages that carry them
   std::pmr::vector<MPI_Request> requests_;  // the request to come; answers; data to come
   std::pmr::vector<int> completed_;
   std::pmr::vector<MPI_Status> statuses_;
+  std::uint64_t asked_so_far_ = 0;
   int turn_ = 0;   // parity of the exchange: a rank that is ahead by one must not be understood too early
   int quiet_ = 0;  // polls in a row that found nothing
   double last_news_ = 0;

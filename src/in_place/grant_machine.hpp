@@ -91,6 +91,8 @@ class grant_machine {
 
   /// True while requests are still to come and there is room for an answer.
   [[nodiscard]] bool wants_request() const noexcept { return sends_.left() > self_left_ && !free_sends_.empty(); }
+  /// True while an answer is still to come.
+  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < flights_.size(); }
   /// True when nothing is left to ask for, to answer or to place.
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
