@@ -67,9 +67,9 @@ grant_limits grant_driver::limits(const exchange& x, const shape& s, std::size_t
   };
   l.aux = std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, unit_space::fitting(unit, aux));
   l.chunk = units(chunk_bytes);
-  const std::size_t aux_chunk = std::min(aux_chunk_bytes, aux / 4);
+  const std::size_t aux_chunk = std::min(aux_chunk_bytes, aux / 2);
   l.aux_chunk = units(aux_chunk < page ? aux_chunk : aux_chunk / page * page);
-  l.small_chunk = std::max<count_t>(l.aux_chunk / 4, 1);
+  l.small_chunk = std::max<count_t>(l.aux_chunk / 2, 1);
   return l;
 }
 
