@@ -1,6 +1,7 @@
 // The budget is the truth: exactly what an algorithm states is enough, and nothing is taken beside it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,54 +10,8 @@
 #include <vector>
 
 #include "plan/prepare.hpp"
+#include "support/heap_watch.hpp"
 #include "support/world.hpp"
-
-namespace {
-
-// What this program's C++ code has taken, the library included. The MPI libraries are C and do not come here.
-thread_local std::size_t calls = 0;
-thread_local std::size_t live = 0;
-thread_local std::size_t peak = 0;
-
-constexpr std::size_t default_alignment = alignof(std::max_align_t);
-
-// The size stands right before the memory.
-void* take(std::size_t bytes, std::size_t alignment = default_alignment) {
-  const std::size_t front = std::max(alignment, default_alignment);
-  auto* place = static_cast<std::byte*>(std::aligned_alloc(front, (bytes + 2 * front - 1) / front * front));
-  if (place == nullptr) throw std::bad_alloc();
-  *reinterpret_cast<std::size_t*>(place + front - sizeof(std::size_t)) = bytes;
-  ++calls;
-  live += bytes;
-  peak = std::max(peak, live);
-  return place + front;
-}
-
-void give_back(void* memory, std::size_t alignment = default_alignment) noexcept {
-  if (memory == nullptr) return;
-  auto* place = static_cast<std::byte*>(memory);
-  live -= *reinterpret_cast<std::size_t*>(place - sizeof(std::size_t));
-  std::free(place - std::max(alignment, default_alignment));
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return take(bytes); }
-void* operator new[](std::size_t bytes) { return take(bytes); }
-void operator delete(void* memory) noexcept { give_back(memory); }
-void operator delete[](void* memory) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
-void* operator new(std::size_t bytes, std::align_val_t a) { return take(bytes, static_cast<std::size_t>(a)); }
-void* operator new[](std::size_t bytes, std::align_val_t a) { return take(bytes, static_cast<std::size_t>(a)); }
-void operator delete(void* memory, std::align_val_t a) noexcept { give_back(memory, static_cast<std::size_t>(a)); }
-void operator delete[](void* memory, std::align_val_t a) noexcept { give_back(memory, static_cast<std::size_t>(a)); }
-void operator delete(void* memory, std::size_t, std::align_val_t a) noexcept {
-  give_back(memory, static_cast<std::size_t>(a));
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t a) noexcept {
-  give_back(memory, static_cast<std::size_t>(a));
-}
 
 namespace taquin::test {
 namespace {
@@ -95,6 +50,19 @@ class budget : public testing::TestWithParam<const detail::algorithm*> {
   [[nodiscard]] options opts(std::size_t memory = unlimited) const {
     return {.algorithm = GetParam()->name, .memory = memory};
   }
+
+  /// The smallest limit that this exchange works with.
+  [[nodiscard]] std::size_t least_memory(const exchange& x) const {
+    std::size_t needed = 0;
+    // With no memory at all MPI_Alltoallw's types cannot be looked at: the first answer may be too low.
+    for (int attempt = 0; attempt < 2; ++attempt) try {
+        const plan enough(x, opts(needed));
+        break;
+      } catch (const budget_exceeded& e) {
+        needed = e.requested();
+      }
+    return needed;
+  }
 };
 
 TEST_P(budget, the_stated_memory_is_enough_and_a_byte_less_is_not) {
@@ -103,14 +71,7 @@ TEST_P(budget, the_stated_memory_is_enough_and_a_byte_less_is_not) {
     const auto given = mine.given_to(MPI_COMM_WORLD);
     if (!plan_if_served(given, opts())) return;
     mine.fill(1);
-    std::size_t needed = 0;
-    // With no memory at all MPI_Alltoallw's types cannot be looked at: the first answer may be too low.
-    for (int attempt = 0; attempt < 2; ++attempt) try {
-        const plan enough(given, opts(needed));
-        break;
-      } catch (const budget_exceeded& e) {
-        needed = e.requested();
-      }
+    const std::size_t needed = least_memory(given);
     ASSERT_GT(needed, 0U) << "nothing can be done in no memory at all";
     EXPECT_THROW(run(given, opts(needed - 1)), budget_exceeded);
     EXPECT_THROW(plan(given, opts(needed - 1)), budget_exceeded);
@@ -137,14 +98,43 @@ TEST_P(budget, all_memory_of_a_plan_is_counted) {
     const auto given = mine.given_to(MPI_COMM_WORLD);
     if (!plan_if_served(given, opts())) return;  // which makes the communicator's own state as well
     mine.fill(1);
-    const std::size_t before = live;
-    peak = live;
+    const heap_watch watch;
     const plan p(given, opts());
-    const std::size_t held = live - before;
-    const std::size_t most = peak - before;
     // What is counted lies on the heap, or in the plan itself where it is small.
-    EXPECT_LE(held, p.memory().used() + sizeof(detail::plan_state));
-    EXPECT_LE(most, p.memory().peak() + sizeof(detail::plan_state));
+    EXPECT_LE(watch.live(), p.memory().used() + sizeof(detail::plan_state));
+    EXPECT_LE(watch.peak(), p.memory().peak() + sizeof(detail::plan_state));
+  });
+}
+
+TEST_P(budget, no_more_than_the_limit_is_taken_from_the_least_that_works_to_as_much_as_the_data) {
+  for_each_problem([&](const problem& x) {
+    rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
+    const auto given = mine.given_to(MPI_COMM_WORLD);
+    if (!plan_if_served(given, opts())) return;
+    const auto all = static_cast<std::size_t>(shape_of(x).max_rank_bytes);
+    const std::size_t least = least_memory(given);
+    for (const std::size_t limit : {least, least + least / 3, all / 10, all}) {
+      if (limit < least) continue;
+      mine.fill(1);
+      std::size_t blocking = 0;
+      {
+        const heap_watch watch;
+        run(given, opts(limit));
+        blocking = watch.peak();
+      }
+      EXPECT_LE(blocking, limit);
+      EXPECT_EQ(mine.wrong_bytes(), 0U);
+      mine.fill(2);
+      std::size_t prepared = 0;
+      {
+        const heap_watch watch;
+        plan p(given, opts(limit));
+        p.run();
+        p.run();
+        prepared = watch.peak();
+      }
+      EXPECT_LE(prepared, limit + sizeof(detail::plan_state));
+    }
   });
 }
 
@@ -155,38 +145,61 @@ TEST_P(budget, a_started_plan_takes_nothing) {
     if (!p) return;
     for (int start = 0; start < 3; ++start) {
       mine.fill(start);
-      const std::size_t before = calls;
       const std::size_t counted = p->memory().used();
+      const heap_watch watch;
       p->start();
       if (start == 1)
         while (!p->test()) {
         }
       p->wait();
-      EXPECT_EQ(calls, before) << "start " << start;
+      EXPECT_EQ(watch.calls(), 0U) << "start " << start;
       EXPECT_EQ(p->memory().used(), counted);
       EXPECT_EQ(mine.wrong_bytes(), 0U);
     }
   });
 }
 
-// While it measures, too; it only gives back what lost.
-TEST(tuned_budget, a_started_plan_takes_nothing) {
-  std::vector<type_pair> types;
-  types.push_back(all_types[0].make());
-  std::mt19937 random(3);
-  const int ranks = size_of(MPI_COMM_WORLD);
-  const problem x{
-      .kind = form::alltoallv, .p = ranks, .counts = all_workloads[1].make(ranks, 4000, random), .types = &types};
-  rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
-  plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true});
-  for (int start = 0; start < 14; ++start) {
-    mine.fill(start);
-    const std::size_t before = calls;
-    p.start();
-    p.wait();
-    EXPECT_EQ(calls, before) << "start " << start;
-    EXPECT_EQ(mine.wrong_bytes(), 0U);
-  }
+// The test of the test: what is asked for by each of the ways there are is seen, and the MPI library's own is not.
+TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does) {
+  const auto seen = [](auto take, auto give_back) {
+    const heap_watch watch;
+    auto* memory = take();
+    asm volatile("" : : "r"(memory) : "memory");  // or the compiler leaves a pair of calls out
+    const std::size_t live = watch.live();
+    give_back(memory);
+    EXPECT_EQ(watch.live(), 0U);
+    EXPECT_EQ(watch.peak(), live);
+    return live;
+  };
+  // NOLINTBEGIN(cppcoreguidelines-no-malloc)
+  EXPECT_EQ(seen([] { return std::malloc(1000); }, std::free), 1000U);
+  EXPECT_EQ(seen([] { return std::calloc(10, 100); }, std::free), 1000U);
+  EXPECT_EQ(seen([] { return std::realloc(nullptr, 1000); }, std::free), 1000U);
+  EXPECT_EQ(seen([] { return std::aligned_alloc(64, 1024); }, std::free), 1024U);
+  EXPECT_EQ(seen(
+                [] {
+                  void* memory = nullptr;
+                  return posix_memalign(&memory, 4096, 1000) == 0 ? memory : nullptr;
+                },
+                std::free),
+            1000U);
+  // NOLINTEND(cppcoreguidelines-no-malloc)
+  EXPECT_EQ(seen([] { return ::operator new(1000); }, [](void* m) { ::operator delete(m); }), 1000U);
+  EXPECT_EQ(seen([] { return ::operator new (1024, std::align_val_t{256}); },
+                 [](void* m) { ::operator delete (m, std::align_val_t{256}); }),
+            1024U);
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_EQ(seen([] { return mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); },
+                 [](void* m) { munmap(m, 8192); }),
+            8192U);
+#endif
+  const heap_watch watch;
+  const scoped_comm copy(duplicate(MPI_COMM_WORLD));
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(1000, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&type);
+  EXPECT_EQ(watch.calls(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(list, budget, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
