@@ -2,7 +2,7 @@
 //
 // Source:  Hofmann & Rünger, An In-place Algorithm for Irregular All-to-All Communication with Limited Memory, §3.
 // Rounds:  not fixed: the more, the less memory there is.
-// Bytes:   each block once; in each phase a request of 24 bytes to every rank, or with `sparse_requests` only to those
+// Bytes:   each block once; in each phase a request of 32 bytes to every rank, or with `sparse_requests` only to those
 //          that still have data for this one.
 // Memory:  bookkeeping linear in p (`sparse_requests`: in the blocks with data of the rank that has the most), and at
 //          least one element for each part of the auxiliary memory.
@@ -28,7 +28,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double phases = 8;
   const terms t(s, m);
   const double peers = t.ranks() - 1;
-  return phases * (t.round(peers, 24 * peers, 24) + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
+  return phases * (t.round(peers, 32 * peers, 32) + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
          t.copies(phases * t.ranks(), phases / 2 * t.busiest());
 }
 

@@ -72,6 +72,25 @@ phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allo
   places_.reserve(lengths_.capacity());
 }
 
+// After an error messages may still be on their way, to memory that goes now.
+phase_driver::~phase_driver() {
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    if (pending_[i] == MPI_REQUEST_NULL) continue;
+    if (i < receives_) {
+      MPI_Cancel(&pending_[i]);
+      MPI_Wait(&pending_[i], MPI_STATUS_IGNORE);
+    } else {
+      MPI_Request_free(&pending_[i]);
+    }
+  }
+}
+
+void phase_driver::clear() {
+  pending_.clear();
+  receives_ = 0;
+  completed_ = 0;
+}
+
 void phase_driver::clock(double& part) {
   const double now = MPI_Wtime();
   part += now - since_;
@@ -88,7 +107,7 @@ void phase_driver::start() {
 // Dense: to and from all ranks, which also says who has work left; when nobody has, all end together. Sparse: a message
 // to and from each peer with which something is left, and each rank ends by itself.
 void phase_driver::begin_phase() {
-  pending_.clear();
+  clear();
   const bool done = machine_.done();
   if (done && sparse_) {
     stage_ = stage::none;
@@ -98,84 +117,113 @@ void phase_driver::begin_phase() {
   stage_ = stage::requests;
   if (!done) ++last_.rounds;
   if (!sparse_) {
-    std::ranges::fill(asked_, request{0, 0, done ? 0 : 1});
+    std::ranges::fill(asked_, request{.work_left = done ? 0 : 1});
     for (std::size_t k = 0; k < in_.size(); ++k)
-      asked_[static_cast<std::size_t>(in_[k].peer)] = {requests[k].direct, requests[k].aux, done ? 0 : 1};
+      asked_[static_cast<std::size_t>(in_[k].peer)] = {requests[k].direct, requests[k].aux, machine_.expected(k),
+                                                       done ? 0 : 1};
     exchange_dense();
     return;
   }
   for (std::size_t k = 0; k < out_.size(); ++k) {
     granted_[k] = {};
-    if (machine_.unsent(k) == 0) continue;
-    TAQUIN_MPI(MPI_Irecv(granted_[k].data(), 3, MPI_INT64_T, out_[k].peer, tag_ + request_tag, comm_,
-                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+    if (machine_.unsent(k) > 0) receive(&granted_[k], request_fields, MPI_INT64_T, out_[k].peer, request_tag);
   }
   for (std::size_t k = 0; k < in_.size(); ++k) {
     if (machine_.expected(k) == 0) continue;
-    asked_[k] = {requests[k].direct, requests[k].aux, 1};
+    asked_[k] = {requests[k].direct, requests[k].aux, machine_.expected(k), 1};
     if (in_[k].peer != rank_) ++last_.messages;
-    TAQUIN_MPI(MPI_Isend(asked_[k].data(), 3, MPI_INT64_T, in_[k].peer, tag_ + request_tag, comm_,
-                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+    send(&asked_[k], request_fields, MPI_INT64_T, in_[k].peer, request_tag);
   }
+}
+
+void phase_driver::receive(void* to, count_t length, MPI_Datatype type, int peer, int tag) {
+  TAQUIN_MPI(
+      MPI_Irecv(to, static_cast<int>(length), type, peer, tag_ + tag, comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+  ++receives_;
+}
+
+void phase_driver::send(const void* from, count_t length, MPI_Datatype type, int peer, int tag) {
+  TAQUIN_MPI(MPI_Isend(from, static_cast<int>(length), type, peer, tag_ + tag, comm_,
+                       &pending_.emplace_back(MPI_REQUEST_NULL)));
 }
 
 // Not the MPI library's nonblocking collective: plans that are started together reach their later phases in another
 // order on each rank, and collectives must come in the same one.
 void phase_driver::exchange_dense() {
   const auto ranks = static_cast<int>(asked_.size());
-  const auto me = static_cast<std::size_t>(rank_);
-  granted_[me] = asked_[me];
+  const auto at = [&](int distance) { return (rank_ + distance + ranks) % ranks; };
+  granted_[static_cast<std::size_t>(rank_)] = asked_[static_cast<std::size_t>(rank_)];
+  for (int distance = 1; distance < ranks; ++distance)
+    receive(&granted_[static_cast<std::size_t>(at(-distance))], request_fields, MPI_INT64_T, at(-distance),
+            request_tag);
   for (int distance = 1; distance < ranks; ++distance) {
-    const int from = (rank_ - distance + ranks) % ranks;
-    const int to = (rank_ + distance) % ranks;
-    TAQUIN_MPI(MPI_Irecv(granted_[static_cast<std::size_t>(from)].data(), 3, MPI_INT64_T, from, tag_ + request_tag,
-                         comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
-    TAQUIN_MPI(MPI_Isend(asked_[static_cast<std::size_t>(to)].data(), 3, MPI_INT64_T, to, tag_ + request_tag, comm_,
-                         &pending_.emplace_back(MPI_REQUEST_NULL)));
+    send(&asked_[static_cast<std::size_t>(at(distance))], request_fields, MPI_INT64_T, at(distance), request_tag);
     ++last_.messages;
   }
 }
 
 void phase_driver::exchange_data() {
   clock(last_.seconds_requests);
-  pending_.clear();
-  if (!sparse_ && std::ranges::all_of(granted_, [](const request& r) { return r[2] == 0; })) {
+  clear();
+  if (!sparse_ && std::ranges::all_of(granted_, [](const request& r) { return r.work_left == 0; })) {
     stage_ = stage::none;
     return;
   }
   stage_ = stage::data;
+  compare_counts();
   const MPI_Datatype type = space_.unit().type;
   const auto requests = machine_.requests();
   for (std::size_t k = 0; k < in_.size(); ++k) {
     const auto& r = requests[k];
-    if (r.direct > 0)
-      TAQUIN_MPI(MPI_Irecv(space_.address({r.at, false}), static_cast<int>(r.direct), type, in_[k].peer,
-                           tag_ + direct_tag, comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
-    if (r.aux > 0)
-      TAQUIN_MPI(MPI_Irecv(space_.address({r.aux_at, true}), static_cast<int>(r.aux), type, in_[k].peer, tag_ + aux_tag,
-                           comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+    if (r.direct > 0) receive(space_.address({r.at, false}), r.direct, type, in_[k].peer, direct_tag);
+    if (r.aux > 0) receive(space_.address({r.aux_at, true}), r.aux, type, in_[k].peer, aux_tag);
   }
   for (std::size_t k = 0; k < out_.size(); ++k) {
-    const request& r = granted_[sparse_ ? k : static_cast<std::size_t>(out_[k].peer)];
-    if (r[0] > 0) send(k, r[0], tag_ + direct_tag);
-    if (r[1] > 0) send(k, r[1], tag_ + aux_tag);
+    const request& r = granted_to(k);
+    if (r.direct > 0) send_runs(k, r.direct, direct_tag);
+    if (r.aux > 0) send_runs(k, r.aux, aux_tag);
   }
 }
 
+const phase_driver::request& phase_driver::granted_to(std::size_t k) const {
+  return granted_[sparse_ ? k : static_cast<std::size_t>(out_[k].peer)];
+}
+
+// Dense requests also come from ranks that this one has nothing for.
+void phase_driver::compare_counts() {
+  for (std::size_t k = 0; k < out_.size(); ++k)
+    if (granted_to(k).expected != machine_.unsent(k)) refuse(out_[k].peer, machine_.unsent(k), granted_to(k).expected);
+  if (sparse_) return;
+  std::size_t k = 0;
+  for (std::size_t peer = 0; peer < granted_.size(); ++peer) {
+    if (k < out_.size() && out_[k].peer == static_cast<int>(peer)) {
+      ++k;
+    } else if (granted_[peer].expected > 0) {
+      refuse(static_cast<int>(peer), 0, granted_[peer].expected);
+    }
+  }
+}
+
+// The two ranks' counts differ. The peer learns it from messages that are too short, in this phase or the next in which
+// it asks for something.
+void phase_driver::refuse(int peer, count_t unsent, count_t expected) {
+  send(nullptr, 0, MPI_BYTE, peer, direct_tag);
+  send(nullptr, 0, MPI_BYTE, peer, aux_tag);
+  throw usage_error(fmt::format("rank {} has {} units for rank {}, which expects {}", rank_, unsent, peer, expected),
+                    MPI_ERR_TRUNCATE, rank_, peer);
+}
+
 // One message of all the runs that the data lie in.
-void phase_driver::send(std::size_t k, count_t length, int tag) {
+void phase_driver::send_runs(std::size_t k, count_t length, int tag) {
   const element& unit = space_.unit();
   lengths_.clear();
   places_.clear();
-  const bool all = machine_.send(k, length, [&](count_t at, count_t n) {
+  machine_.send(k, length, [&](count_t at, count_t n) {
     lengths_.push_back(static_cast<int>(n));
     MPI_Aint place = 0;
     TAQUIN_MPI(MPI_Get_address(space_.address({at, false}), &place));
     places_.push_back(place);
   });
-  if (!all)
-    throw usage_error(fmt::format("rank {} expects more than is sent to it", out_[k].peer), MPI_ERR_TRUNCATE,
-                      out_[k].peer);
   if (out_[k].peer != rank_) {
     ++last_.messages;
     last_.bytes_sent += static_cast<std::uint64_t>(length * unit.size);
@@ -185,7 +233,7 @@ void phase_driver::send(std::size_t k, count_t length, int tag) {
       MPI_Type_create_hindexed(static_cast<int>(lengths_.size()), lengths_.data(), places_.data(), unit.type, &type));
   types_.emplace_back(type);
   TAQUIN_MPI(MPI_Type_commit(&type));
-  TAQUIN_MPI(MPI_Isend(MPI_BOTTOM, 1, type, out_[k].peer, tag, comm_, &pending_.emplace_back(MPI_REQUEST_NULL)));
+  send(MPI_BOTTOM, 1, type, out_[k].peer, tag);
 }
 
 void phase_driver::update() {
@@ -202,14 +250,17 @@ void phase_driver::update() {
 // Goes on when the stage's messages are complete; true when the exchange is.
 bool phase_driver::advance(bool block) {
   if (stage_ == stage::none) return true;
-  int done = 1;
-  const auto n = static_cast<int>(pending_.size());
-  if (block) {
-    TAQUIN_MPI(MPI_Waitall(n, pending_.data(), MPI_STATUSES_IGNORE));
-  } else {
-    TAQUIN_MPI(MPI_Testall(n, pending_.data(), &done, MPI_STATUSES_IGNORE));
+  for (; completed_ < pending_.size(); ++completed_) {
+    int done = 1;
+    MPI_Status status;
+    if (block) {
+      TAQUIN_MPI(MPI_Wait(&pending_[completed_], &status));
+    } else {
+      TAQUIN_MPI(MPI_Test(&pending_[completed_], &done, &status));
+    }
+    if (done == 0) return false;
+    if (stage_ == stage::data && completed_ < receives_) check_length(status);
   }
-  if (done == 0) return false;
   if (stage_ == stage::requests) {
     exchange_data();
   } else {
@@ -217,6 +268,16 @@ bool phase_driver::advance(bool block) {
     begin_phase();
   }
   return stage_ == stage::none;
+}
+
+// A message is as long as was asked for, or empty where the sender has found that the counts differ.
+void phase_driver::check_length(const MPI_Status& status) const {
+  int units = 0;
+  TAQUIN_MPI(MPI_Get_count(&status, space_.unit().type, &units));
+  if (units > 0) return;
+  const int peer = status.MPI_SOURCE;
+  throw usage_error(fmt::format("rank {} does not send rank {} what that expects", peer, rank_), MPI_ERR_TRUNCATE, peer,
+                    rank_);
 }
 
 // One stage at a time, so that a call does not take long.

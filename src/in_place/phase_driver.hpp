@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -20,7 +19,7 @@ namespace taquin::detail {
 class phase_driver final : public plan_body {
  public:
   phase_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
-  ~phase_driver() override = default;
+  ~phase_driver() override;
 
   void start() override;
   bool test() override;
@@ -31,7 +30,14 @@ class phase_driver final : public plan_body {
   static std::size_t least(const shape& s, const options& o) noexcept;
 
  private:
-  using request = std::array<std::int64_t, 3>;  // units in place, units to auxiliary memory, whether work is left
+  // What a rank tells another at the beginning of a phase, in units.
+  struct request {
+    std::int64_t direct = 0;     // that may be sent now, to their place,
+    std::int64_t aux = 0;        // and after these to auxiliary memory
+    std::int64_t expected = 0;   // that are still to come
+    std::int64_t work_left = 0;  // 1 while the rank is not done
+  };
+  static constexpr int request_fields = sizeof(request) / sizeof(std::int64_t);
   enum class stage : std::uint8_t { none, requests, data };
 
   static phase_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
@@ -39,7 +45,14 @@ class phase_driver final : public plan_body {
   void begin_phase();
   void exchange_dense();
   void exchange_data();
-  void send(std::size_t k, count_t length, int tag);
+  void receive(void* to, count_t length, MPI_Datatype type, int peer, int tag);
+  void send(const void* from, count_t length, MPI_Datatype type, int peer, int tag);
+  void send_runs(std::size_t k, count_t length, int tag);
+  [[nodiscard]] const request& granted_to(std::size_t k) const;
+  void compare_counts();
+  [[noreturn]] void refuse(int peer, count_t unsent, count_t expected);
+  void check_length(const MPI_Status& status) const;
+  void clear();
   void update();
   bool advance(bool block);
   void clock(double& part);
@@ -54,9 +67,11 @@ class phase_driver final : public plan_body {
   std::pmr::vector<peer_block> out_;
   std::pmr::vector<peer_block> in_;
   phase_machine machine_;
-  std::pmr::vector<request> asked_;    // per rank; sparse: per incoming block
-  std::pmr::vector<request> granted_;  // per rank; sparse: per outgoing block
-  std::pmr::vector<MPI_Request> pending_;
+  std::pmr::vector<request> asked_;        // per rank; sparse: per incoming block
+  std::pmr::vector<request> granted_;      // per rank; sparse: per outgoing block
+  std::pmr::vector<MPI_Request> pending_;  // the stage's receives, then its sends
+  std::size_t receives_ = 0;
+  std::size_t completed_ = 0;  // of the pending ones, from the first on
   std::pmr::vector<mpi::datatype> types_;
   std::pmr::vector<int> lengths_;  // of the runs of one message
   std::pmr::vector<MPI_Aint> places_;
