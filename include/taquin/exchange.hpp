@@ -21,9 +21,9 @@ class count_view {
   constexpr count_view() noexcept = default;
   /// first, first + step, first + 2·step, …
   constexpr count_view(count_t first, count_t step) noexcept : first_(first), step_(step) {}
-  constexpr explicit count_view(const std::int32_t* array) noexcept : narrow_(array) {}
-  constexpr explicit count_view(const std::int64_t* array) noexcept : wide_(array) {}
-  constexpr explicit count_view(const other_int64* array) noexcept : other_(array) {}
+  constexpr explicit count_view(const std::int32_t* array) noexcept : narrow_(array), missing_(array == nullptr) {}
+  constexpr explicit count_view(const std::int64_t* array) noexcept : wide_(array), missing_(array == nullptr) {}
+  constexpr explicit count_view(const other_int64* array) noexcept : other_(array), missing_(array == nullptr) {}
 
   [[nodiscard]] constexpr count_t operator[](int peer) const noexcept {
     if (narrow_ != nullptr) return narrow_[peer];
@@ -35,6 +35,8 @@ class count_view {
   [[nodiscard]] constexpr bool is_sequence() const noexcept {
     return narrow_ == nullptr && wide_ == nullptr && other_ == nullptr;
   }
+  /// True when it was made from a null pointer.
+  [[nodiscard]] constexpr bool missing() const noexcept { return missing_; }
   [[nodiscard]] constexpr const std::int32_t* narrow() const noexcept { return narrow_; }
   [[nodiscard]] constexpr const std::int64_t* wide() const noexcept { return wide_; }
 
@@ -44,6 +46,7 @@ class count_view {
   const other_int64* other_ = nullptr;
   count_t first_ = 0;
   count_t step_ = 0;
+  bool missing_ = false;
 };
 
 namespace detail {

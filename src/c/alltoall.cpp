@@ -1,11 +1,11 @@
 // The C API's blocking calls.
 #include "taquin/alltoall.hpp"
 
-#include "c/arguments.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/taquin.h"
 
+using taquin::count_view;
 using taquin::exchange;
 using taquin::run;
 using namespace taquin::detail;
@@ -28,7 +28,8 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], \
                                MPI_Datatype recvtype, MPI_Comm comm) {                                                \
     return guarded(comm, [&] {                                                                                        \
-      run(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm),         \
+      run(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,                \
+                              count_view(recvcounts), count_view(rdispls), recvtype, comm),                           \
           options_of(comm));                                                                                          \
     });                                                                                                               \
   }                                                                                                                   \
@@ -36,7 +37,8 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],               \
                                const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {                \
     return guarded(comm, [&] {                                                                                        \
-      run(alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),       \
+      run(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,               \
+                              count_view(recvcounts), count_view(rdispls), recvtypes, comm),                          \
           options_of(comm));                                                                                          \
     });                                                                                                               \
   }                                                                                                                   \
@@ -44,7 +46,9 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                         const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype type,           \
                                         MPI_Comm comm) {                                                              \
     return guarded(comm, [&] {                                                                                        \
-      run(alltoallv_in_place_of(buffer, sendcounts, sdispls, recvcounts, rdispls, type, comm), options_of(comm));     \
+      run(exchange::alltoallv_in_place(buffer, count_view(sendcounts), count_view(sdispls), count_view(recvcounts),   \
+                                       count_view(rdispls), type, comm),                                              \
+          options_of(comm));                                                                                          \
     });                                                                                                               \
   }
 

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "c/arguments.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
 
+using taquin::count_view;
 using taquin::exchange;
 using taquin::usage_error;
 using namespace taquin::detail;
@@ -62,26 +62,28 @@ int TAQUIN_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatyp
 }
 
 // Each call for both widths of counts.
-#define TAQUIN_PERSISTENT(SUFFIX, COUNT, DISPL)                                                                        \
-  int TAQUIN_Alltoallv_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],              \
-                                    MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],                    \
-                                    const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,        \
-                                    TAQUIN_Plan* plan) {                                                               \
-    return init(                                                                                                       \
-        [&] {                                                                                                          \
-          return alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);   \
-        },                                                                                                             \
-        comm, info, plan);                                                                                             \
-  }                                                                                                                    \
-  int TAQUIN_Alltoallw_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],              \
-                                    const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],           \
-                                    const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,              \
-                                    MPI_Info info, TAQUIN_Plan* plan) {                                                \
-    return init(                                                                                                       \
-        [&] {                                                                                                          \
-          return alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm); \
-        },                                                                                                             \
-        comm, info, plan);                                                                                             \
+#define TAQUIN_PERSISTENT(SUFFIX, COUNT, DISPL)                                                                 \
+  int TAQUIN_Alltoallv_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
+                                    MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],             \
+                                    const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, \
+                                    TAQUIN_Plan* plan) {                                                        \
+    return init(                                                                                                \
+        [&] {                                                                                                   \
+          return exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,   \
+                                     count_view(recvcounts), count_view(rdispls), recvtype, comm);              \
+        },                                                                                                      \
+        comm, info, plan);                                                                                      \
+  }                                                                                                             \
+  int TAQUIN_Alltoallw_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
+                                    const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],    \
+                                    const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,       \
+                                    MPI_Info info, TAQUIN_Plan* plan) {                                         \
+    return init(                                                                                                \
+        [&] {                                                                                                   \
+          return exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,  \
+                                     count_view(recvcounts), count_view(rdispls), recvtypes, comm);             \
+        },                                                                                                      \
+        comm, info, plan);                                                                                      \
   }
 
 TAQUIN_PERSISTENT(, int, int)

@@ -34,11 +34,20 @@ element element::of(MPI_Datatype type) {
 
 namespace {
 
+// Arrays that MPI demands and that are missing become a fault of the exchange, which all ranks then see.
+exchange with_arrays(exchange x) {
+  if (x.recv.counts.missing() || x.recv.displs.missing()) x.fault = "null receive counts or displacements";
+  if (x.send.counts.missing() || x.send.displs.missing()) x.fault = "null send counts or displacements";
+  if (x.kind == exchange::form::alltoallw && (x.recv.types == nullptr || x.send.types == nullptr))
+    x.fault = "null array of datatypes";
+  return x;
+}
+
 // MPI_IN_PLACE: MPI ignores the send arguments and takes the receive side's for both.
 exchange finish(exchange x) {
   x.in_place = x.send.base == MPI_IN_PLACE;
   if (x.in_place) x.send = x.recv;
-  return x;
+  return with_arrays(x);
 }
 
 blocks side(const void* base, count_view counts, count_view displs, MPI_Datatype type) {

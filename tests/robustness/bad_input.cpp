@@ -119,6 +119,79 @@ TEST_P(bad_input, null_type_fails_on_all) {
                   "null send datatype");
 }
 
+// Arrays that are missing on the last rank only: the others learn of it, and nobody reads at address 0.
+TEST(arrays, that_are_missing_fail_on_all) {
+  call c(MPI_COMM_WORLD);
+  const std::vector<MPI_Datatype> ints(at(c.p), MPI_INT);
+  std::vector<count_t> sd = c.sd;
+  std::vector<count_t> rd = c.rd;
+  for (auto* displs : {&sd, &rd})
+    for (count_t& d : *displs) d *= sizeof(int);
+  for (int missing = 0; missing <= 6; ++missing) {
+    const auto or_null = [&](int which, const auto* array) {
+      return which == missing && c.rank == c.p - 1 ? nullptr : array;
+    };
+    const auto exchange_w = [&] {
+      run(exchange::alltoallw(c.sendbuf, count_view(or_null(1, c.sc.data())), count_view(or_null(2, sd.data())),
+                              or_null(3, ints.data()), c.recvbuf, count_view(or_null(4, c.rc.data())),
+                              count_view(or_null(5, rd.data())), or_null(6, ints.data()), c.comm));
+    };
+    if (missing == 0) {
+      exchange_w();
+      c.expect_right();
+      std::ranges::fill(c.recv, guard_value);
+    } else {
+      EXPECT_THROW(exchange_w(), usage_error) << "without array " << missing;
+      c.expect_untouched();
+    }
+  }
+}
+
+// Blocks that lie in each other's holes do not overlap: rank i's ints become column i of a matrix.
+TEST(overlap, interleaved_blocks_are_no_error) {
+  constexpr int rows = 5;
+  int p = 0;
+  int rank = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Datatype strided = MPI_DATATYPE_NULL;
+  MPI_Datatype column = MPI_DATATYPE_NULL;
+  MPI_Type_vector(rows, 1, p, MPI_INT, &strided);
+  MPI_Type_create_resized(strided, 0, sizeof(int), &column);
+  MPI_Type_commit(&strided);
+  MPI_Type_commit(&column);
+  std::vector<int> send(at(rows * p));
+  std::iota(send.begin(), send.end(), 1000 * rank);
+  std::vector<count_t> sc(at(p), rows);
+  std::vector<count_t> rc(at(p), 1);
+  std::vector<count_t> sd(at(p));
+  std::vector<count_t> rd(at(p));
+  for (int i = 0; i < p; ++i) {
+    sd[at(i)] = rows * i;
+    rd[at(i)] = i;
+  }
+  const auto in_bytes = [](std::vector<count_t> v) {
+    for (count_t& d : v) d *= sizeof(int);
+    return v;
+  };
+  const std::vector<count_t> send_bytes = in_bytes(sd);
+  const std::vector<count_t> recv_bytes = in_bytes(rd);
+  const std::vector<MPI_Datatype> ints(at(p), MPI_INT);
+  const std::vector<MPI_Datatype> columns(at(p), strided);
+  for (const bool w : {false, true}) {
+    std::vector<int> recv(at(rows * p), guard_value);
+    run(w ? exchange::alltoallw(send.data(), count_view(sc.data()), count_view(send_bytes.data()), ints.data(),
+                                recv.data(), count_view(rc.data()), count_view(recv_bytes.data()), columns.data(),
+                                MPI_COMM_WORLD)
+          : exchange::alltoallv(send.data(), count_view(sc.data()), count_view(sd.data()), MPI_INT, recv.data(),
+                                count_view(rc.data()), count_view(rd.data()), column, MPI_COMM_WORLD));
+    for (int i = 0; i < p; ++i)
+      for (int k = 0; k < rows; ++k) EXPECT_EQ(recv[at(k * p + i)], 1000 * i + rows * rank + k);
+  }
+  MPI_Type_free(&column);
+  MPI_Type_free(&strided);
+}
+
 TEST_P(bad_input, overlapping_receive_blocks_fail_on_all) {
   if (last() == 0) GTEST_SKIP() << "one block";
   const auto text = error_after([&](call& c) {
