@@ -79,8 +79,7 @@ detail::profile profile_for(const arguments& a, int ranks, int world) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   if (a.model.empty() && ranks == world) return detail::chooser::of(comm).known();
   detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : read(a.model);
-  p.model.ranks_per_core =
-      std::max(1.0, static_cast<double>(ranks) / std::max(1U, std::thread::hardware_concurrency()));
+  detail::share_cores(p.model, ranks, static_cast<int>(std::thread::hardware_concurrency()));
   return p;
 }
 

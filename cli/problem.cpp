@@ -118,16 +118,28 @@ void problem::account(statistics& s) const {
 
 detail::shape problem::shape() const {
   const auto [least, most] = std::ranges::minmax(send_.counts);
-  std::array<count_t, 4> v{most, -least, send_.total, fits_int({send_.size, recv_.size}) ? 0 : 1};
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 4, MPI_INT64_T, MPI_MAX, comm_));
+  const auto peers = [](const side& s) { return std::ranges::count_if(s.counts, [](count_t n) { return n > 0; }); };
+  std::array<count_t, 6> v{most,
+                           -least,
+                           send_.total,
+                           recv_.total,
+                           fits_int({send_.size, recv_.size}) ? 0 : 1,
+                           std::max(peers(send_), peers(recv_))};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), static_cast<int>(v.size()), MPI_INT64_T, MPI_MAX, comm_));
+  const bool one_buffer = how_ != buffering::separate;
   return {.ranks = ranks_,
           .kind = kind_,
-          .in_place = how_ != buffering::separate,
+          .in_place = one_buffer,
           .symmetric = how_ != buffering::one_buffer,
           .uniform = v[0] == -v[1],
-          .large = v[3] != 0,
+          .large = v[4] != 0,
+          .max_peers = static_cast<int>(v[5]),
+          .one_unit = one_buffer,
+          .unit_size = one_buffer ? 1U : 0U,
           .max_block_bytes = static_cast<std::uint64_t>(v[0]),
-          .max_rank_bytes = static_cast<std::uint64_t>(v[2])};
+          .min_block_bytes = static_cast<std::uint64_t>(-v[1]),
+          .max_rank_bytes = static_cast<std::uint64_t>(v[2]),
+          .max_received_bytes = static_cast<std::uint64_t>(v[3])};
 }
 
 exchange problem::make(arena& memory) const {

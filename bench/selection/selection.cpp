@@ -8,10 +8,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/cases.hpp"
+#include "cli/command.hpp"
 #include "cli/measure.hpp"
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
@@ -30,69 +30,88 @@ struct cell {
   count_t bytes;  // per pair
   bool persistent;
   buffering how;
+  std::size_t memory;
 };
 
 std::vector<cell> grid() {
+  constexpr std::size_t little = 4096;
   std::vector<cell> all;
   for (const count_t bytes : {8, 64, 512, 4096, 32768, 131072})
     for (const bool persistent : {false, true}) {
       for (const char* w : {"uniform", "random", "zipf", "sparse:2"})
-        all.push_back({w, bytes, persistent, buffering::separate});
-      for (const char* w : {"uniform", "random"}) all.push_back({w, bytes, persistent, buffering::one_buffer});
+        all.push_back({w, bytes, persistent, buffering::separate, unlimited});
+      for (const char* w : {"uniform", "random"}) {
+        all.push_back({w, bytes, persistent, buffering::separate, little});
+        all.push_back({w, bytes, persistent, buffering::one_buffer, unlimited});
+      }
+      all.push_back({"random", bytes, persistent, buffering::one_buffer, 4 * little});
     }
   return all;
 }
 
-nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
-  const auto w = parse_workload(c.workload);
-  const auto kind = exchange::form::alltoallv;
-  const workloads::problem_size size{ranks, c.bytes * ranks, 1};
-  const test_case test(w, kind, c.how, size.bytes, size.seed);
-  arena memory;
-  for (const problem& p : test.calls()) p.reserve(memory);
+// The raw call, auto, and every algorithm that serves.
+std::vector<contender> line_up(const cell& c, const test_case& test) {
   auto names = test.served_by();
   names.insert(names.begin(), "auto");
-  if (c.how == buffering::separate) names.emplace_back("native");
+  if (c.how == buffering::separate) names.insert(names.begin() + 1, "native");
   std::vector<contender> all(names.size() + 1);
   all[0].asked = "native";
   all[0].raw = true;
-  for (std::size_t i = 0; i < names.size(); ++i) all[i + 1].asked = names[i];
-  measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](double) {});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all[i + 1].asked = names[i];
+    all[i + 1].opts.memory = c.memory;
+  }
+  return all;
+}
 
-  auto shape = offline_shape(w, size, kind, c.how);
+// Of plans, because predictions are of the exchange alone.
+nlohmann::json prediction_errors(const cell& c, int ranks, const std::vector<contender>& all) {
+  auto shape = offline_shape(parse_workload(c.workload), {ranks, c.bytes * ranks, 1}, exchange::form::alltoallv, c.how);
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   const auto& nodes = detail::nodes_of(comm, {})->topology.nodes();
   shape.nodes = nodes.groups(), shape.largest_node = nodes.largest(), shape.smallest_node = nodes.smallest();
   detail::profile known = detail::chooser::of(comm).known();
   known.points.clear();
+  nlohmann::json errors = nlohmann::json::object();
+  if (!c.persistent || c.memory != unlimited) return errors;
+  for (const auto& one : all) {
+    if (one.raw || one.fault || one.asked == "auto") continue;
+    const double measured = median(one.seconds);
+    for (const model_kind k : all_models) {
+      known.model.kind = k;
+      const double predicted = detail::predict(*detail::find_algorithm(one.asked), shape, {}, true, known);
+      errors[std::string(name_of(k))][one.asked] = predicted / measured;
+    }
+  }
+  return errors;
+}
+
+nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
+  const test_case test(parse_workload(c.workload), exchange::form::alltoallv, c.how, c.bytes * ranks, 1);
+  arena memory;
+  for (const problem& p : test.calls()) p.reserve(memory);
+  auto all = line_up(c, test);
+  measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](double) {});
   nlohmann::json r{{"ranks", ranks},
                    {"workload", c.workload},
                    {"bytes_per_pair", c.bytes},
                    {"persistent", c.persistent},
-                   {"in_place", c.how != buffering::separate}};
-  const double native = median(all[0].seconds);
-  r["native_s"] = native;
-  double best = c.how == buffering::separate ? 1 : 1e9;  // as ratios to native, which ran beside each
-  r["best"] = "native";
+                   {"in_place", c.how != buffering::separate},
+                   {"limited", c.memory != unlimited},
+                   {"native_s", median(all[0].seconds)}};
+  // As ratios to the raw call, which ran beside each.
   for (const auto& one : all) {
     if (one.raw || one.fault) continue;
+    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
     const double ratio = median(one.ratios);
     if (one.asked == "auto") {
       r["auto"] = one.name;
       r["auto_ratio"] = ratio;
-      r["wrong_bytes"] = one.wrong;
-      continue;
-    }
-    if (ratio < best) best = ratio, r["best"] = one.asked;
-    if (!c.persistent) continue;  // predictions are of the exchange alone
-    const double measured = median(one.seconds);
-    for (const model_kind k : all_models) {
-      known.model.kind = k;
-      const double predicted = detail::predict(*detail::find_algorithm(one.asked), shape, {}, c.persistent, known);
-      r["errors"][std::string(name_of(k))].push_back(std::abs(predicted - measured) / measured);
+    } else {
+      r["ratios"][one.asked] = ratio;
     }
   }
-  r["best_ratio"] = best;
+  r["predicted_over_measured"] = prediction_errors(c, ranks, all);
   return r;
 }
 

@@ -31,8 +31,10 @@ struct context {
   std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
 };
 
-/// For algorithms whose small blocks can ride on the agreement of a blocking call. Both are null elsewhere.
+/// For algorithms whose small blocks can ride on the agreement of a blocking call. All are null elsewhere.
 struct riding {
+  /// Predicted time that a blocking call takes beside its agreement.
+  seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: does not ride.
   std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
@@ -54,6 +56,9 @@ struct algorithm {
   std::size_t (*memory)(const shape&, const options&) noexcept = nullptr;
   /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
+  /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:
+  /// what `memory` states is written by a blocking call, and only when a plan is made.
+  seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.

@@ -213,28 +213,52 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   return std::max(blocking_memory(s, o), reused);
 }
 
-// Log rounds, and direct messages for what is above the threshold. Of uneven blocks, those are taken to be as large as
+// What goes in log rounds and what directly. Of uneven blocks, those above the threshold are taken to be as large as
 // the largest.
+struct division {
+  double small = 0;  // bytes of a block in the log rounds
+  double direct = 0;
+  double direct_bytes = 0;
+
+  division(const shape& s, const terms& t, count_t limit) noexcept : small(t.mean_block()) {
+    const auto threshold = static_cast<double>(limit);
+    if (t.largest_block() <= threshold) return;
+    direct = s.uniform ? t.ranks() - 1 : std::min(t.ranks() - 1, std::ceil(t.busiest() / t.largest_block()));
+    direct_bytes = s.uniform ? t.busiest() : std::min(t.busiest(), direct * t.largest_block());
+    small = std::min(threshold, (t.busiest() - direct_bytes) / t.ranks());
+  }
+};
+
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const route r = reused_route(s.ranks, o);
   const figures f = bruck::count(r.ranks, r.radix);
   if (f.rounds == 0) return t.copies(1, t.mean_block());
-  const auto threshold = static_cast<double>(r.threshold);
-  const bool any_direct = t.largest_block() > threshold;
-  double direct = 0;
-  double direct_bytes = 0;
-  if (any_direct) {
-    direct = s.uniform ? t.ranks() - 1 : std::min(t.ranks() - 1, std::ceil(t.busiest() / t.largest_block()));
-    direct_bytes = s.uniform ? t.busiest() : std::min(t.busiest(), direct * t.largest_block());
-  }
-  const double small = any_direct ? std::min(threshold, (t.busiest() - direct_bytes) / t.ranks()) : t.mean_block();
+  const division d(s, t, r.threshold);
   const auto elements = static_cast<double>(f.elements);
   const auto rounds = static_cast<double>(f.rounds);
   const double messages = static_cast<double>(f.messages) / rounds;
-  const double bytes = elements * (small + sizeof(size_field)) / rounds;
-  return rounds * t.round(messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * small) +
-         t.round(direct, direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
+  const double bytes = elements * d.small / rounds;
+  return rounds * t.round(messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * d.small) +
+         t.round(d.direct, d.direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
+}
+
+// The agreement's rounds are there anyway: what its messages carry makes them longer.
+seconds riding_cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const route r = riding_route(s.ranks);
+  const figures f = bruck::count(r.ranks, r.radix);
+  if (f.rounds == 0) return t.copies(1, t.mean_block());
+  const division d(s, t, r.threshold);
+  const auto elements = static_cast<double>(f.elements);
+  const auto rounds = static_cast<double>(f.rounds);
+  const double messages = static_cast<double>(f.messages) / rounds;
+  const double bytes = elements * (d.small + sizeof(size_field)) / rounds;
+  const seconds longer = rounds * (t.round(messages, bytes, bytes / messages) - t.round(messages, 0, 0));
+  const seconds direct = d.direct > 0 ? t.round(d.direct, d.direct_bytes, t.largest_block()) +
+                                            t.packs(1, static_cast<double>(executor::footprint(direct_size(s), 0)))
+                                      : 0;
+  return longer + t.packs(2 * elements, 2 * elements * d.small) + direct + t.copies(t.ranks(), t.mean_block());
 }
 
 }  // namespace
@@ -248,7 +272,7 @@ const algorithm bruck_v{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .ride = {.capacity = riding_capacity, .prepare = prepare_riding},
+    .ride = {.cost = riding_cost, .capacity = riding_capacity, .prepare = prepare_riding},
 };
 
 }  // namespace taquin::detail

@@ -185,12 +185,17 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   return make_body<native_body>(budget, x, c, &budget);
 }
 
+// A nonblocking collective makes a schedule of its own at each start.
+seconds preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
+  return reused ? terms(s, m).packs(1, static_cast<double>(spread_out.memory(s, o))) : 0;
+}
+
 // As spread_out: MPI libraries send large blocks directly. What they do better or worse only measuring shows.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   if (s.in_place)  // pair by pair, through a buffer
     return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
-  return t.round(t.ranks() - 1, (t.ranks() - 1) * t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
+  return t.all_at_once();
 }
 
 }  // namespace
@@ -203,6 +208,7 @@ const algorithm native{
     .supports = supports,
     .memory = memory,
     .cost = cost,
+    .preparation = preparation,
     .prepare = prepare,
 };
 

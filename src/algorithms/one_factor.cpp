@@ -44,10 +44,7 @@ schedule build(const local_exchange& x, const shape& shape, const options&, std:
   return s;
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
-  const terms t(s, m);
-  return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
-}
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).one_by_one(); }
 
 }  // namespace
 

@@ -42,6 +42,7 @@ bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 schedule_size size_of(const shape& s) noexcept {
   schedule_size size = direct_size(s);
   size.copies = 1;
+  ++size.rounds;
   return size;
 }
 
@@ -50,15 +51,17 @@ std::size_t memory(const shape& s, const options&) noexcept { return executor::f
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
   schedule s(memory, size_of(shape));
   s.add_types(x);
+  // Small messages travel while the rank copies. Large ones are fetched by their receiver in shared memory, and one
+  // that is copying keeps its peer waiting: the copy goes before (2 ranks, 128 KiB per pair: 1.2 times the time
+  // otherwise).
+  constexpr count_t most_eager = 4096;
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
+  if (x.send[x.rank].bytes() > most_eager) s.end_round();
   add_direct_round(s, x, o, 0);
   return s;
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
-  const terms t(s, m);
-  return t.round(t.ranks() - 1, (t.ranks() - 1) * t.mean_block(), t.largest_block()) + t.copies(1, t.mean_block());
-}
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).all_at_once(); }
 
 }  // namespace
 

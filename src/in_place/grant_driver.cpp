@@ -19,7 +19,9 @@ enum tag : std::uint8_t { data_tag, request_tag };
 // What costs more than a little patience is done after so many polls without news in so many seconds: a poll may take
 // long because it transfers data, and time may pass because the rank did not run.
 constexpr int patience_polls = 64;
-constexpr double patience_seconds = 100e-6;
+// Nobody waits longer than it would take to copy all data, which is what impatience costs at most.
+constexpr double most_patience = 100e-6;
+constexpr double copied_byte = 0.2e-9;
 
 // Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
 // auxiliary memory is still in the cache when it is copied.
@@ -87,7 +89,8 @@ grant_driver::grant_driver(const exchange& x, const context& c, std::size_t allo
       asking_(static_cast<std::size_t>(limits_.requests), MPI_REQUEST_NULL, memory),
       requests_(static_cast<std::size_t>(1 + limits_.sends + limits_.requests), MPI_REQUEST_NULL, memory),
       completed_(requests_.size(), memory),
-      statuses_(requests_.size(), memory) {}
+      statuses_(requests_.size(), memory),
+      patience_(std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)) {}
 
 void grant_driver::start() {
   machine_.reset();
@@ -122,8 +125,8 @@ void grant_driver::ask(const grant_request& r) {
   const auto slot = static_cast<std::size_t>(r.slot);
   TAQUIN_MPI(MPI_Wait(&asking_[slot], MPI_STATUS_IGNORE));  // answered long ago
   asked_[slot] = {.what = {r.offset, r.length}, .to = r.to, .number = asked_so_far_++, .peer = r.peer, .open = true};
-  TAQUIN_MPI(MPI_Isend(asked_[slot].what.data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_,
-                       &asking_[slot]));
+  TAQUIN_MPI(
+      MPI_Isend(asked_[slot].what.data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_, &asking_[slot]));
   ++last_.messages;
 }
 
@@ -173,8 +176,8 @@ void grant_driver::complete(int i) {
 // Takes what has happened and does what follows from it; true when the exchange is complete.
 bool grant_driver::advance() {
   int n = 0;
-  TAQUIN_MPI(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &n, completed_.data(),
-                          statuses_.data()));
+  TAQUIN_MPI(
+      MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &n, completed_.data(), statuses_.data()));
   if (n == MPI_UNDEFINED) n = 0;
   for (int i = 0; i < n; ++i) complete(i);
   const bool news = receive() || n > 0;
@@ -184,7 +187,7 @@ bool grant_driver::advance() {
     lost_patience_ = false;
   }
   quiet_ = news ? 0 : quiet_ + 1;
-  const bool idle = !lost_patience_ && quiet_ >= patience_polls && now - last_news_ > patience_seconds;
+  const bool idle = !lost_patience_ && quiet_ >= patience_polls && now - last_news_ > patience_;
   lost_patience_ = lost_patience_ || idle;
   act(idle);
   listen();

@@ -71,6 +71,7 @@ class grant_driver final : public plan_body {
   std::pmr::vector<MPI_Request> requests_;  // the request to come; answers; data to come
   std::pmr::vector<int> completed_;
   std::pmr::vector<MPI_Status> statuses_;
+  double patience_;  // seconds
   std::uint64_t asked_so_far_ = 0;
   int turn_ = 0;   // parity of the exchange: a rank that is ahead by one must not be understood too early
   int quiet_ = 0;  // polls in a row that found nothing

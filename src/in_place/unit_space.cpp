@@ -45,10 +45,10 @@ void unit_space::move(const local_move& m) const {
   }
 }
 
-std::size_t in_place_allowance(const context& c, std::size_t least) noexcept {
+std::size_t in_place_allowance(const shape& s, std::size_t limit, std::size_t least) noexcept {
   constexpr std::size_t floor = 64 << 10;
-  if (c.memory != unlimited) return c.memory;
-  const std::uint64_t most = std::max(c.shape->max_rank_bytes, c.shape->max_received_bytes);
+  if (limit != unlimited) return limit;
+  const std::uint64_t most = std::max(s.max_rank_bytes, s.max_received_bytes);
   return std::max({static_cast<std::size_t>(most / 100), floor, least});
 }
 

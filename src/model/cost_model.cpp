@@ -76,6 +76,7 @@ message_cost machine_model::cost(int level, count_t bytes) const noexcept {
   message_cost c = levels[static_cast<std::size_t>(level)].cost(kind, bytes);
   c.sender *= ranks_per_core;
   c.receiver *= ranks_per_core;
+  if (level == 0) c.port *= ranks_per_core;  // shared memory: a processor moves the bytes
   return c;
 }
 

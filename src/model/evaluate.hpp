@@ -10,11 +10,12 @@
 
 namespace taquin::detail {
 
-/// When each rank ends, in seconds from the common start. Sends take the sender's processor, then a port of the
-/// sender's, travel, take a port of the receiver's (its first byte may overlap the sender's last), then the receiver's
-/// processor. A round ends when its messages are complete; copies take the processor while messages travel.
-/// `level(a, b)` says whether two ranks are on one node (0) or not (1). O(messages log ports).
-/// Throws lockstep_error on a deadlock.
+/// When each rank ends, in seconds from the common start, if it runs its schedule as the executor does: it posts the
+/// round's messages, or as many as may be in flight, or the first stage of each lane; copies while they travel; and
+/// posts what follows as messages complete, in the order in which they do. Sends take the sender's processor, then a
+/// port of the sender's, travel, take a port of the receiver's (the first byte may overlap the sender's last), then the
+/// receiver's processor. `level(a, b)` says whether two ranks are on one node (0) or not (1). O(m log m) for m
+/// messages. Throws lockstep_error on a deadlock.
 std::vector<seconds> evaluate(std::span<const schedule* const> ranks, const machine_model& model,
                               const std::function<int(int, int)>& level);
 

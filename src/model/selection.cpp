@@ -1,8 +1,11 @@
 #include "model/selection.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
+
+#include "model/terms.hpp"
 
 namespace taquin::detail {
 
@@ -24,11 +27,11 @@ shape scaled(shape s, double factor) {
   return s;
 }
 
-// The rounds of what rides on a blocking call's agreement are there anyway.
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
+  if (!reused && a.ride.capacity != nullptr && a.ride.capacity(s.ranks, o) > 0) return a.ride.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
-  if (reused || a.ride.capacity == nullptr || a.ride.capacity(s.ranks, o) == 0) return time;
-  return std::max(0.0, time - a.cost(scaled(s, 0), o, m));
+  if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
+  return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));
 }
 
 std::optional<seconds> interpolate(const algorithm& a, const shape& s, const options& o, bool reused,
@@ -53,11 +56,21 @@ std::optional<seconds> interpolate(const algorithm& a, const shape& s, const opt
   return there > 0 ? nearest.time * here / there : nearest.time;
 }
 
+// The octave, and which quarter of it: a blocking call of a microsecond has no time for logarithms.
 std::uint64_t quarter_octaves(std::uint64_t bytes) {
-  return static_cast<std::uint64_t>(std::lround(4 * std::log2(static_cast<double>(bytes) + 1)));
+  if (bytes < 4) return bytes;
+  const auto octave = static_cast<std::uint64_t>(std::bit_width(bytes));
+  return 4 * octave + ((bytes >> (octave - 3)) & 3);
 }
 
 }  // namespace
+
+void share_cores(machine_model& m, int on_node, int cores) noexcept {
+  constexpr seconds core_switch = 0.85e-6;
+  m.ranks_per_core = std::max(1.0, static_cast<double>(on_node) / std::max(cores, 1));
+  // Ranks that wait give their core up and are switched to in turn.
+  if (m.ranks == 0) m.wait = m.ranks_per_core > 1 ? m.ranks_per_core * core_switch : 0;
+}
 
 int skew_of(const shape& s) noexcept {
   if (s.uniform) return 0;
@@ -97,10 +110,6 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
 }
 
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
-  // What in_place costs depends on the displacements, which the model does not see; the MPI library's own is there for
-  // symmetric counts only, and copies or allocates as it likes.
-  constexpr std::uint64_t small_block = 32 << 10;
-  if (s.in_place && in_place.supports(s) && (!s.symmetric || s.max_block_bytes > small_block)) return &in_place;
   const auto best = ranking(s, o, reused, limit, p);
   if (!best.empty()) return best.front();
   const algorithm* least = nullptr;

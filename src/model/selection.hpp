@@ -32,12 +32,15 @@ struct profile {
   std::vector<measured_point> points;
 };
 
+/// Tells the model that `on_node` ranks share `cores` cores, and, unless it was measured, what waiting costs then.
+void share_cores(machine_model& m, int on_node, int cores) noexcept;
+
 /// How uneven blocks are: 0 all alike, 1 largest below 4 times the mean, 2 more (sparse, or a few large blocks).
 int skew_of(const shape& s) noexcept;
 
 /// The time of one exchange with `a`. Where this algorithm was measured on as many ranks with a problem of the same
 /// kind and skew, between the nearest sizes (linear in the logarithms; beyond the ends the model's growth); otherwise
-/// by the algorithm's closed formula. What rides on the agreement of a blocking call costs only what it adds to it.
+/// by the algorithm's closed formulas. The agreement of a blocking call is in no prediction: all pay it.
 seconds predict(const algorithm& a, const shape& s, const options& o, bool reused, const profile& p);
 
 /// An algorithm as selection sees it.

@@ -1,6 +1,7 @@
 #include "model/terms.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace taquin::detail {
 
@@ -9,6 +10,7 @@ terms::terms(const shape& s, const machine_model& m) noexcept
       ranks_(s.ranks),
       largest_(static_cast<double>(s.max_block_bytes)),
       busiest_(static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes))),
+      full_(s.uniform || s.min_block_bytes > 0),
       inside_(s.nodes == 0 || s.ranks == 1 ? 1 : (s.largest_node - 1.0) / (s.ranks - 1.0)) {}
 
 message_cost terms::cost(int level, double bytes) const noexcept {
@@ -32,6 +34,21 @@ seconds terms::round(double messages, double total, double longest) const noexce
   const double n = messages - m;
   return round_on(0, m, total * inside_, longest) + round_on(1, n, total * (1 - inside_), longest) -
          (m > 0 && n > 0 ? model_.wait : 0);
+}
+
+// Empty blocks are not sent. Where there are some, their number lies between none and all that the sizes allow.
+double terms::peers() const noexcept {
+  if (largest_ <= 0) return 0;
+  const double all = ranks_ - 1;
+  return full_ ? all : std::sqrt(all * std::min(all, std::ceil(busiest_ / largest_)));
+}
+
+seconds terms::all_at_once() const noexcept {
+  return round(peers(), (ranks_ - 1) * mean_block(), largest_) + copies(1, mean_block());
+}
+
+seconds terms::one_by_one() const noexcept {
+  return (ranks_ - 1) * round(1, mean_block(), largest_) + copies(1, mean_block());
 }
 
 seconds terms::copies(double runs, double bytes) const noexcept {

@@ -22,17 +22,23 @@ class terms {
   [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
   /// The same where all messages stay on one level.
   [[nodiscard]] seconds round_on(int level, double messages, double total, double longest) const noexcept;
+  /// Every block once, all in one round, and the rank's own copied.
+  [[nodiscard]] seconds all_at_once() const noexcept;
+  /// Every block once, one partner after the other, and the rank's own copied.
+  [[nodiscard]] seconds one_by_one() const noexcept;
   /// `runs` copies of `bytes` bytes together, packs likewise.
   [[nodiscard]] seconds copies(double runs, double bytes) const noexcept;
   [[nodiscard]] seconds packs(double runs, double bytes) const noexcept;
 
  private:
+  [[nodiscard]] double peers() const noexcept;
   [[nodiscard]] message_cost cost(int level, double bytes) const noexcept;
 
   const machine_model& model_;
   double ranks_;
   double largest_;
   double busiest_;
+  bool full_;      // no block is empty
   double inside_;  // share of a rank's peers on its own node
 };
 

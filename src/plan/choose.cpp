@@ -64,7 +64,7 @@ chooser::chooser(mpi::communicator& comm) {
   const std::string text = share_profile(comm, cores);
   if (!text.empty()) profile_ = from_json(text);
   const int on_node = nodes_of(comm, {})->topology.nodes().largest();
-  profile_.model.ranks_per_core = std::max(1.0, static_cast<double>(on_node) / cores);
+  share_cores(profile_.model, on_node, cores);
 }
 
 chooser& chooser::of(mpi::communicator& comm) {

@@ -14,6 +14,9 @@ namespace {
 // A persistent request saves the MPI library its set-up, but is memory of its own that is cold when the next exchange
 // comes; small messages go without any request in both MPI libraries.
 constexpr int most_plain_bytes = 4096;
+// MPI_Isend sends a few bytes on the spot, which starting a persistent request does not do (Open MPI, 8 bytes per pair:
+// 0.5 us instead of 0.9 us on 2 ranks).
+constexpr count_t most_immediate_bytes = 512;
 }  // namespace
 
 executor::executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory)
@@ -196,6 +199,7 @@ void executor::make_requests() {
     const message& m = schedule_.messages[i];
     MPI_Request& request = persistent_.emplace_back(MPI_REQUEST_NULL);
     if (w.staging != nullptr && w.type == MPI_BYTE && w.count <= most_plain_bytes) continue;
+    if (simple(m) && schedule_.bytes(m) <= most_immediate_bytes) continue;
     const int tag = where_.tag + m.lane;
     if (m.way == direction::send) {
       TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));

@@ -89,7 +89,7 @@ class executor final : public plan_body {
   raw_buffer staging_;
   std::pmr::vector<wire> wires_;
   std::pmr::vector<mpi::datatype> derived_;
-  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small packed ones
+  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
   std::pmr::vector<MPI_Request> slots_;       // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
   std::pmr::vector<int> completed_;           // MPI_Waitsome's answer

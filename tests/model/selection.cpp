@@ -81,16 +81,19 @@ TEST(selection, takes_the_least_predicted_time) {
 
 TEST(selection, small_blocks_go_in_log_rounds_and_large_ones_directly) {
   EXPECT_NE(chosen(equal_blocks(1024, 8)).find("bruck"), std::string_view::npos);
-  EXPECT_EQ(chosen(equal_blocks(1024, 1 << 20)), "native");
+  const shape large = equal_blocks(1024, 1 << 20);
+  EXPECT_EQ(chosen(large), "spread_out");
+  EXPECT_EQ(select(large, {}, false, unlimited, {}), &native) << "a blocking call has nothing to prepare for it";
 }
 
 TEST(selection, gives_ties_to_the_first_of_the_list) {
   const shape s = equal_blocks(8, 1 << 20);
-  ASSERT_EQ(predict(native, s, {}, true, {}), predict(spread_out, s, {}, true, {}));
-  EXPECT_EQ(chosen(s), "native");
+  ASSERT_EQ(predict(pairwise, s, {}, true, {}), predict(one_factor, s, {}, true, {}));
+  const auto order = ranking(s, {}, true, unlimited, {});
+  EXPECT_LT(std::ranges::find(order, &pairwise), std::ranges::find(order, &one_factor));
   profile p;
-  p.points = {measured("pairwise", s, 1e-3), measured("spread_out", s, 1e-3)};
-  EXPECT_EQ(chosen(s, unlimited, p), "spread_out");
+  p.points = {measured("one_factor", s, 1e-3), measured("pairwise", s, 1e-3)};
+  EXPECT_EQ(chosen(s, unlimited, p), "pairwise");
 }
 
 TEST(selection, keeps_to_the_memory_that_is_allowed) {
@@ -123,6 +126,38 @@ TEST(selection, one_buffer_with_any_counts_is_served_in_place) {
   }
 }
 
+// in_place polls, which counts where ranks share cores; in_place_phases has rounds and moves all data inside its rank.
+TEST(selection, in_place_exchanges_go_by_costs_as_all_others_do) {
+  const auto uneven = [](std::uint64_t mean) {
+    shape s = one_buffer(4, mean, false);
+    s.uniform = false;
+    s.max_block_bytes = 2 * mean;
+    return s;
+  };
+  profile shared;
+  share_cores(shared.model, 4, 2);
+  for (const std::uint64_t mean : {64, 16 << 10, 4 << 20}) {
+    const auto costs = [&](const algorithm& a, const profile& p) { return predict(a, uneven(mean), {}, true, p); };
+    EXPECT_LT(costs(in_place, {}), 1.5 * costs(in_place_phases, {})) << mean;
+    EXPECT_LT(costs(in_place_phases, shared), costs(in_place, shared)) << mean;
+  }
+}
+
+TEST(selection, a_sparse_exchange_is_not_charged_for_blocks_that_are_empty) {
+  shape s = equal_blocks(64, 64);
+  const seconds full = predict(spread_out, s, {}, true, {});
+  s.uniform = false;
+  s.min_block_bytes = 0;
+  s.max_block_bytes = s.max_rank_bytes / 2;
+  EXPECT_LT(predict(spread_out, s, {}, true, {}), full / 2);
+}
+
+TEST(selection, small_blocks_that_ride_cost_a_blocking_call_less_than_messages_of_their_own) {
+  const shape small = equal_blocks(8, 8);
+  EXPECT_EQ(select(small, {}, false, unlimited, {}), &bruck_v);
+  EXPECT_NE(select(equal_blocks(8, 512), {}, false, unlimited, {}), &bruck_v) << "above what rides";
+}
+
 TEST(selection, mpi_in_place_within_no_memory_is_not_left_without_an_algorithm) {
   shape s = one_buffer(8, 1000, true);
   EXPECT_NE(chosen(s), "none");
@@ -144,7 +179,7 @@ TEST(selection, what_was_not_measured_does_not_compare_with_what_was) {
   profile p;
   p.points = {measured("two_phase", s, 100)};  // predictions of all others are far below
   EXPECT_EQ(chosen(s, unlimited, p), "two_phase");
-  EXPECT_EQ(chosen(s, two_phase.memory(s, {}) - 1, p), "native") << "nothing measured fits";
+  EXPECT_EQ(chosen(s, two_phase.memory(s, {}) - 1, p), "spread_out") << "nothing measured fits";
 }
 
 TEST(selection, measured_points_are_interpolated_in_the_logarithms) {
