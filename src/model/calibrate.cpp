@@ -1,6 +1,7 @@
 #include "model/calibrate.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -139,12 +140,23 @@ class pair_meter {
   std::vector<std::byte> buffer_;
 };
 
+/// A barrier whose early ranks leave the processor to those who still measure: what sharing it costs is `wait`'s.
+void sleep_until_all_are_here(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  TAQUIN_MPI(MPI_Ibarrier(comm, &request));
+  for (int done = 0; done == 0;) {
+    TAQUIN_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, count_t most) {
   std::vector<message_sample> samples;
   if (rank == 0 || rank == other) {
     pair_meter meter(comm, rank == 0 ? other : 0, rank == 0, most);
     for (count_t bytes = 1; bytes <= most; bytes *= 4) samples.push_back(meter.measure(bytes));
   }
+  sleep_until_all_are_here(comm);
   std::uint64_t count = samples.size();
   TAQUIN_MPI(MPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm));
   samples.resize(count);
@@ -172,12 +184,13 @@ local_cost measure_local(bool strided) {
   std::vector<std::byte> from(2 * most, std::byte{1});
   std::vector<std::byte> to(most);
   for (std::size_t run = 16; run <= most; run *= 8) {
-    const std::size_t runs = std::max<std::size_t>(1, std::min<std::size_t>(256, most / run));
+    const std::size_t runs = std::min<std::size_t>(16384, most / run);
+    const std::size_t distance = most / runs;  // all over the memory: an exchange's blocks are not in the nearest cache
     std::vector<seconds> t;
     for (int i = 0; i < 9; ++i) {
       const double begin = MPI_Wtime();
       for (std::size_t k = 0; k < runs; ++k)
-        std::memcpy(to.data() + k * run, from.data() + k * run * (strided ? 2 : 1), run);
+        std::memcpy(to.data() + k * (strided ? run : distance), from.data() + k * distance * (strided ? 2 : 1), run);
       t.push_back((MPI_Wtime() - begin) / static_cast<double>(runs));
     }
     bytes.push_back(static_cast<count_t>(run));
@@ -187,17 +200,20 @@ local_cost measure_local(bool strided) {
   return {l.each, l.per_byte};
 }
 
-/// What a round of everybody with everybody costs beyond its messages: a barrier's rounds.
-seconds measure_wait(MPI_Comm comm, const link_model& link, model_kind kind, int size) {
-  std::vector<seconds> t;
-  for (int i = 0; i < 40; ++i) {
+/// What a round of everybody with everybody costs beyond its messages: a barrier's rounds. The fastest of several
+/// batches, because a rank that was not running at all makes all others wait.
+seconds measure_wait(MPI_Comm comm, const machine_model& m, int level, int size) {
+  constexpr int batch = 20;
+  seconds best = 1;
+  for (int i = 0; i < 20; ++i) {
     const double begin = MPI_Wtime();
-    TAQUIN_MPI(MPI_Barrier(comm));
-    t.push_back(MPI_Wtime() - begin);
+    for (int k = 0; k < batch; ++k) TAQUIN_MPI(MPI_Barrier(comm));
+    best = std::min(best, (MPI_Wtime() - begin) / batch);
   }
   int rounds = 0;
   for (int reach = 1; reach < size; reach *= 2) ++rounds;
-  return std::max(0.0, median(t) / rounds - link.time(kind, 1));
+  const message_cost c = m.cost(level, 1);
+  return std::max(0.0, best / rounds - (c.sender + c.port + c.latency + c.receiver));
 }
 
 }  // namespace
@@ -225,7 +241,7 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
     if (c.samples[0].empty()) c.model.levels[0] = c.model.levels[1];  // no two ranks share a node
     const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
     c.model.ranks_per_core = std::max(1.0, on_node / cores);
-    c.model.wait = measure_wait(comm, c.model.levels[c.samples[1].empty() ? 0 : 1], c.model.kind, size);
+    c.model.wait = measure_wait(comm, c.model, c.samples[1].empty() ? 0 : 1, size);
   }
   c.model.copy = measure_local(false);
   c.model.pack = measure_local(true);
