@@ -99,16 +99,17 @@ nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
                    {"in_place", c.how != buffering::separate},
                    {"limited", c.memory != unlimited},
                    {"native_s", median(all[0].seconds)}};
-  // As ratios to the raw call, which ran beside each.
+  // As ratios to the raw call, which ran beside each: median and 95% interval.
   for (const auto& one : all) {
     if (one.raw || one.fault) continue;
     if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
-    const double ratio = median(one.ratios);
+    const summary ratio = summarise(one.ratios);
+    const nlohmann::json result{ratio.median, ratio.ci95.low, ratio.ci95.high};
     if (one.asked == "auto") {
-      r["auto"] = one.name;
-      r["auto_ratio"] = ratio;
+      r["chosen"] = one.name;
+      r["auto"] = result;
     } else {
-      r["ratios"][one.asked] = ratio;
+      r["algorithms"][one.asked] = result;
     }
   }
   r["predicted_over_measured"] = prediction_errors(c, ranks, all);

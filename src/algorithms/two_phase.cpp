@@ -12,6 +12,7 @@
 //          total / p, so no pair of ranks is the last to finish.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory_resource>
@@ -266,7 +267,9 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   shape balanced = inner_shape(s);
   balanced.nodes = s.nodes, balanced.largest_node = s.largest_node, balanced.smallest_node = s.smallest_node;
   balanced.max_rank_bytes = balanced.max_received_bytes = static_cast<std::uint64_t>(t.busiest());
-  return 2 * inner_of(o).cost(balanced, o, m) + t.packs(3 * t.ranks() * t.ranks(), 3 * t.busiest());
+  balanced.min_block_bytes = static_cast<std::uint64_t>(std::ceil(t.mean_block()));  // none is empty
+  return 2 * inner_of(o).cost(balanced, o, m) +
+         t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
 }
 
 }  // namespace
