@@ -52,8 +52,8 @@ struct options {
   std::string_view inner = "spread_out";
   /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;
-  /// in_place_phases: static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: p/8, at
-  /// least 1.
+  /// in_place_phases: static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: an eighth of
+  /// the most peers of any rank, at least 1.
   int aux_parts = 0;
   /// in_place_phases: auxiliary memory as one heap for all ranks' data, instead of static parts.
   bool aux_heap = false;

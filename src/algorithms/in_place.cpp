@@ -3,7 +3,7 @@
 // Source:  new; from Hofmann & Rünger (index sets, compaction) and the sliding puzzle: data go straight to their place
 //          as soon as it is free, and leave a free place behind.
 // Rounds:  not fixed: a rank asks anew whenever something has become free.
-// Bytes:   each block once, in chunks, with a request of 16 bytes for each chunk.
+// Bytes:   each block once, in chunks, with a request of 24 bytes for each chunk.
 // Memory:  bookkeeping linear in the blocks with data of the rank that has the most, and at least one element.
 // Limits:  one type, of the same size on all ranks.
 // Wins:    wherever there is one buffer only.
@@ -32,7 +32,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const double chunk = std::max(std::min(largest_chunk, aux / 2), 1.0);
   const double messages = peers + t.busiest() / chunk;
   const double share = m.ranks_per_core > 1 ? 2 : 1;
-  return share * (messages * t.round(1, 16, 16) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
+  return share * (messages * t.round(1, 24, 24) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
          t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : patience);
 }
 

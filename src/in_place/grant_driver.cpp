@@ -92,6 +92,21 @@ grant_driver::grant_driver(const exchange& x, const context& c, std::size_t allo
       statuses_(requests_.size(), memory),
       patience_(std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)) {}
 
+// After an error messages may still be on their way, to memory that goes now.
+grant_driver::~grant_driver() {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    if (i == 0 || i > static_cast<std::size_t>(limits_.sends)) {
+      MPI_Cancel(&requests_[i]);
+      MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+    } else {
+      MPI_Request_free(&requests_[i]);
+    }
+  }
+  for (auto& r : asking_)
+    if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
+}
+
 void grant_driver::start() {
   machine_.reset();
   last_ = {};
@@ -107,26 +122,37 @@ void grant_driver::start() {
 void grant_driver::listen() {
   if (requests_[0] != MPI_REQUEST_NULL || !machine_.wants_request()) return;
   TAQUIN_MPI(
-      MPI_Irecv(incoming_.data(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag + turn_, comm_, &requests_[0]));
+      MPI_Irecv(incoming_.data(), 3, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag + turn_, comm_, &requests_[0]));
 }
 
 void grant_driver::answer(int peer) {
+  const auto block = std::ranges::lower_bound(out_, peer, {}, &peer_block::peer);
+  const count_t has = block != out_.end() && block->peer == peer ? block->length : 0;
+  if (has != incoming_[2]) refuse(peer, has);
   const grant_answer a = machine_.requested(peer, incoming_[0], incoming_[1]);
-  if (a.length == 0)
-    throw usage_error(fmt::format("rank {} expects more of rank {} than that sends", peer, rank_), MPI_ERR_TRUNCATE,
-                      peer, rank_);
+  if (a.length == 0) refuse(peer, has);
   TAQUIN_MPI(MPI_Isend(space_.address({a.at, false}), static_cast<int>(a.length), space_.unit().type, peer,
                        tag_ + data_tag, comm_, &answer_request(a.slot)));
   ++last_.messages;
   last_.bytes_sent += static_cast<std::uint64_t>(a.length * space_.unit().size);
 }
 
+// The two ranks' counts differ. The peer learns it from an empty answer.
+void grant_driver::refuse(int peer, count_t has) {
+  MPI_Request unwatched = MPI_REQUEST_NULL;
+  TAQUIN_MPI(MPI_Isend(nullptr, 0, MPI_BYTE, peer, tag_ + data_tag, comm_, &unwatched));
+  TAQUIN_MPI(MPI_Request_free(&unwatched));
+  throw usage_error(fmt::format("rank {} has {} units for rank {}, which expects {}", rank_, has, peer, incoming_[2]),
+                    MPI_ERR_TRUNCATE, rank_, peer);
+}
+
 void grant_driver::ask(const grant_request& r) {
   const auto slot = static_cast<std::size_t>(r.slot);
   TAQUIN_MPI(MPI_Wait(&asking_[slot], MPI_STATUS_IGNORE));  // answered long ago
-  asked_[slot] = {.what = {r.offset, r.length}, .to = r.to, .number = asked_so_far_++, .peer = r.peer, .open = true};
+  asked_[slot] = {
+      .what = {r.offset, r.length, r.expected}, .to = r.to, .number = asked_so_far_++, .peer = r.peer, .open = true};
   TAQUIN_MPI(
-      MPI_Isend(asked_[slot].what.data(), 2, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_, &asking_[slot]));
+      MPI_Isend(asked_[slot].what.data(), 3, MPI_INT64_T, r.peer, tag_ + request_tag + turn_, comm_, &asking_[slot]));
   ++last_.messages;
 }
 
@@ -169,6 +195,9 @@ void grant_driver::complete(int i) {
   } else {
     int units = 0;
     TAQUIN_MPI(MPI_Get_count(&status, space_.unit().type, &units));
+    if (units == 0)
+      throw usage_error(fmt::format("rank {} does not send rank {} what that expects", status.MPI_SOURCE, rank_),
+                        MPI_ERR_TRUNCATE, status.MPI_SOURCE, rank_);
     machine_.arrived(index - 1 - limits_.sends, units);
   }
 }

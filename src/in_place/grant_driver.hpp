@@ -19,7 +19,7 @@ namespace taquin::detail {
 class grant_driver final : public plan_body {
  public:
   grant_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
-  ~grant_driver() override = default;
+  ~grant_driver() override;
 
   void start() override;
   bool test() override;
@@ -30,7 +30,7 @@ class grant_driver final : public plan_body {
   static std::size_t least(const shape& s) noexcept;
 
  private:
-  using grant = std::array<std::int64_t, 2>;  // offset and length of a part of a message, in units
+  using grant = std::array<std::int64_t, 3>;  // offset and length of a part of a message, and length of all; in units
 
   // What was asked of a peer, and where the answer goes.
   struct question {
@@ -48,6 +48,7 @@ class grant_driver final : public plan_body {
   void ask(const grant_request& r);
   void listen();
   void answer(int peer);
+  [[noreturn]] void refuse(int peer, count_t has);
   bool receive();
   bool advance();
   void complete(int index);

@@ -292,7 +292,7 @@ grant_step grant_machine::ask(const hole& h, gap_state how) {
   ++unanswered_[static_cast<std::size_t>(g.source)];
   if (waited_) ++rounds_;
   waited_ = false;
-  return {grant_request{peer, slot, offset, length, to}, {}};
+  return {grant_request{peer, slot, offset, length, to, source(g).length}, {}};
 }
 
 // The paper's compaction of one block's rest, between two locations that data have arrived at: what is left to be sent

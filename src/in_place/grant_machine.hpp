@@ -53,6 +53,7 @@ struct grant_request {
   count_t offset = 0;
   count_t length = 0;
   location to;
+  count_t expected = 0;  ///< units of the whole message
 };
 
 /// Answer a request: send `length` units from location `at` of the buffer.

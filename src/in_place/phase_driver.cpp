@@ -17,7 +17,7 @@ enum tag : std::uint8_t { request_tag, direct_tag, aux_tag };
 
 int parts_of(const shape& s, const options& o) noexcept {
   if (o.aux_heap) return 1;
-  return o.aux_parts > 0 ? o.aux_parts : std::max(s.ranks / 8, 1);
+  return o.aux_parts > 0 ? o.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
 }
 
 // Messages of one stage: data directly and by auxiliary memory, or requests.

@@ -41,7 +41,7 @@ class unit_space {
 };
 
 /// What an in-place algorithm may take. Without a limit of the caller's: 1% of the most that any rank sends or
-/// receives, at least 64 KiB, and never less than `least`.
+/// receives, at least 64 KiB, and at least four times `least`, so that not all of it goes into bookkeeping.
 std::size_t in_place_allowance(const shape& s, std::size_t limit, std::size_t least) noexcept;
 
 /// The non-empty blocks of one side, in units and in order of peer.

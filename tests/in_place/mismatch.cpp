@@ -30,7 +30,8 @@ struct variant {
   bool sparse = false;
 };
 
-constexpr std::array variants{variant{"dense", "in_place_phases"}, variant{"sparse", "in_place_phases", false, true},
+constexpr std::array variants{variant{"in_place", "in_place"}, variant{"dense", "in_place_phases"},
+                              variant{"sparse", "in_place_phases", false, true},
                               variant{"heap", "in_place_phases", true, true}};
 
 // Every rank tells the others that it has failed, which those that wait for it must know in order to give up.
