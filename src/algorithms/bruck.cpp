@@ -1,6 +1,7 @@
 #include "algorithms/bruck.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "datatypes/type_map.hpp"
 #include "model/terms.hpp"
@@ -16,26 +17,27 @@ int radix_of(const options& o, int ranks) noexcept {
   if (o.radix) {
     radix = *o.radix;
   } else {
-    while (radix < most && radix * radix < ranks) ++radix;
+    while (radix < most && radix * radix < ranks) radix *= 2;
   }
   return std::clamp(radix, 2, std::max(2, ranks));
 }
 
+// Blocking calls count each time: no loop over digits, 32-bit divisions, and none where there is but one period.
 figures count(int ranks, int radix) noexcept {
   figures f;
+  const auto p = static_cast<std::uint32_t>(ranks);
   for_each_weight(ranks, radix, [&](count_t weight) {
+    const count_t period = radix * weight;
+    const bool several = period <= ranks;
+    const count_t whole = several ? p / static_cast<std::uint32_t>(period) * weight : 0;  // of each digit
+    const count_t rest = several ? p % static_cast<std::uint32_t>(period) : ranks;
+    const count_t staying = whole + std::min(rest, weight);  // digit 0
+    const count_t longest = whole + std::clamp<count_t>(rest - weight, 0, weight);
     ++f.rounds;
-    std::size_t in_round = 0;
-    for_each_digit(ranks, radix, weight, [&](count_t digit) {
-      const count_t period = radix * weight;
-      const count_t rest = std::clamp<count_t>(ranks % period - digit * weight, 0, weight);
-      const auto elements = static_cast<std::size_t>(ranks / period * weight + rest);
-      ++f.messages;
-      in_round += elements;
-      f.message_elements = std::max(f.message_elements, elements);
-    });
-    f.elements += in_round;
-    f.round_elements = std::max(f.round_elements, in_round);
+    f.messages += static_cast<std::size_t>(several ? radix - 1 : (ranks - 1) / weight);
+    f.elements += static_cast<std::size_t>(ranks - staying);
+    f.round_elements = std::max(f.round_elements, static_cast<std::size_t>(ranks - staying));
+    f.message_elements = std::max(f.message_elements, static_cast<std::size_t>(longest));
   });
   return f;
 }

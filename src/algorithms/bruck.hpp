@@ -16,7 +16,8 @@
 
 namespace taquin::detail::bruck {
 
-/// The radix: as asked for, or else the least with which two rounds are enough, at most 16. Radices beyond p are p.
+/// The radix: as asked for, or else the least power of two with which two rounds are enough, at most 16. Radices beyond
+/// p are p.
 int radix_of(const options& o, int ranks) noexcept;
 
 /// Calls f(w) with each round's weight.
@@ -31,11 +32,28 @@ void for_each_digit(int ranks, int radix, count_t weight, F f) {
   for (count_t digit = 1; digit < radix && digit * weight < ranks; ++digit) f(digit);
 }
 
+/// Calls f(first, end) with each row of elements whose digit of weight `weight` is `digit`, in increasing order. Of a
+/// row only the first has no digit of lower weight.
+template <class F>
+void for_each_row(int ranks, int radix, count_t weight, count_t digit, F f) {
+  for (count_t first = digit * weight; first < ranks; first += radix * weight)
+    f(static_cast<int>(first), static_cast<int>(first + weight < ranks ? first + weight : ranks));
+}
+
 /// Calls f(j) with each element 0 < j < p whose digit of weight `weight` is `digit`, in increasing order.
 template <class F>
 void for_each_element(int ranks, int radix, count_t weight, count_t digit, F f) {
+  for_each_row(ranks, radix, weight, digit, [&](int first, int end) {
+    for (int j = first; j < end; ++j) f(j);
+  });
+}
+
+/// How many they are.
+constexpr std::size_t message_elements(int ranks, int radix, count_t weight, count_t digit) noexcept {
+  std::size_t n = 0;
   for (count_t first = digit * weight; first < ranks; first += radix * weight)
-    for (count_t j = first; j < first + weight && j < ranks; ++j) f(static_cast<int>(j));
+    n += static_cast<std::size_t>(first + weight < ranks ? weight : ranks - first);
+  return n;
 }
 
 /// What each rank sends in an exchange with radix r.

@@ -25,6 +25,7 @@
 #include "algorithms/bruck_v_schedule.hpp"
 #include "algorithms/bruck_v_state.hpp"
 #include "algorithms/spread_out.hpp"
+#include "exchange/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
 #include "schedule/executor.hpp"
@@ -56,54 +57,44 @@ route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_
 bool rides(const options& o) noexcept { return !o.radix; }
 
 route riding_route(int ranks) noexcept {
-  return blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));
+  route r = blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));
+  r.head = agreement_head;
+  return r;
 }
 
 local_exchange local(const exchange& x, const mpi::communicator& comm) {
   return {.rank = comm.rank(), .ranks = comm.size(), .in_place = x.in_place, .send = x.send, .recv = x.recv};
 }
 
-// The log rounds on their own: in each, all messages of its digits together.
+// The log rounds on their own.
 template <class Machine>
 void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_t capacity, Machine& machine,
                     std::pmr::memory_resource* memory) {
-  const int p = r.ranks;
-  const auto most = static_cast<std::size_t>(r.radix - 1);
-  const raw_buffer buffer(2 * most * capacity, memory);
-  std::pmr::vector<MPI_Request> requests(2 * most, memory);
-  std::pmr::vector<MPI_Status> statuses(2 * most, memory);
-  const auto at = [&](std::size_t i) { return buffer.data() + i * capacity; };
-  for_each_weight(p, r.radix, [&](count_t weight) {
-    std::size_t n = 0;
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      const auto from = static_cast<int>((comm.rank() - digit * weight + p) % p);
-      TAQUIN_MPI(MPI_Irecv(at(n), static_cast<int>(capacity), MPI_BYTE, from, tag, comm.get(), &requests[n]));
-      ++n;
-    });
-    const std::size_t received = n;
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      const auto to = static_cast<int>((comm.rank() + digit * weight) % p);
-      const std::size_t bytes = machine.load(weight, digit, {at(n), capacity});
-      TAQUIN_MPI(MPI_Isend(at(n), static_cast<int>(bytes), MPI_BYTE, to, tag, comm.get(), &requests[n]));
-      ++n;
-    });
-    TAQUIN_MPI(MPI_Waitall(static_cast<int>(n), requests.data(), statuses.data()));
-    for (std::size_t i = 0; i < received; ++i) {
-      int bytes = 0;
-      TAQUIN_MPI(MPI_Get_count(&statuses[i], MPI_BYTE, &bytes));
-      machine.unload(weight, static_cast<count_t>(i) + 1, {at(i), static_cast<std::size_t>(bytes)});
+  struct ends {
+    Machine& machine;
+    count_t weight;
+    std::size_t capacity;
+    std::byte* next;
+    std::span<const std::byte> load(int digit) {
+      std::byte* const message = next;
+      next += machine.load(weight, count_t{digit}, std::span(message, capacity));
+      return {message, next};
     }
+    std::span<std::byte> room() const { return {machine.landing(), capacity}; }
+    void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
+    static void lost(int code) { mpi::check(code, "MPI_Recv"); }
+  };
+  const auto most = static_cast<std::size_t>(r.radix - 1);
+  const raw_buffer buffer(most * capacity, memory);
+  std::pmr::vector<MPI_Request> requests(most, memory);
+  for_each_weight(r.ranks, r.radix, [&](count_t weight) {
+    const auto digits = static_cast<int>(std::min<count_t>(r.radix - 1, (r.ranks - 1) / weight));
+    log_round(comm, tag, weight, digits, requests, ends{machine, weight, capacity, buffer.data()});
   });
 }
 
 std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
-  return 2 * static_cast<std::size_t>(r.radix - 1) * (capacity + sizeof(MPI_Request) + sizeof(MPI_Status));
-}
-
-bool any_above(const local_exchange& x, count_t threshold) {
-  for (int peer = 0; peer < x.ranks; ++peer)
-    if (peer != x.rank && (x.send[peer].bytes() > threshold || x.recv[peer].bytes() > threshold)) return true;
-  return false;
+  return static_cast<std::size_t>(r.radix - 1) * (capacity + sizeof(MPI_Request));
 }
 
 // One blocking call.
@@ -112,8 +103,8 @@ class bruck_v_body final : public riding_body {
   bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
                std::pmr::memory_resource* memory)
       : comm_(comm), tag_(tag), route_(r), riding_(riding), memory_(memory), state_(local(x, comm), r, memory) {
+    if (!state_.any_direct()) return;
     const local_exchange mine = local(x, comm);
-    if (!any_above(mine, r.threshold)) return;
     schedule s(memory, direct_size({.ranks = r.ranks, .kind = x.kind}));
     s.add_types(mine);
     add_direct_round(s, mine, o, r.threshold);
@@ -128,6 +119,8 @@ class bruck_v_body final : public riding_body {
   void unload(int round, int digit, std::span<const std::byte> from) override {
     state_.unload(weight_of(round), digit, from);
   }
+
+  std::byte* landing() noexcept override { return state_.landing(); }
 
   // As a machine of run_log_rounds.
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {

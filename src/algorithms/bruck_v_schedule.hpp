@@ -20,15 +20,19 @@ namespace taquin::detail::bruck {
 class size_history {
  public:
   size_history(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-      : route_(r), now_(x, r, memory), moved_(bruck::count(r.ranks, r.radix).elements, memory) {
+      : route_(r),
+        now_(x, r, memory),
+        landing_(r.capacity(false), memory),
+        moved_(bruck::count(r.ranks, r.radix).elements, memory) {
     moved_.clear();
   }
   static std::size_t bytes(const route& r) noexcept {
-    return bruck_v_sizes::bytes(r) + bruck::count(r.ranks, r.radix).elements * sizeof(size_field);
+    return bruck_v_sizes::bytes(r) + r.capacity(false) + bruck::count(r.ranks, r.radix).elements * sizeof(size_field);
   }
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
     return now_.load(weight, digit, to);
   }
+  [[nodiscard]] std::byte* landing() noexcept { return landing_.data(); }
   void unload(count_t weight, count_t digit, std::span<const std::byte> from) {
     now_.unload(weight, digit, from);
     for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { moved_.push_back(now_[t]); });
@@ -40,6 +44,7 @@ class size_history {
  private:
   route route_;
   bruck_v_sizes now_;
+  raw_buffer landing_;
   std::pmr::vector<size_field> moved_;
 };
 

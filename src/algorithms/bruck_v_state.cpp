@@ -19,10 +19,35 @@ const std::byte* address(const blocks& side, const block& b) {
 
 std::byte* writable(const blocks& side, const block& b) { return static_cast<std::byte*>(side.base) + b.offset; }
 
-int up(const local_exchange& x, int distance) { return (x.rank + distance) % x.ranks; }
-int down(const local_exchange& x, int distance) { return (x.rank - distance + x.ranks) % x.ranks; }
+// For 0 ≤ distance ≤ p. A division costs more than everything else that is done for a small block.
+int up(const local_exchange& x, int distance) {
+  const int peer = x.rank + distance;
+  return peer < x.ranks ? peer : peer - x.ranks;
+}
+int down(const local_exchange& x, int distance) {
+  const int peer = x.rank - distance;
+  return peer >= 0 ? peer : peer + x.ranks;
+}
 
 bool travels(size_field size) { return size < unknown_size; }
+
+void pack_block(const blocks& side, int peer, std::byte* to) {
+  const block b = side[peer];
+  if (b.element.contiguous()) {
+    std::memcpy(to, address(side, b), static_cast<std::size_t>(b.bytes()));
+  } else {
+    pack(address(side, b), b.count, b.element, to);
+  }
+}
+
+void unpack_block(const blocks& side, int peer, const std::byte* from) {
+  const block b = side[peer];
+  if (b.element.contiguous()) {
+    std::memcpy(writable(side, b), from, static_cast<std::size_t>(b.bytes()));
+  } else {
+    unpack(from, writable(side, b), b.count, b.element);
+  }
+}
 
 }  // namespace
 
@@ -41,7 +66,9 @@ bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::
     : x_(x), route_(r), sizes_(static_cast<std::size_t>(r.ranks), memory) {
   for (int t = 0; t < r.ranks; ++t) {
     const count_t bytes = x.send[up(x, t)].bytes();
-    sizes_[static_cast<std::size_t>(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);
+    const bool direct = bytes > r.threshold;
+    sizes_[static_cast<std::size_t>(t)] = direct ? goes_directly : static_cast<size_field>(bytes);
+    any_direct_ = any_direct_ || (t > 0 && (direct || x.recv[down(x, t)].bytes() > r.threshold));
   }
 }
 
@@ -58,15 +85,18 @@ std::size_t bruck_v_sizes::load(count_t weight, count_t digit, std::span<std::by
   return static_cast<std::size_t>(at - to.data());
 }
 
+size_field bruck_v_sizes::take(int t, std::span<const std::byte>& from) noexcept {
+  size_field size = unknown_size;
+  if (from.size() >= sizeof size) {
+    std::memcpy(&size, from.data(), sizeof size);
+    from = from.subspan(sizeof size);
+  }
+  if (travels(size) && size > route_.threshold) size = unknown_size;
+  return sizes_[static_cast<std::size_t>(t)] = size;
+}
+
 void bruck_v_sizes::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
-  std::size_t at = 0;
-  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    size_field size = unknown_size;
-    if (at + sizeof size <= from.size()) std::memcpy(&size, from.data() + at, sizeof size);
-    if (travels(size) && size > route_.threshold) size = unknown_size;
-    sizes_[static_cast<std::size_t>(t)] = size;
-    at += sizeof size;
-  });
+  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { take(t, from); });
 }
 
 std::optional<defect> bruck_v_sizes::mismatch() const {
@@ -88,8 +118,11 @@ std::optional<defect> bruck_v_sizes::mismatch() const {
 
 namespace {
 
+// All messages side by side; the last one's room is taken to be as large as any.
 std::size_t arriving_bytes(const route& r) noexcept {
-  return count(r.ranks, r.radix).elements * static_cast<std::size_t>(r.threshold);
+  const figures f = count(r.ranks, r.radix);
+  return f.elements * (sizeof(size_field) + static_cast<std::size_t>(r.threshold)) + f.messages * r.head + r.head +
+         r.capacity(true);
 }
 
 }  // namespace
@@ -106,34 +139,33 @@ std::size_t bruck_v_state::bytes(const route& r) noexcept {
 }
 
 std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::byte> to) {
-  std::size_t at = sizes_.load(weight, digit, to);
-  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    const size_field size = sizes_[t];
-    if (!travels(size) || size == 0) return;
-    if (t % weight == 0) {  // it has not moved yet
-      const block b = x_.send[up(x_, t)];
-      pack(address(x_.send, b), b.count, b.element, to.data() + at);
-    } else {
-      std::memcpy(to.data() + at, arrived_.data() + places_[static_cast<std::size_t>(t)], size);
+  std::byte* data = to.data() + sizes_.load(weight, digit, to);
+  const std::byte* const first_byte = data;
+  for_each_row(route_.ranks, route_.radix, weight, digit, [&](int first, int end) {
+    if (const size_field size = sizes_[first]; travels(size) && size > 0) {  // it has not moved yet
+      pack_block(x_.send, up(x_, first), data);
+      data += size;
     }
-    at += size;
-    copied_ += size;
+    for (int t = first + 1; t < end; ++t) {
+      const size_field size = sizes_[t];
+      if (!travels(size)) continue;
+      std::memcpy(data, arrived_.data() + places_[static_cast<std::size_t>(t)], size);
+      data += size;
+    }
   });
-  return at;
+  copied_ += static_cast<std::uint64_t>(data - first_byte);
+  return static_cast<std::size_t>(data - to.data());
 }
 
 void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
-  sizes_.unload(weight, digit, from);
-  std::size_t at = 0;
-  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int) { at += sizeof(size_field); });
-  const std::size_t first = used_;
+  const auto begin = static_cast<std::size_t>(from.data() - arrived_.data());
+  used_ = begin + from.size();
+  auto at = static_cast<std::uint32_t>(begin + message_elements(route_.ranks, route_.radix, weight, digit) *
+                                                   sizeof(size_field));
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    places_[static_cast<std::size_t>(t)] = static_cast<std::uint32_t>(used_);
-    if (travels(sizes_[t])) used_ += sizes_[t];
+    places_[static_cast<std::size_t>(t)] = at;
+    if (const size_field size = sizes_.take(t, from); travels(size)) at += size;
   });
-  const std::size_t bytes = at < from.size() ? std::min(used_ - first, from.size() - at) : 0;
-  if (bytes > 0) std::memcpy(arrived_.data() + first, from.data() + at, bytes);
-  copied_ += bytes;
 }
 
 void bruck_v_state::deliver() {
@@ -143,10 +175,10 @@ void bruck_v_state::deliver() {
   typed_copy(address(x_.send, own), own.count, own.element, writable(x_.recv, home), home.count, home.element);
   copied_ += static_cast<std::uint64_t>(own.bytes());
   for (int t = 1; t < route_.ranks; ++t) {
-    if (!travels(sizes_[t])) continue;
-    const block b = x_.recv[down(x_, t)];
-    unpack(arrived_.data() + places_[static_cast<std::size_t>(t)], writable(x_.recv, b), b.count, b.element);
-    copied_ += sizes_[t];
+    const size_field size = sizes_[t];
+    if (!travels(size) || size == 0) continue;
+    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[static_cast<std::size_t>(t)]);
+    copied_ += size;
   }
 }
 

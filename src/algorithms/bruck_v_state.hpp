@@ -30,6 +30,7 @@ struct route {
   int ranks = 1;
   int radix = 2;
   count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
+  std::size_t head = 0;   ///< bytes that come before each message and are not its own
 
   /// Most bytes of a message: its sizes, and its data when `with_data` is set.
   [[nodiscard]] std::size_t capacity(bool with_data) const noexcept;
@@ -43,6 +44,9 @@ class bruck_v_sizes {
   bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
   static std::size_t bytes(const route& r) noexcept;
 
+  /// True when a block is too large for the log rounds, on either side.
+  [[nodiscard]] bool any_direct() const noexcept { return any_direct_; }
+
   /// Writes the sizes of the elements that the message of this round and digit holds; returns the bytes written.
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const;
   /// Takes them from a message; what is too short leaves sizes unknown.
@@ -50,6 +54,8 @@ class bruck_v_sizes {
 
   /// The size of element t as this rank has it now.
   [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[static_cast<std::size_t>(t)]; }
+  /// Takes the size of element t from the start of `from`, and shortens `from` by it.
+  size_field take(int t, std::span<const std::byte>& from) noexcept;
   /// After the last round: the first block whose size is not what this rank expects.
   [[nodiscard]] std::optional<defect> mismatch() const;
 
@@ -57,6 +63,7 @@ class bruck_v_sizes {
   local_exchange x_;
   route route_;
   std::pmr::vector<size_field> sizes_;
+  bool any_direct_ = false;
 };
 
 /// Sizes and data together: what a blocking exchange moves.
@@ -66,7 +73,12 @@ class bruck_v_state {
   bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
   static std::size_t bytes(const route& r) noexcept;
 
+  [[nodiscard]] bool any_direct() const noexcept { return sizes_.any_direct(); }
+
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to);
+  /// Where the next message has to land: its head, then at most route::capacity. Data stay where they land.
+  [[nodiscard]] std::byte* landing() noexcept { return arrived_.data() + used_; }
+  /// `from` begins behind the head at landing().
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
   /// After the last round: puts what has arrived, and the rank's own block, into the receive buffer. Throws usage_error
   /// before anything is written when a size is not what this rank expects.
@@ -78,8 +90,7 @@ class bruck_v_state {
   local_exchange x_;
   route route_;
   bruck_v_sizes sizes_;
-  // What has arrived, message after message: blocks lie side by side, so that only as much memory is touched as data
-  // came.
+  // What has arrived, message after message: as much memory is touched as data came, and nothing is moved.
   raw_buffer arrived_;
   std::size_t used_ = 0;
   std::pmr::vector<std::uint32_t> places_;  // of each element that has moved

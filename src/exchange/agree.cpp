@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory_resource>
 #include <vector>
 
+#include "exchange/log_round.hpp"
 #include "exchange/raw_buffer.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
@@ -18,103 +20,99 @@ namespace taquin::detail {
 namespace {
 
 // Numbers that are maximised over the ranks; a minimum is the maximum of the negative.
-enum slot : std::uint8_t {
-  culprit,  // 1 + a rank with a defect; 0: none
-  choices_max,
-  choices_min,
-  memory_min,
-  block_max,
-  block_min,
-  sent_max,
-  received_max,
-  large_any,
-  peers_max,
-  unit_size_max,
-  unit_size_min,
-  unit_span_max,
-  lost_any,  // what some rank told did not reach another
-  slots
+enum slot : std::uint8_t { choices_max, choices_min, memory_min, block_max, block_min, sent_max, received_max, slots };
+// Of exchanges in place only.
+enum in_place_slot : std::uint8_t { peers_max, unit_size_max, unit_size_min, unit_span_max, in_place_slots };
+
+constexpr std::uint32_t any_large = 1;
+constexpr std::uint32_t any_lost = 2;  // what some rank told did not reach another
+
+// Messages are short: Open MPI sends up to 256 bytes without a request of its own.
+struct record {
+  std::array<std::int64_t, slots> most{};
+  std::int32_t culprit = 0;  // 1 + a rank with a defect; 0: none
+  std::uint32_t flags = 0;
+  std::array<std::int64_t, in_place_slots> in_place{};
+
+  void learn(const record& theirs) {
+    for (std::size_t i = 0; i < slots; ++i) most[i] = std::max(most[i], theirs.most[i]);
+    for (std::size_t i = 0; i < in_place_slots; ++i) in_place[i] = std::max(in_place[i], theirs.in_place[i]);
+    culprit = std::max(culprit, theirs.culprit);
+    flags |= theirs.flags;
+  }
 };
-using record = std::array<std::int64_t, slots>;
+static_assert(offsetof(record, in_place) == agreement_head);  // what a carrier's messages begin with
 constexpr int most_radix = 8;
-constexpr std::size_t most_messages = 2 * std::size_t{most_radix - 1};  // of one rank in one round
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-/// The reduction's rounds. A message is a record and what the carrier adds.
+/// The reduction's rounds. A message is a record and what the carrier adds; nothing is carried in place.
 class dissemination {
  public:
-  dissemination(mpi::communicator& comm, int tag, carrier* cargo, std::pmr::memory_resource* memory)
+  dissemination(mpi::communicator& comm, int tag, bool in_place, carrier* cargo, std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
         cargo_(cargo),
-        size_(sizeof(record) + (cargo == nullptr ? 0 : cargo->capacity())),
+        head_(in_place ? sizeof(record) : agreement_head),
+        size_(head_ + (cargo == nullptr ? 0 : cargo->capacity())),
         buffer_(cargo == nullptr ? 0 : agreement_bytes(comm.size(), cargo->capacity()), memory) {}
 
-  /// Makes `v` the maximum over all ranks. A rank with another carrier, or with none, may be sent more than it takes:
+  /// Makes `v` what all ranks know together. A rank with another carrier, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
   void run(record& v) {
     const int p = comm_.size();
     const int radix = agreement_radix(p);
+    std::array<MPI_Request, most_radix - 1> requests;
     int k = 0;
     for (int width = 1; width < p; width *= radix, ++k) {
       const int digits = std::min(radix - 1, (p - 1) / width);
-      round(v, k, width, digits);
+      told_ = v;
+      log_round(comm_, tag_, width, digits, requests, ends{this, v, k, buffer_.data()});
     }
   }
 
  private:
-  std::byte* out(int digit) { return at(2 * (digit - 1)); }
-  std::byte* in(int digit) { return at(2 * (digit - 1) + 1); }
-  std::byte* at(int i) {
-    std::byte* base = cargo_ == nullptr ? small_.data() : buffer_.data();
-    return base + static_cast<std::size_t>(i) * size_;
-  }
-
-  void round(record& v, int k, int width, int digits) {
-    const int p = comm_.size();
-    std::array<MPI_Request, most_messages> requests;
-    std::array<MPI_Status, most_messages> statuses;
-    for (int j = 1; j <= digits; ++j) {
-      const int from = static_cast<int>((comm_.rank() - std::int64_t{j} * width % p + p) % p);
-      TAQUIN_MPI(MPI_Irecv(in(j), static_cast<int>(size_), MPI_BYTE, from, tag_, comm_.get(), &requests[index(j - 1)]));
+  // Without cargo the same record goes to all. Messages with cargo leave from one buffer, one behind the other.
+  struct ends {
+    dissemination* all;
+    record& v;
+    int round;
+    std::byte* next;
+    std::span<const std::byte> load(int digit) {
+      if (all->cargo_ == nullptr) return std::as_bytes(std::span(&all->told_, 1)).first(all->head_);
+      std::byte* const message = next;
+      std::memcpy(message, &all->told_, all->head_);
+      next += all->head_;
+      next += all->cargo_->load(round, digit, {next, all->size_ - all->head_});
+      return {message, next};
     }
-    for (int j = 1; j <= digits; ++j) {
-      const int to = static_cast<int>((comm_.rank() + std::int64_t{j} * width) % p);
-      std::memcpy(out(j), v.data(), sizeof v);
-      std::size_t bytes = sizeof v;
-      if (cargo_ != nullptr) bytes += cargo_->load(k, j, {out(j) + sizeof v, size_ - sizeof v});
-      TAQUIN_MPI(MPI_Isend(out(j), static_cast<int>(bytes), MPI_BYTE, to, tag_, comm_.get(),
-                           &requests[index(digits + j - 1)]));
+    std::span<std::byte> room() const {
+      if (all->cargo_ == nullptr) return std::as_writable_bytes(std::span(&all->theirs_, 1)).first(all->size_);
+      return {all->cargo_->landing(), all->size_};
     }
-    // One by one: Open MPI's MPI_Waitall does not return when one of several messages was too long (4.1.4). The rounds
-    // go on after such a message, so that no rank waits for this one, and tell that something was lost.
-    std::array<bool, most_messages> fits{};
-    for (int i = 0; i < 2 * digits; ++i) {
-      const int code = MPI_Wait(&requests[index(i)], &statuses[index(i)]);
-      fits[index(i)] = code == MPI_SUCCESS;
-      if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Wait");
-      if (code != MPI_SUCCESS) v[lost_any] = 1;
-    }
-    for (int j = 1; j <= digits; ++j) {
-      if (!fits[index(j - 1)]) continue;
+    // A rank that takes part in another form of exchange may have told less.
+    void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
-      std::memcpy(theirs.data(), in(j), sizeof theirs);
-      for (std::size_t i = 0; i < slots; ++i) v[i] = std::max(v[i], theirs[i]);
-      int bytes = 0;
-      TAQUIN_MPI(MPI_Get_count(&statuses[index(j - 1)], MPI_BYTE, &bytes));
-      const std::size_t payload = static_cast<std::size_t>(bytes) - sizeof theirs;
-      if (cargo_ != nullptr) cargo_->unload(k, j, {in(j) + sizeof theirs, payload});
+      std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
+      v.learn(theirs);
+      if (all->cargo_ != nullptr && from.size() >= all->head_)
+        all->cargo_->unload(round, digit, from.subspan(all->head_));
     }
-  }
-
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+    // The rounds go on after a message that was too long, so that no rank waits for this one, and tell that something
+    // was lost.
+    void lost(int code) const {
+      if (mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Recv");
+      v.flags |= any_lost;
+    }
+  };
 
   mpi::communicator& comm_;
   int tag_;
   carrier* cargo_;
+  std::size_t head_;
   std::size_t size_;
   raw_buffer buffer_;
-  std::array<std::byte, most_messages * sizeof(record)> small_;
+  record told_;
+  record theirs_;
 };
 
 std::int64_t narrow(std::uint64_t v) {
@@ -143,49 +141,50 @@ std::int64_t narrow(std::uint64_t v) {
 
 int agreement_radix(int ranks) noexcept {
   int radix = 2;
-  while (radix < most_radix && radix * radix < ranks) ++radix;
+  while (radix < most_radix && radix * radix < ranks) radix *= 2;
   return radix;
 }
 
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
-  return 2 * static_cast<std::size_t>(agreement_radix(ranks) - 1) * (sizeof(record) + capacity);
+  return static_cast<std::size_t>(agreement_radix(ranks) - 1) * (agreement_head + capacity);
 }
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* cargo,
              std::pmr::memory_resource* memory) {
-  record v{};
-  v[culprit] = mine.bad ? comm.rank() + 1 : 0;
-  v[choices_max] = narrow(mine.choices >> 1U);
-  v[choices_min] = -v[choices_max];
-  v[memory_min] = -narrow(mine.memory);
-  v[block_max] = narrow(mine.max_block_bytes);
-  v[block_min] = -narrow(mine.min_block_bytes);
-  v[sent_max] = narrow(mine.sent_bytes);
-  v[received_max] = narrow(mine.received_bytes);
-  v[large_any] = mine.large ? 1 : 0;
-  v[peers_max] = narrow(mine.peers);
-  v[unit_size_max] = narrow(mine.unit_size);
-  v[unit_size_min] = -v[unit_size_max];
-  v[unit_span_max] = narrow(mine.unit_span);
-  dissemination(comm, tag, cargo, memory).run(v);
+  record v;
+  auto& most = v.most;
+  v.culprit = mine.bad ? comm.rank() + 1 : 0;
+  v.flags = mine.large ? any_large : 0;
+  most[choices_max] = narrow(mine.choices >> 1U);
+  most[choices_min] = -most[choices_max];
+  most[memory_min] = -narrow(mine.memory);
+  most[block_max] = narrow(mine.max_block_bytes);
+  most[block_min] = -narrow(mine.min_block_bytes);
+  most[sent_max] = narrow(mine.sent_bytes);
+  most[received_max] = narrow(mine.received_bytes);
+  v.in_place = {narrow(mine.peers), narrow(mine.unit_size), -narrow(mine.unit_size), narrow(mine.unit_span)};
+  dissemination(comm, tag, mine.in_place, cargo, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
-  // learn everything.
-  if (v[culprit] != 0 || v[choices_max] != -v[choices_min] || v[lost_any] != 0)
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), slots, MPI_INT64_T, MPI_MAX, comm.get()));
-  if (v[culprit] != 0) report(comm, static_cast<int>(v[culprit]) - 1, mine.bad);
-  if (v[choices_max] != -v[choices_min]) throw usage_error(disagreement, MPI_ERR_ARG);
+  // learn who has a defect.
+  const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
+  if (v.culprit != 0 || !alike)
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get()));
+  if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
+  if (!alike) throw usage_error(disagreement, MPI_ERR_ARG);
   agreed a;
-  a.memory =
-      -v[memory_min] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-v[memory_min]);
-  a.max_block_bytes = static_cast<std::uint64_t>(v[block_max]);
-  a.min_block_bytes = static_cast<std::uint64_t>(-v[block_min]);
-  a.max_rank_bytes = static_cast<std::uint64_t>(v[sent_max]);
-  a.max_received_bytes = static_cast<std::uint64_t>(v[received_max]);
-  a.uniform = v[block_max] == -v[block_min];
-  a.large = v[large_any] != 0;
-  a.max_peers = static_cast<std::uint64_t>(v[peers_max]);
-  a.unit_size = v[unit_size_max] == -v[unit_size_min] ? static_cast<std::uint64_t>(v[unit_size_max]) : 0;
-  a.unit_span = static_cast<std::uint64_t>(v[unit_span_max]);
+  a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
+                 ? unlimited
+                 : static_cast<std::size_t>(-most[memory_min]);
+  a.max_block_bytes = static_cast<std::uint64_t>(most[block_max]);
+  a.min_block_bytes = static_cast<std::uint64_t>(-most[block_min]);
+  a.max_rank_bytes = static_cast<std::uint64_t>(most[sent_max]);
+  a.max_received_bytes = static_cast<std::uint64_t>(most[received_max]);
+  a.uniform = most[block_max] == -most[block_min];
+  a.large = (v.flags & any_large) != 0;
+  a.max_peers = static_cast<std::uint64_t>(v.in_place[peers_max]);
+  const bool one_size = v.in_place[unit_size_max] == -v.in_place[unit_size_min];
+  a.unit_size = one_size ? static_cast<std::uint64_t>(v.in_place[unit_size_max]) : 0;
+  a.unit_span = static_cast<std::uint64_t>(v.in_place[unit_span_max]);
   return a;
 }
 

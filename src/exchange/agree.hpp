@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "exchange/raw_buffer.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
@@ -27,6 +28,7 @@ struct proposal {
   std::uint64_t unit_size = 0;       ///< in place: data bytes of its type's element; 0: not one regular type
   std::uint64_t unit_span = 0;       ///< in place: bytes that an element spans; 0: it has no holes
   bool large = false;
+  bool in_place = false;  ///< the three figures above are told
 };
 
 /// What all ranks know afterwards.
@@ -56,24 +58,33 @@ class carrier {
   [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
   /// Writes what the message of round `round` and digit `digit` carries; returns its bytes.
   virtual std::size_t load(int round, int digit, std::span<std::byte> to) = 0;
-  /// Takes what such a message brought.
+  /// Where the next message lands: agreement_head bytes of the agreement's own, then at most capacity().
+  virtual std::byte* landing() noexcept = 0;
+  /// Takes what such a message brought; `from` is where it landed, behind the agreement's own bytes.
   virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
 };
+
+/// What the agreement itself puts before each message's cargo.
+constexpr std::size_t agreement_head = 64;
 
 /// Carries nothing, where other ranks do: a rank that has nothing valid to send.
 class empty_carrier final : public carrier {
  public:
-  explicit empty_carrier(std::size_t capacity) noexcept : capacity_(capacity) {}
+  empty_carrier(std::size_t capacity, std::pmr::memory_resource* memory)
+      : capacity_(capacity), landing_(agreement_head + capacity, memory) {}
   [[nodiscard]] std::size_t capacity() const noexcept override { return capacity_; }
   std::size_t load(int, int, std::span<std::byte>) override { return 0; }
+  std::byte* landing() noexcept override { return landing_.data(); }
   void unload(int, int, std::span<const std::byte>) override {}
 
  private:
   std::size_t capacity_;
+  raw_buffer landing_;
 };
 
-/// The radix of the agreement's rounds: about the square root of p, at most 8. Measured with more ranks than cores:
-/// few rounds count for more than few messages, until the messages of a round become many.
+/// The radix of the agreement's rounds: the least power of two with which two rounds are enough, at most 8. Measured
+/// with more ranks than cores: few rounds count for more than few messages, until the messages of a round become many;
+/// and with a power of two, the ranks that talk to each other in a round are few where p is one as well.
 int agreement_radix(int ranks) noexcept;
 /// Bytes that agree() takes with a carrier of this capacity; without a carrier it takes none.
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;

@@ -13,19 +13,22 @@ element element::of(MPI_Datatype type) {
   MPI_Count size = 0;
   MPI_Count lb = 0;
   MPI_Count extent = 0;
-  MPI_Count true_lb = 0;
-  MPI_Count true_extent = 0;
-  TAQUIN_MPI(MPI_Type_size_x(type, &size));
-  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
-  TAQUIN_MPI(MPI_Type_get_true_extent_x(type, &true_lb, &true_extent));
-  e.size = size;
-  e.extent = extent;
-  e.true_lb = true_lb;
-  e.true_extent = true_extent;
   int unused = 0;
   int combiner = MPI_COMBINER_NAMED;
+  TAQUIN_MPI(MPI_Type_size_x(type, &size));
+  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
   TAQUIN_MPI(MPI_Type_get_envelope(type, &unused, &unused, &unused, &combiner));
-  if (combiner == MPI_COMBINER_NAMED && e.contiguous()) return e;
+  e.size = size;
+  e.extent = extent;
+  if (combiner == MPI_COMBINER_NAMED && size == extent && lb == 0) {  // no more to ask
+    e.true_extent = extent;
+    return e;
+  }
+  MPI_Count true_lb = 0;
+  MPI_Count true_extent = 0;
+  TAQUIN_MPI(MPI_Type_get_true_extent_x(type, &true_lb, &true_extent));
+  e.true_lb = true_lb;
+  e.true_extent = true_extent;
   const detail::type_map* map = detail::type_map::of(type);
   const bool in_order = map != nullptr && map->vector_like() && map->loops()[0].count == 1;
   if (!in_order || !e.contiguous()) e.map = map;  // bytes may fill the extent and yet be in another order
@@ -50,13 +53,14 @@ exchange finish(exchange x) {
   return with_arrays(x);
 }
 
-blocks side(const void* base, count_view counts, count_view displs, MPI_Datatype type) {
+// `known` is asked for the type's figures before the MPI library is: most calls have one type for both sides.
+blocks side(const void* base, count_view counts, count_view displs, MPI_Datatype type, const element& known = {}) {
   blocks b;
   b.base = const_cast<void*>(base);
   b.counts = counts;
   b.displs = displs;
   if (base == MPI_IN_PLACE) return b;
-  b.element = element::of(type);
+  b.element = type == known.type ? known : element::of(type);
   b.displ_unit = b.element.extent;
   return b;
 }
@@ -69,7 +73,7 @@ exchange exchange::alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype
   x.comm = comm;
   x.kind = form::alltoall;
   x.send = side(sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
-  x.recv = side(recvbuf, {recvcount, 0}, {0, recvcount}, recvtype);
+  x.recv = side(recvbuf, {recvcount, 0}, {0, recvcount}, recvtype, x.send.element);
   return finish(x);
 }
 
@@ -80,7 +84,7 @@ exchange exchange::alltoallv(const void* sendbuf, count_view sendcounts, count_v
   x.comm = comm;
   x.kind = form::alltoallv;
   x.send = side(sendbuf, sendcounts, sdispls, sendtype);
-  x.recv = side(recvbuf, recvcounts, rdispls, recvtype);
+  x.recv = side(recvbuf, recvcounts, rdispls, recvtype, x.send.element);
   return finish(x);
 }
 

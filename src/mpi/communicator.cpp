@@ -34,14 +34,17 @@ communicator::communicator(MPI_Comm user) {
   TAQUIN_MPI(MPI_Comm_size(comm_, &size_));
 }
 
-communicator& communicator::of(MPI_Comm user) {
-  const int key = keyval();
+communicator* communicator::known(MPI_Comm user) {
   void* value = nullptr;
   int found = 0;
-  TAQUIN_MPI(MPI_Comm_get_attr(user, key, static_cast<void*>(&value), &found));
-  if (found != 0) return *static_cast<communicator*>(value);
+  TAQUIN_MPI(MPI_Comm_get_attr(user, keyval(), static_cast<void*>(&value), &found));
+  return found != 0 ? static_cast<communicator*>(value) : nullptr;
+}
+
+communicator& communicator::of(MPI_Comm user) {
+  if (communicator* state = known(user)) return *state;
   std::unique_ptr<communicator> state(new communicator(user));
-  TAQUIN_MPI(MPI_Comm_set_attr(user, key, state.get()));
+  TAQUIN_MPI(MPI_Comm_set_attr(user, keyval(), state.get()));
   return *state.release();
 }
 

@@ -15,6 +15,8 @@ namespace taquin::mpi {
 /// A private duplicate, so that taquin's messages never meet the user's, and facts about the group.
 class communicator {
  public:
+  /// The state that `of` has made before, or null. Local.
+  static communicator* known(MPI_Comm user);
   /// The state of an intracommunicator. Collective when asked for the first time: it duplicates.
   static communicator& of(MPI_Comm user);
 

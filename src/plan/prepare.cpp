@@ -41,7 +41,15 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 
 bool beyond_int(const blocks& side, int ranks) {
   const count_t limit = mpi::count_limit();
-  if (side.counts.narrow() != nullptr && side.displs.narrow() != nullptr && limit == 0x7fffffff) return false;
+  if (limit == 0x7fffffff) {  // without branches: this is done in every call
+    if (side.counts.narrow() != nullptr && side.displs.narrow() != nullptr) return false;
+    count_t bits = 0;
+    for (int i = 0; i < ranks; ++i) {
+      const count_t displ = side.displs[i];
+      bits |= side.counts[i] | (displ < 0 ? ~displ : displ);
+    }
+    return bits > limit;
+  }
   for (int i = 0; i < ranks; ++i)
     if (side.counts[i] > limit || side.displs[i] > limit || side.displs[i] < -limit) return true;
   return false;
@@ -117,6 +125,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (!mine.bad && comm != nullptr) mine.bad = check_equal_blocks(x);
   mine.choices = fingerprint(x, o, name);
   mine.memory = o.memory;
+  mine.in_place = x.in_place;
   if (mine.bad) return mine;
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
@@ -140,6 +149,7 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
   proposal mine;
   mine.choices = fingerprint(x, o, name);
   mine.memory = o.memory;
+  mine.in_place = x.in_place;
   return mine;
 }
 
@@ -163,8 +173,9 @@ void describe(const level& nodes, shape& s) {
 plan_state::plan_state(const exchange& given, const options& o, bool reused)
     : budget(o.memory, &pool), elements(&budget), stats(o.stats) {
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  const bool inter = mpi::is_inter(given.comm);
-  auto* comm = inter ? nullptr : &mpi::communicator::of(given.comm);
+  auto* comm = mpi::communicator::known(given.comm);
+  const bool inter = comm == nullptr && mpi::is_inter(given.comm);
+  if (comm == nullptr && !inter) comm = &mpi::communicator::of(given.comm);
   if (!inter) comm_lease = comm->keep();
   int ranks = 0;
   if (inter) {
@@ -225,11 +236,13 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
     if (chosen != rode) body.reset();  // what rode was in vain, and is forgotten
   }
   const bool check = !inter && (o.check || environment::get().check);
-  const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
-  if (needed > all.memory)
-    throw budget_exceeded(
-        fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name, needed, all.memory),
-        needed, 0, all.memory);
+  if (all.memory != unlimited) {
+    const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
+    if (needed > all.memory)
+      throw budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name,
+                                        needed, all.memory),
+                            needed, 0, all.memory);
+  }
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
   if (free_choice && reused && o.tune && tune(x, o, *comm, tag)) return;
@@ -254,13 +267,13 @@ agreed plan_state::agree_riding(const exchange& x, const options& o, std::string
       body = std::move(rider);
       return agree(comm, agreement_tag, mine, cargo, &budget);
     }
-    empty_carrier nothing(a->ride.capacity(comm.size(), o));
+    empty_carrier nothing(a->ride.capacity(comm.size(), o), &budget);
     return agree(comm, agreement_tag, mine, &nothing, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    empty_carrier nothing(a->ride.capacity(comm.size(), o));
+    empty_carrier nothing(a->ride.capacity(comm.size(), o), std::pmr::new_delete_resource());
     return agree(comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }

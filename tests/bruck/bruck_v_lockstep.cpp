@@ -110,7 +110,12 @@ std::size_t run_rounds(std::vector<Machine*> machines, const route& r, std::size
         letters.push_back({static_cast<int>((rank + digit * weight) % p), digit, std::move(buffer)});
       });
     std::ranges::stable_sort(letters, {}, &letter::digit);  // as a rank takes its messages
-    for (const letter& l : letters) machines[static_cast<std::size_t>(l.to)]->unload(weight, l.digit, l.bytes);
+    for (const letter& l : letters) {
+      Machine& machine = *machines[static_cast<std::size_t>(l.to)];
+      std::byte* const landing = machine.landing() + r.head;
+      std::ranges::copy(l.bytes, landing);
+      machine.unload(weight, l.digit, {landing, l.bytes.size()});
+    }
   });
   return sent;
 }
@@ -217,7 +222,7 @@ TEST(bruck_v, a_message_cut_short_is_an_error_and_no_overrun) {
   std::vector<std::byte> buffer(r.capacity(true));
   for (const count_t weight : {1, 2}) {
     static_cast<void>(state.load(weight, 1, buffer));
-    state.unload(weight, 1, {});
+    state.unload(weight, 1, {state.landing(), 0});
   }
   EXPECT_THROW(state.deliver(), usage_error);
 }

@@ -1,0 +1,51 @@
+// One of an exchange's log rounds over MPI: what agreement and irregular Bruck have in common.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+/// For each digit z of 1 … `digits`, rank u sends one message to u + z·weight and receives one from u − z·weight
+/// (mod p). Everything is sent before anything is received: a rank that has the processor does all that it can before
+/// it waits. Messages are taken one by one in the order of their digits, so that each may land right behind the one
+/// before. `ends` has
+///   std::span<const std::byte> load(int digit)              what to send; stays as it is until the round is over
+///   std::span<std::byte> room()                             where the next message lands
+///   void unload(int digit, std::span<const std::byte> from) what landed there
+///   void lost(int code)                                     a message that could not be received, MPI's error code
+/// `requests` has room for `digits`.
+template <class Ends>
+void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
+               Ends&& ends) {
+  const int p = comm.size();
+  for (int z = 1; z <= digits; ++z) {
+    const auto to = static_cast<int>((comm.rank() + z * weight) % p);
+    const std::span<const std::byte> message = ends.load(z);
+    TAQUIN_MPI(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, tag, comm.get(),
+                         &requests[static_cast<std::size_t>(z - 1)]));
+  }
+  for (int z = 1; z <= digits; ++z) {
+    const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
+    const std::span<std::byte> room = ends.room();
+    MPI_Status status;
+    const int code = MPI_Recv(room.data(), static_cast<int>(room.size()), MPI_BYTE, from, tag, comm.get(), &status);
+    if (code != MPI_SUCCESS) {
+      ends.lost(code);
+      continue;
+    }
+    int bytes = 0;
+    TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    ends.unload(z, room.first(static_cast<std::size_t>(bytes)));
+  }
+  TAQUIN_MPI(MPI_Waitall(digits, requests.data(), MPI_STATUSES_IGNORE));
+}
+
+}  // namespace taquin::detail
