@@ -3,11 +3,12 @@
 set -eu
 bench=$1 out=$2 repetitions=${3:-40}
 mkdir -p "$out"
-: > "$out/bruck.txt"
-"$bench" creation 300 >> "$out/bruck.txt"
-"$bench" packing 300 >> "$out/bruck.txt"
-for p in 36 80; do
-  mpirun -n $p "$bench" variants "$repetitions" >> "$out/bruck.txt"
-  mpirun -n $p "$bench" persistent "$repetitions" >> "$out/bruck.txt"
-done
+{
+  mpirun -n 1 "$bench" creation 300
+  mpirun -n 1 "$bench" packing 300
+  for p in 36 80; do
+    mpirun -n $p "$bench" variants "$repetitions"
+    mpirun -n $p "$bench" persistent "$repetitions"
+  done
+} > "$out/bruck.txt"
 gnuplot -e "data='$out/bruck.txt'; out='$out'" "$(dirname "$0")/plot.gp"

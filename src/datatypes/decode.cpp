@@ -228,6 +228,44 @@ decoded subarray(decoded child, count_t extent, const int* ints) {
   return child;
 }
 
+// One dimension of a distributed array: blocks of `block` elements, `cycle` elements apart, of `global` in all.
+decoded distributed(decoded child, count_t step, count_t global, count_t first, count_t block, count_t cycle) {
+  const count_t whole = first + block > global ? 0 : (global - first - block) / cycle + 1;
+  const count_t next = first + whole * cycle;
+  const count_t rest = std::clamp<count_t>(global - next, 0, block);
+  std::vector<tree> parts;
+  append(parts, shifted(repeat(repeat(child.data, block, step), whole, cycle * step), first * step));
+  append(parts, shifted(repeat(std::move(child.data), rest, step), next * step));
+  return {sequence(std::move(parts)), times(std::move(child.sign), whole * block + rest)};
+}
+
+// MPI_Type_create_darray's arguments; processes are counted row by row, whatever the order of the array.
+decoded darray(decoded child, count_t extent, const int* ints) {
+  const int dims = ints[2];
+  const int* sizes = ints + 3;
+  const int* kinds = sizes + dims;
+  const int* arguments = kinds + dims;
+  const int* processes = arguments + dims;
+  const bool fortran = processes[dims] == MPI_ORDER_FORTRAN;
+  std::vector<int> place(static_cast<std::size_t>(dims));
+  for (int d = dims, rest = ints[1]; d-- > 0; rest /= processes[d])
+    place[static_cast<std::size_t>(d)] = rest % processes[d];
+  count_t step = extent;
+  for (int k = 0; k < dims; ++k) {
+    const int d = fortran ? k : dims - 1 - k;
+    const count_t global = sizes[d];
+    count_t block = global;
+    if (kinds[d] != MPI_DISTRIBUTE_NONE) {
+      const count_t without = kinds[d] == MPI_DISTRIBUTE_BLOCK ? (global + processes[d] - 1) / processes[d] : 1;
+      block = arguments[d] == MPI_DISTRIBUTE_DFLT_DARG ? without : arguments[d];
+    }
+    const count_t first = place[static_cast<std::size_t>(d)] * block;
+    child = distributed(std::move(child), step, global, first, block, processes[d] * block);
+    step *= global;
+  }
+  return child;
+}
+
 std::optional<decoded> structure(const contents& c) {
   std::vector<tree> parts;
   std::vector<signature> signs;
@@ -281,6 +319,8 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
           [&](int k) { return count_t{c.places[static_cast<std::size_t>(k)]}; });
     case MPI_COMBINER_SUBARRAY:
       return subarray(std::move(*child), extent, i);
+    case MPI_COMBINER_DARRAY:
+      return darray(std::move(*child), extent, i);
     default:
       return std::nullopt;
   }

@@ -34,7 +34,7 @@ struct decoded {
   signature sign;
 };
 
-/// Null where the MPI library does not tell, or tells in a way that is not decoded (distributed arrays).
+/// Null where the MPI library tells in a way that is not known here: a constructor newer than MPI 3.1.
 std::optional<decoded> decode_type(MPI_Datatype type);
 
 }  // namespace taquin::detail

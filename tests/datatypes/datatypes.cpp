@@ -142,19 +142,21 @@ TEST(datatypes, refuses_what_cannot_be_right) {
   int buffer[8] = {};
   EXPECT_THROW(typed_copy(buffer, 2, MPI_INT, buffer + 4, 3, MPI_INT), usage_error);
   EXPECT_THROW(static_cast<void>(signature_type(MPI_DATATYPE_NULL)), usage_error);
-  const int sizes[] = {4};
+}
+
+TEST(datatypes, a_distributed_array_is_decoded_block_by_block) {
+  const int sizes[] = {7};
   const int kinds[] = {MPI_DISTRIBUTE_CYCLIC};
-  const int arguments[] = {1};
+  const int arguments[] = {2};
   const int processes[] = {2};
   MPI_Datatype distributed = MPI_DATATYPE_NULL;
-  MPI_Type_create_darray(2, 1, 1, sizes, kinds, arguments, processes, MPI_ORDER_C, MPI_INT, &distributed);
+  MPI_Type_create_darray(2, 0, 1, sizes, kinds, arguments, processes, MPI_ORDER_C, MPI_INT, &distributed);
   MPI_Type_commit(&distributed);
-  EXPECT_THROW(static_cast<void>(signature_type(distributed)), usage_error) << "its parts are not decoded";
-  const int from[] = {10, 11, 12, 13};
-  int packed[2] = {};
-  pack(from, 1, distributed, packed);  // the MPI library's packing stands in
-  EXPECT_EQ(packed[0], 11);
-  EXPECT_EQ(packed[1], 13);
+  const int from[] = {10, 11, 12, 13, 14, 15, 16};
+  std::vector<int> packed(4);
+  pack(from, 1, distributed, packed.data());
+  EXPECT_EQ(packed, (std::vector{10, 11, 14, 15}));
+  EXPECT_EQ(element::of(signature_type(distributed).get()).size, 16);
   MPI_Type_free(&distributed);
 }
 

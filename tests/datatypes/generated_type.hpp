@@ -73,6 +73,31 @@ class type_generator {
     return at;
   }
 
+  // One process' part of an array of up to three dimensions, never empty: the extent of nothing would be anything.
+  MPI_Datatype distributed(MPI_Datatype child) {
+    const int dims = pick(1, 3);
+    std::vector<int> sizes;
+    std::vector<int> kinds;
+    std::vector<int> arguments;
+    std::vector<int> processes;
+    int all = 1;
+    for (int d = 0; d < dims; ++d) {
+      const int parts = pick(1, 3);
+      const std::array<int, 3> any{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE};
+      kinds.push_back(any[static_cast<std::size_t>(pick(0, 2))]);
+      const bool whole = kinds.back() == MPI_DISTRIBUTE_NONE;
+      processes.push_back(whole ? 1 : parts);
+      sizes.push_back(parts * parts + pick(0, 3));
+      const int least = kinds.back() == MPI_DISTRIBUTE_BLOCK ? (sizes.back() + parts - 1) / parts : pick(1, parts);
+      arguments.push_back(whole || pick(0, 1) == 1 ? MPI_DISTRIBUTE_DFLT_DARG : least);
+      all *= processes.back();
+    }
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_create_darray(all, pick(0, all - 1), dims, sizes.data(), kinds.data(), arguments.data(), processes.data(),
+                           pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child, &made);
+    return made;
+  }
+
   generated_type nested(int depth) {
     if (depth == 0) return basic();
     generated_type child = nested(depth - 1);
@@ -86,7 +111,7 @@ class type_generator {
     std::string name;
     const int n = pick(1, 4);
     const int block = pick(1, 3);
-    switch (pick(0, 10)) {
+    switch (pick(0, 11)) {
       case 0:
         name = "contiguous";
         MPI_Type_contiguous(n, child.type, &made);
@@ -157,6 +182,10 @@ class type_generator {
                                  pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child.type, &made);
         break;
       }
+      case 10:
+        name = "darray";
+        made = distributed(child.type);
+        break;
       default:
         name = "resized";
         MPI_Type_create_resized(child.type, lb - pick(0, 7), true_lb + true_extent - lb + 7 + pick(0, 16), &made);
