@@ -1,13 +1,18 @@
 // taquin plan: print one rank's schedule. Runs without MPI ranks.
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
 #include "cli/sizes.hpp"
+#include "schedule/lockstep.hpp"
 #include "schedule/print.hpp"
 
 namespace taquin::cli {
@@ -26,6 +31,38 @@ struct arguments {
   int in_flight = 0;
   std::uint64_t seed = 1;
 };
+
+// What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
+std::vector<detail::cargo> cargos_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
+                                     const arguments& a) {
+  using name = std::array<std::int32_t, 2>;
+  const workloads::problem_size size{a.ranks, static_cast<count_t>(sizeof(name)) * a.ranks, a.seed};
+  const auto w = parse_workload("uniform");
+  const auto shape = offline_shape(w, size, kind, buffering::separate);
+  const auto p = static_cast<std::size_t>(a.ranks);
+  std::vector<std::vector<name>> sent(p, std::vector<name>(p));
+  std::vector<std::vector<name>> received(p, std::vector<name>(p));
+  std::vector<detail::schedule> schedules;
+  schedules.reserve(p);
+  std::vector<detail::lockstep_rank> ranks;
+  for (std::size_t i = 0; i < p; ++i) {
+    const offline_rank one(w, size, kind, static_cast<int>(i));
+    schedules.push_back(algorithm.build(one.local(), shape, o, std::pmr::new_delete_resource()));
+    for (std::size_t j = 0; j < p; ++j) sent[i][j] = {static_cast<int>(i), static_cast<int>(j)};
+    ranks.push_back({&schedules[i], std::as_writable_bytes(std::span(sent[i])).data(),
+                     std::as_writable_bytes(std::span(received[i])).data()});
+  }
+  std::vector<detail::cargo> cargos(schedules[static_cast<std::size_t>(a.rank)].messages.size());
+  run_lockstep(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
+    if (rank != a.rank) return;
+    for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
+      name block;
+      std::memcpy(block.data(), data.data() + at, sizeof block);
+      cargos[index].emplace_back(block[0], block[1]);
+    }
+  });
+  return cargos;
+}
 
 int work(const arguments& a) {
   check_algorithms({a.algorithm}, false);
@@ -46,11 +83,16 @@ int work(const arguments& a) {
   const offline_rank mine(w, size, kind, a.rank);
   const options o{.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight};
   const auto local = mine.local();
+  // Among more ranks nobody reads them.
+  constexpr int most_shown = 256;
+  std::vector<detail::cargo> cargos;
+  if (shape.uniform && shape.max_block_bytes > 0 && a.ranks <= most_shown && kind != exchange::form::alltoallw)
+    cargos = cargos_of(*chosen, kind, o, a);
   const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
   fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
              chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
              schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
-             detail::to_text(schedule, &local));
+             detail::to_text(schedule, &local, cargos));
   return 0;
 }
 
@@ -72,9 +114,11 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.footer(workload_help() + R"(
-A region is written BUFFER[BEGIN, +BYTES), in bytes from the buffer's start.
+A region is written BUFFER[BEGIN, +BYTES), in bytes from the buffer's start; {BUFFER RANKS} are the ranks whose places
+it takes. "carries 3>7" below a message is the block that rank 3 sends to rank 7, on its way through other ranks.
 
 Examples:
+  taquin plan -n 8 -r 3 -a zero_copy_bruck --radix 2 --collective alltoall --per-pair -b 4
   taquin plan -n 8 -r 3 -a pairwise -b 1K
   taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M)");
   return [a] { return work(*a); };

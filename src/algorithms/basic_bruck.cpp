@@ -61,19 +61,14 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 2); }
-
 }  // namespace
 
-const algorithm basic_bruck{
+const algorithm basic_bruck = bruck::regular<2>({
     .name = "basic_bruck",
     .summary = "log rounds, with a rotation before and a reflection after",
     .source = "Träff et al. §2, §3.1",
-    .rounds = "⌈log_r p⌉",
-    .supports = serves,
     .memory = memory,
-    .cost = cost,
     .build = build,
-};
+});
 
 }  // namespace taquin::detail

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <string_view>
 #include <vector>
 
+#include "algorithms/algorithm.hpp"
 #include "exchange/shape.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
@@ -129,5 +131,25 @@ struct fixed_places {
 
 /// Predicted time of the rounds, and of `passes` local copies of all blocks.
 seconds cost(const shape& s, const options& o, const machine_model& m, double passes) noexcept;
+
+/// A member of the family: what differs, and the local copies of all blocks that it makes.
+struct member {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  std::size_t (*memory)(const shape&, const options&) noexcept;
+  schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*);
+};
+template <int passes>
+constexpr algorithm regular(const member& m) noexcept {
+  algorithm a{.name = m.name, .summary = m.summary, .source = m.source, .rounds = "⌈log_r p⌉"};
+  a.supports = serves;
+  a.memory = m.memory;
+  a.cost = [](const shape& s, const options& o, const machine_model& model) noexcept {
+    return cost(s, o, model, passes);
+  };
+  a.build = m.build;
+  return a;
+}
 
 }  // namespace taquin::detail::bruck

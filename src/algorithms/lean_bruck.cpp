@@ -113,19 +113,14 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return zero_copy_schedule(x, shape, radix, layout_of(o), places, spare, memory);
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 0); }
-
 }  // namespace
 
-const algorithm lean_bruck{
+const algorithm lean_bruck = bruck::regular<0>({
     .name = "lean_bruck",
     .summary = "zero-copy log rounds with half the intermediate buffer",
     .source = "ours, after Träff et al. §5",
-    .rounds = "⌈log_r p⌉",
-    .supports = serves,
     .memory = memory,
-    .cost = cost,
     .build = build,
-};
+});
 
 }  // namespace taquin::detail

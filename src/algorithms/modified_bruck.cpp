@@ -44,19 +44,14 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 1); }
-
 }  // namespace
 
-const algorithm modified_bruck{
+const algorithm modified_bruck = bruck::regular<1>({
     .name = "modified_bruck",
     .summary = "log rounds that leave every block in its place, with a reflection before",
     .source = "Träff et al. §2, §3.2",
-    .rounds = "⌈log_r p⌉",
-    .supports = serves,
     .memory = memory,
-    .cost = cost,
     .build = build,
-};
+});
 
 }  // namespace taquin::detail

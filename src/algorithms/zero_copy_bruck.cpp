@@ -153,19 +153,14 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return zero_copy_schedule(x, shape, radix, layout, places, scratch_blocks(x.ranks, radix, layout), memory);
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept { return bruck::cost(s, o, m, 0); }
-
 }  // namespace
 
-const algorithm zero_copy_bruck{
+const algorithm zero_copy_bruck = bruck::regular<0>({
     .name = "zero_copy_bruck",
     .summary = "log rounds without any local copy",
     .source = "Träff et al. §3.3",
-    .rounds = "⌈log_r p⌉",
-    .supports = serves,
     .memory = memory,
-    .cost = cost,
     .build = build,
-};
+});
 
 }  // namespace taquin::detail

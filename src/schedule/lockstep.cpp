@@ -44,8 +44,8 @@ struct channel {  // from one rank to another: sends or receives that wait, neve
 
 class simulation {
  public:
-  simulation(std::span<const lockstep_rank> ranks, delivery how, const combiner& op)
-      : ranks_(ranks), how_(how), op_(op), states_(ranks.size()) {
+  simulation(std::span<const lockstep_rank> ranks, delivery how, const combiner& op, const watcher& watch)
+      : ranks_(ranks), how_(how), op_(op), watch_(watch), states_(ranks.size()) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
       ready_.push_back(static_cast<int>(i));
@@ -197,6 +197,10 @@ class simulation {
       complete(from.rank, from.index, step);
     }
     complete(to.rank, to.index, step);
+    if (watch_) {
+      watch_(from.rank, from.index, from.data);
+      watch_(to.rank, to.index, from.data);
+    }
     if (t.messages[to.index].how == packing::packed) {
       std::swap(from.data, to.data);
       states_[static_cast<std::size_t>(to.rank)].arrived.push_back(recv);
@@ -281,6 +285,7 @@ class simulation {
   std::span<const lockstep_rank> ranks_;
   delivery how_;
   const combiner& op_;
+  const watcher& watch_;
   std::vector<state> states_;
   std::unordered_map<std::size_t, channel> channels_;
   std::deque<pending> pool_;
@@ -290,8 +295,9 @@ class simulation {
 
 }  // namespace
 
-lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op) {
-  return simulation(ranks, how, op).run();
+lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op,
+                             const watcher& watch) {
+  return simulation(ranks, how, op, watch).run();
 }
 
 }  // namespace taquin::detail

@@ -41,7 +41,11 @@ struct lockstep_result {
 /// `to` = `from` ⊗ `to`, for `count` elements: the operator of copies that combine.
 using combiner = std::function<void(const std::byte* from, std::byte* to, count_t count)>;
 
+/// Sees every message twice: message `index` of rank `rank`, a send or a receive, with its data.
+using watcher = std::function<void(int rank, std::uint32_t index, std::span<const std::byte> data)>;
+
 /// Runs all ranks to their end. Throws lockstep_error.
-lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op = {});
+lockstep_result run_lockstep(std::span<const lockstep_rank> ranks, delivery how, const combiner& op = {},
+                             const watcher& watch = {});
 
 }  // namespace taquin::detail

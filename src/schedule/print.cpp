@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace taquin::detail {
@@ -71,6 +72,14 @@ void add_message(std::string& text, const schedule& s, const message& m, const l
   text += '\n';
 }
 
+// "      carries 3>7 4>7"; nothing where all blocks go straight from their sender to their receiver.
+void add_cargo(std::string& text, const cargo& blocks, int from, int to) {
+  if (std::ranges::all_of(blocks, [&](const auto& b) { return b == std::pair{from, to}; })) return;
+  text += "      carries";
+  for (const auto& [source, target] : blocks) text += fmt::format(" {}>{}", source, target);
+  text += '\n';
+}
+
 void add_copy(std::string& text, const schedule& s, const copy& c) {
   fmt::format_to(std::back_inserter(text), "  {}          {:>10} bytes  {} -> {}\n",
                  c.how == merge::combine ? "merge" : "copy ", s.bytes(c.from), to_text(s, c.from), to_text(s, c.to));
@@ -78,7 +87,7 @@ void add_copy(std::string& text, const schedule& s, const copy& c) {
 
 }  // namespace
 
-std::string to_text(const schedule& s, const local_exchange* x) {
+std::string to_text(const schedule& s, const local_exchange* x, std::span<const cargo> cargos) {
   std::string text;
   std::uint32_t message = 0;
   std::uint32_t copy = 0;
@@ -88,7 +97,13 @@ std::string to_text(const schedule& s, const local_exchange* x) {
                    r.copies_end - copy);
     if (r.in_flight > 0) fmt::format_to(std::back_inserter(text), ", at most {} in flight", r.in_flight);
     text += '\n';
-    for (; message < r.messages_end; ++message) add_message(text, s, s.messages[message], x);
+    for (; message < r.messages_end; ++message) {
+      const detail::message& m = s.messages[message];
+      add_message(text, s, m, x);
+      if (x == nullptr || message >= cargos.size()) continue;
+      const bool sends = m.way == direction::send;
+      add_cargo(text, cargos[message], sends ? x->rank : m.peer, sends ? m.peer : x->rank);
+    }
     for (; copy < r.copies_end; ++copy) add_copy(text, s, s.copies[copy]);
   }
   if (s.scratch_bytes > 0) fmt::format_to(std::back_inserter(text), "scratch: {} bytes\n", s.scratch_bytes);

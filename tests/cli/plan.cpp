@@ -16,6 +16,22 @@ TEST(plan, prints_the_rounds_of_one_rank) {
   EXPECT_EQ(occurrences(r.out, "send[256, +256) -> receive[256, +256)"), 1) << r.out;
 }
 
+// Rank 1 of 4 in the second of two rounds: it sends on what came in the first, and receives its last two blocks.
+TEST(plan, a_bruck_round_tells_which_blocks_go_where) {
+  for (const std::string name : {"modified_bruck", "zero_copy_bruck", "lean_bruck"}) {
+    const auto r = taquin(0, "plan -n 4 -r 1 --radix 2 --collective alltoall --per-pair -b 3 -a " + name);
+    ASSERT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(occurrences(r.out, "carries"), 4) << r.out;
+    EXPECT_EQ(occurrences(r.out, "1>0"), 1) << r.out;  // one hop
+    EXPECT_EQ(occurrences(r.out, "1>2"), 1) << r.out;  // leaves here, for rank 0 to send it on
+    EXPECT_EQ(occurrences(r.out, "2>3"), 2) << r.out;  // comes in the first round and goes in the second
+    EXPECT_EQ(occurrences(r.out, "3>1"), 1) << r.out;
+    EXPECT_EQ(occurrences(r.out, "0>1"), 1) << r.out;
+  }
+  const auto direct = taquin(0, "plan -n 4 -r 1 --radix 4 --collective alltoall --per-pair -b 3 -a zero_copy_bruck");
+  EXPECT_EQ(occurrences(direct.out, "carries"), 0) << direct.out;
+}
+
 TEST(plan, every_algorithm_either_prints_a_schedule_or_says_that_it_has_none) {
   for (const auto* a : detail::algorithms()) {
     const std::string name(a->name);
