@@ -3,7 +3,7 @@
 // Source:  Träff, Rougier, Hunold, §3.3, for any radix r.
 // Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way.
 // Bytes:   as basic_bruck.
-// Memory:  p blocks of intermediate buffer; packed: what one round sends and receives instead.
+// Memory:  p blocks of intermediate buffer; packed, as small blocks are: what one round sends and receives instead.
 // Limits:  blocks of one size, separate buffers, not alltoallw.
 // Wins:    small blocks when packed; with datatypes, blocks so large that a copy costs more than a structured type.
 //
@@ -131,8 +131,12 @@ class alternating final : public placement {
   bool packed_;
 };
 
-bruck_layout layout_of(const options& o) noexcept {
-  return o.layout == bruck_layout::automatic ? bruck_layout::packed : o.layout;
+// Measured (docs/bruck.md): below 1 KiB taquin's loops are faster than a datatype, above a datatype saves two copies.
+constexpr std::uint64_t least_structured_bytes = 1024;
+
+bruck_layout layout_of(const options& o, const shape& s) noexcept {
+  if (o.layout != bruck_layout::automatic) return o.layout;
+  return s.max_block_bytes < least_structured_bytes ? bruck_layout::packed : bruck_layout::blocks;
 }
 
 // With one round nothing waits.
@@ -142,13 +146,13 @@ std::size_t scratch_blocks(int ranks, int radix, bruck_layout layout) noexcept {
 
 std::size_t memory(const shape& s, const options& o) noexcept {
   const int radix = radix_of(o, s.ranks);
-  const bruck_layout layout = layout_of(o);
+  const bruck_layout layout = layout_of(o, s);
   return zero_copy_memory(s, count(s.ranks, radix), layout, scratch_blocks(s.ranks, radix, layout));
 }
 
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
   const int radix = radix_of(o, x.ranks);
-  const bruck_layout layout = layout_of(o);
+  const bruck_layout layout = layout_of(o, shape);
   const alternating places(x.ranks, radix, layout == bruck_layout::packed);
   return zero_copy_schedule(x, shape, radix, layout, places, scratch_blocks(x.ranks, radix, layout), memory);
 }

@@ -125,26 +125,46 @@ std::set<int> radices(int p) {
   return {2, 3, 4, 8, std::max(2, root), std::max(2, p)};
 }
 
+// Each block travels once for every digit of its distance that is not zero, and its size with it.
+std::size_t bytes_expected(const irregular_problem& problem, const route& r) {
+  std::size_t sum = 0;
+  for (int from = 0; from < r.ranks; ++from)
+    for (int t = 1; t < r.ranks; ++t) {
+      const count_t bytes = problem.bytes(from, (from + t) % r.ranks);
+      const auto hop = sizeof(size_field) + static_cast<std::size_t>(bytes > r.threshold ? 0 : bytes);
+      for (int rest = t; rest > 0; rest /= r.radix) sum += rest % r.radix != 0 ? hop : 0;
+    }
+  return sum;
+}
+
+void exchange_in_log_rounds(const route& r, unsigned seed) {
+  const int p = r.ranks;
+  irregular_problem problem(p, r.threshold, seed);
+  std::vector<std::unique_ptr<bruck_v_state>> states;
+  std::vector<bruck_v_state*> machines;
+  for (int rank = 0; rank < p; ++rank) {
+    memory_budget exact(bruck_v_state::bytes(r));
+    states.push_back(std::make_unique<bruck_v_state>(problem.local(rank), r, std::pmr::new_delete_resource()));
+    ASSERT_NO_THROW(bruck_v_state(problem.local(rank), r, &exact)) << "within the memory that it states";
+    machines.push_back(states.back().get());
+  }
+  ASSERT_EQ(run_rounds(machines, r, r.capacity(true)), bytes_expected(problem, r));
+  for (int rank = 0; rank < p; ++rank) {
+    ASSERT_EQ(problem.recv(rank), std::vector<std::byte>(problem.recv(rank).size(), untouched)) << "too early";
+    states[static_cast<std::size_t>(rank)]->deliver();
+    ASSERT_EQ(problem.recv(rank), problem.expected(rank, r.threshold)) << p << " ranks, radix " << r.radix;
+  }
+}
+
 TEST(bruck_v, sizes_and_data_reach_every_rank_for_every_p_up_to_64_and_every_radix) {
   for (int p = 1; p <= 64; ++p)
-    for (const int radix : radices(p)) {
-      const route r{p, radix, p % 7};
-      irregular_problem problem(p, r.threshold, static_cast<unsigned>(p));
-      std::vector<std::unique_ptr<bruck_v_state>> states;
-      std::vector<bruck_v_state*> machines;
-      for (int rank = 0; rank < p; ++rank) {
-        memory_budget exact(bruck_v_state::bytes(r));
-        states.push_back(std::make_unique<bruck_v_state>(problem.local(rank), r, std::pmr::new_delete_resource()));
-        ASSERT_NO_THROW(bruck_v_state(problem.local(rank), r, &exact)) << "within the memory that it states";
-        machines.push_back(states.back().get());
-      }
-      run_rounds(machines, r, r.capacity(true));
-      for (int rank = 0; rank < p; ++rank) {
-        ASSERT_EQ(problem.recv(rank), std::vector<std::byte>(problem.recv(rank).size(), untouched)) << "too early";
-        states[static_cast<std::size_t>(rank)]->deliver();
-        ASSERT_EQ(problem.recv(rank), problem.expected(rank, r.threshold)) << p << " ranks, radix " << radix;
-      }
-    }
+    for (const int radix : radices(p))
+      for (const std::size_t head : {std::size_t{0}, std::size_t{64}})
+        exchange_in_log_rounds({p, radix, p % 7, head}, static_cast<unsigned>(p));
+}
+
+TEST(bruck_v, a_thousand_ranks_at_radix_2) {
+  for (const int p : {1000, 1024}) exchange_in_log_rounds({p, 2, 3}, static_cast<unsigned>(p));
 }
 
 TEST(bruck_v, a_reused_plan_gives_every_block_for_every_p_up_to_64_and_every_radix) {
