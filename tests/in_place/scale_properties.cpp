@@ -10,7 +10,7 @@ namespace {
 
 constexpr count_t bytes = 1 << 18;
 
-// What is left out: docs/in-place.md says why it grows faster where every rank sends to all.
+// What is left out: it grows faster than the peers where every rank sends to all, see docs/in-place.md.
 enum class figure : std::uint8_t { none, rounds, messages };
 
 // `factor` for traffic that happens to be worse with one number of ranks than with another.
