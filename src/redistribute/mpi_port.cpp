@@ -32,10 +32,11 @@ std::size_t mpi_port::footprint(const port_limits& l, std::size_t block_bytes, i
 }
 
 // The first request that is not active; waits for one if all are. What is waited for is received whatever this rank
-// does: messages by ranks that poll, buffers by receives that are posted.
+// does: messages by ranks that poll, buffers by ranks that poll or have posted all their receives, as this one does.
 std::size_t mpi_port::free_slot(std::pmr::vector<MPI_Request>& requests) {
   const auto found = std::ranges::find(requests, MPI_REQUEST_NULL);
   if (found != requests.end()) return static_cast<std::size_t>(found - requests.begin());
+  post_receives();
   int which = 0;
   TAQUIN_MPI(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &which, MPI_STATUS_IGNORE));
   return static_cast<std::size_t>(which);
@@ -58,8 +59,8 @@ std::size_t mpi_port::free_transfer() {
   return transfers_.size();
 }
 
-void mpi_port::start(std::size_t t, bool incoming, int peer, const slot_range& run, std::uint32_t id) {
-  transfers_[t] = {incoming, peer, id, run};
+void mpi_port::start(std::size_t t) {
+  const auto& [incoming, peer, id, run, number] = transfers_[t];
   void* data = store_.at(run.first);
   const bool typed = !store_.plain() && run.first < store_.blocks();
   const auto what = typed ? mpi::make_counted(store_.length() * run.count, store_.element().type)
@@ -73,7 +74,52 @@ void mpi_port::start(std::size_t t, bool incoming, int peer, const slot_range& r
 }
 
 void mpi_port::receive(int from, const slot_range& into, std::uint32_t id) {
-  start(free_transfer(), true, from, into, id);
+  transfers_[free_transfer()] = {true, from, id, into, ++receives_};
+  ++unposted_;
+}
+
+// The receive from a rank, or from any, that has waited longest to be posted: messages of a rank arrive in the order in
+// which they are received. None: limits_.transfers.
+std::size_t mpi_port::oldest_receive(int from) const {
+  std::size_t oldest = transfers_.size();
+  for (std::size_t t = 0; t < transfers_.size(); ++t)
+    if (transfers_[t].waits() && (from == MPI_ANY_SOURCE || transfers_[t].peer == from) &&
+        (oldest == transfers_.size() || transfers_[t].number < transfers_[oldest].number))
+      oldest = t;
+  return oldest;
+}
+
+void mpi_port::post_receive(std::size_t t) {
+  start(t);
+  transfers_[t].number = 0;
+  --unposted_;
+}
+
+void mpi_port::post_receives() {
+  while (unposted_ > 0) post_receive(oldest_receive(MPI_ANY_SOURCE));
+}
+
+// Receives what has arrived of one message. Receives are posted no earlier: MPI libraries that copy data from the
+// sender's memory do so in the call that finds both sides ready, and would copy for all posted receives in one call
+// while others wait for this rank's answers.
+bool mpi_port::admit() {
+  if (unposted_ == 0) return false;
+  const auto arrived = [&](int from, int& source) {
+    int found = 0;
+    MPI_Status status;
+    TAQUIN_MPI(MPI_Iprobe(from, tag_ + 1, comm_.get(), &found, &status));
+    if (found != 0) source = status.MPI_SOURCE;
+    return found != 0;
+  };
+  int source = 0;
+  if (!arrived(MPI_ANY_SOURCE, source)) return false;
+  std::size_t t = oldest_receive(source);
+  // Its receive has not begun: then another's, if one has arrived behind it.
+  for (std::size_t i = 0; i < transfers_.size() && t == transfers_.size(); ++i)
+    if (transfers_[i].waits() && arrived(transfers_[i].peer, source)) t = oldest_receive(source);
+  if (t == transfers_.size()) return false;
+  post_receive(t);
+  return true;
 }
 
 bool mpi_port::send(int to, std::span<const slot_range> from) {
@@ -83,7 +129,8 @@ bool mpi_port::send(int to, std::span<const slot_range> from) {
   bytes_ += std::uint64_t{count} * store_.block_bytes();
   const std::size_t t = free_transfer();
   if (from.size() == 1 && t < transfers_.size()) {
-    start(t, false, to, from.front(), 0);
+    transfers_[t] = {false, to, 0, from.front(), 0};
+    start(t);
     return false;
   }
   const std::size_t b = free_slot(buffer_requests_);
@@ -122,13 +169,14 @@ bool mpi_port::wait_event() {
       next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(incoming_).first(static_cast<std::size_t>(n)), {}};
       return true;
     }
-    std::this_thread::yield();
+    if (!admit()) std::this_thread::yield();
   }
 }
 
 event mpi_port::take_event() { return next_; }
 
 bool mpi_port::begin(const collective& c) {
+  post_receives();
   if (!c.sums.empty()) {
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, c.sums.data(), static_cast<int>(c.sums.size()), MPI_UINT64_T, MPI_SUM,
                              comm_.get()));

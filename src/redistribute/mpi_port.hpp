@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <memory_resource>
 #include <vector>
 
@@ -36,6 +37,9 @@ class mpi_port final : public port {
     int peer = -1;
     std::uint32_t id = 0;
     slot_range run;
+    std::uint64_t number = 0;  // of a receive that is not posted yet, in order
+
+    [[nodiscard]] bool waits() const noexcept { return peer >= 0 && incoming && number > 0; }
   };
 
   bool wait_event() override;
@@ -44,7 +48,11 @@ class mpi_port final : public port {
   bool poll();
   [[nodiscard]] std::size_t free_transfer();
   [[nodiscard]] std::size_t free_slot(std::pmr::vector<MPI_Request>& requests);
-  void start(std::size_t t, bool incoming, int peer, const slot_range& run, std::uint32_t id);
+  void start(std::size_t t);
+  [[nodiscard]] std::size_t oldest_receive(int from) const;
+  void post_receive(std::size_t t);
+  void post_receives();
+  bool admit();
 
   mpi::communicator& comm_;
   block_store& store_;
@@ -55,6 +63,8 @@ class mpi_port final : public port {
   std::pmr::vector<int> complete_;  // indices of transfers that are complete and not yet told
   std::size_t told_ = 0;
   std::size_t untold_ = 0;
+  std::uint64_t receives_ = 0;  // begun so far
+  std::size_t unposted_ = 0;
   std::pmr::vector<MPI_Request> message_requests_;
   std::pmr::vector<word> message_words_;
   std::pmr::vector<MPI_Request> buffer_requests_;
