@@ -59,6 +59,9 @@ struct options {
   bool aux_heap = false;
   /// in_place_phases: requests only between ranks that have data for each other, instead of an alltoall.
   bool sparse_requests = false;
+  /// in_place: bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have
+  /// left they serve as auxiliary memory, beside what `memory` allows. Otherwise they keep their values.
+  bool scratch_sends = false;
   /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
   /// Compare what ranks send with what their peers expect, before sending.

@@ -49,11 +49,12 @@ typedef struct TAQUIN_Options {
   const char *inner;     /* two_phase: the algorithm of its two exchanges; NULL: the default */
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
                             fastest; for the algorithm "auto" */
+  int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0 }
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0 }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
@@ -85,7 +86,8 @@ int TAQUIN_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const 
 
 /* alltoallv in one buffer, with any counts and displacements on either side (MPI_IN_PLACE allows only equal ones):
  * block j of `sendcounts`, `sdispls` goes to rank j, what rank j sent is put at block j of `recvcounts`, `rdispls`.
- * Send blocks must not overlap each other, nor receive blocks each other; send and receive blocks may. */
+ * Send blocks must not overlap each other, nor receive blocks each other; send and receive blocks may. Bytes outside
+ * all receive blocks keep their values, but see TAQUIN_Options.scratch_sends. */
 int TAQUIN_Alltoallv_in_place(void *buffer, const int sendcounts[], const int sdispls[], const int recvcounts[],
                               const int rdispls[], MPI_Datatype type, MPI_Comm comm);
 int TAQUIN_Alltoallv_in_place_c(void *buffer, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
@@ -99,8 +101,8 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
- * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_ports, taquin_check and taquin_tune override
- * the communicator's options and must be the same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a
+ * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_ports, taquin_check, taquin_tune and
+ * taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a
  * failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);

@@ -120,6 +120,9 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   int tune = o.values.tune ? 1 : 0;
   read_number(info, "taquin_tune", tune);
   o.values.tune = tune != 0;
+  int scratch = o.values.scratch_sends ? 1 : 0;
+  read_number(info, "taquin_scratch_sends", scratch);
+  o.values.scratch_sends = scratch != 0;
   return o;
 }
 
@@ -145,6 +148,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->values.ports = o.ports;
   stored->values.check = o.check != 0;
   stored->values.tune = o.tune != 0;
+  stored->values.scratch_sends = o.scratch_sends != 0;
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
   static_cast<void>(stored.release());  // the communicator's now
 }
@@ -167,6 +171,7 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.nodes = o.node_count > 0 ? stored->nodes.data() : nullptr;
   o.check = values.check ? 1 : 0;
   o.tune = values.tune ? 1 : 0;
+  o.scratch_sends = values.scratch_sends ? 1 : 0;
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }

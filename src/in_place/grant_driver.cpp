@@ -48,7 +48,8 @@ std::size_t grant_driver::least(const shape& s) noexcept {
 }
 
 // Bookkeeping takes a quarter of the memory at most, as long as it can: from rich to poor.
-grant_limits grant_driver::limits(const exchange& x, const shape& s, std::size_t allowed) noexcept {
+grant_limits grant_driver::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
+  const shape& s = *c.shape;
   const element unit = unit_space::unit_of(x, s);
   grant_limits l = most;
   const grant_limits least{};
@@ -72,6 +73,8 @@ grant_limits grant_driver::limits(const exchange& x, const shape& s, std::size_t
   const std::size_t aux_chunk = std::min(aux_chunk_bytes, aux / 2);
   l.aux_chunk = units(aux_chunk < page ? aux_chunk : aux_chunk / page * page);
   l.small_chunk = std::max<count_t>(l.aux_chunk / 2, 1);
+  l.scratch = c.opts->scratch_sends;
+  if (l.scratch) l.aux_chunk = units(aux_chunk_bytes);
   return l;
 }
 
@@ -79,7 +82,7 @@ grant_driver::grant_driver(const exchange& x, const context& c, std::size_t allo
     : comm_(c.comm->get()),
       tag_(c.tag),
       rank_(c.comm->rank()),
-      limits_(limits(x, *c.shape, allowed)),
+      limits_(limits(x, c, allowed)),
       aux_(unit_space::bytes(unit_space::unit_of(x, *c.shape), limits_.aux), memory),
       space_(x, *c.shape, aux_.data()),
       out_(collect(x.send, c.shape->ranks, space_.unit(), memory)),

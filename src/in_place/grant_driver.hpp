@@ -41,7 +41,7 @@ class grant_driver final : public plan_body {
     bool open = false;  // its answer has not begun to arrive
   };
 
-  static grant_limits limits(const exchange& x, const shape& s, std::size_t allowed) noexcept;
+  static grant_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const grant_limits& l) noexcept;
 
   void act(bool idle);

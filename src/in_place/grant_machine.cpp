@@ -12,7 +12,7 @@ namespace taquin::detail {
 
 std::size_t grant_limits::bytes(std::size_t out, std::size_t in) const noexcept {
   return send_set::bytes(pieces(out, in)) + recv_set::bytes(gaps(in), in) +
-         aux_heap::bytes(static_cast<std::size_t>(parked) + 2) +
+         aux_heap::bytes(static_cast<std::size_t>(parked) + 3) +
          static_cast<std::size_t>(sends) * (sizeof(int) + sizeof(count_t)) +
          static_cast<std::size_t>(requests) * (sizeof(int) + 2 * sizeof(count_t)) + in * sizeof(int);
 }
@@ -25,7 +25,7 @@ grant_machine::grant_machine(int rank, std::span<const peer_block> out, std::spa
       limits_(limits),
       sends_(limits.pieces(out.size(), in.size()), memory),
       recvs_(limits.gaps(in.size()), in.size(), memory),
-      aux_(static_cast<std::size_t>(limits.parked) + 2, memory),
+      aux_(static_cast<std::size_t>(limits.parked) + 3, memory),
       free_sends_(memory),
       send_at_(static_cast<std::size_t>(limits.sends), memory),
       free_requests_(memory),
@@ -39,6 +39,7 @@ void grant_machine::reset() {
   sends_.reset(out_, in_);
   recvs_.reset(in_);
   aux_.reset(limits_.aux);
+  find_scratch();
   free_sends_.resize(send_at_.size());
   std::iota(free_sends_.begin(), free_sends_.end(), 0);
   free_requests_.resize(flights_.size());
@@ -78,6 +79,38 @@ grant_step grant_machine::next(bool idle) {
   return {};
 }
 
+// Where only send blocks lie, data may be parked once they have left. In auxiliary memory's numbers these locations
+// follow behind it, with one number between, so that no run spans both.
+void grant_machine::find_scratch() {
+  scratch_length_ = 0;
+  scratch_open_ = false;
+  if (!limits_.scratch) return;
+  const auto gaps = recvs_.gaps();
+  count_t begin = 0;
+  count_t end = 0;
+  for (const piece& p : sends_.pieces()) {
+    const std::size_t g = recvs_.first_after(p.at);
+    if (g < gaps.size() && gaps[g].at < p.end()) continue;
+    if (p.at != end) begin = p.at;
+    end = p.end();
+    if (end - begin > scratch_length_) {
+      scratch_at_ = begin;
+      scratch_length_ = end - begin;
+    }
+  }
+}
+
+void grant_machine::open_scratch() {
+  if (scratch_open_ || scratch_length_ == 0) return;
+  if (sends_.free_from(scratch_at_, scratch_length_) < scratch_length_) return;
+  scratch_open_ = true;
+  aux_.give_back(limits_.aux + 1, scratch_length_);
+}
+
+location grant_machine::aux_location(count_t at) const noexcept {
+  return at < limits_.aux ? location{at, true} : location{scratch_at_ + at - limits_.aux - 1, false};
+}
+
 grant_answer grant_machine::requested(int peer, count_t offset, count_t length) {
   const int slot = free_sends_.back();
   const auto run = sends_.take(peer, offset, length, slot);
@@ -90,6 +123,7 @@ grant_answer grant_machine::requested(int peer, count_t offset, count_t length) 
 void grant_machine::sent(int slot) {
   sends_.release(slot, send_at_[static_cast<std::size_t>(slot)]);
   free_sends_.push_back(slot);
+  open_scratch();
   changed_ = true;
 }
 
@@ -123,7 +157,7 @@ std::optional<local_move> grant_machine::unpark(bool any_part) {
     if (n == g.length) --parked_;
     recvs_.fill(i, n);
     changed_ = true;
-    return local_move{{g.aux, true}, {g.at, false}, n};
+    return local_move{aux_location(g.aux), {g.at, false}, n};
   }
   return {};
 }
@@ -272,18 +306,21 @@ grant_step grant_machine::ask(const hole& h, gap_state how) {
     length = run.length;
     self_left_ -= length;
   }
+  count_t aux = 0;
   if (how == gap_state::detoured) {
-    to = {aux_.take(length), true};
+    aux = aux_.take(length);
+    to = aux_location(aux);
     ++parked_;
     turn_ = h.gap + 1;
   }
-  const std::size_t i = recvs_.ask(h.gap, h.at, length, how, to.at);
+  const std::size_t i = recvs_.ask(h.gap, h.at, length, how, aux);
   if (peer == rank_) {
     if (how == gap_state::detoured) {
       recvs_.park(i, length);
     } else {
       recvs_.fill(i, length);
     }
+    open_scratch();
     return {{}, local_move{from, to, length}};
   }
   const int slot = free_requests_.back();

@@ -35,6 +35,7 @@ struct grant_limits {
   count_t chunk = 1;        ///< most units of a request in place
   count_t aux_chunk = 1;    ///< most units of a request by way of auxiliary memory
   count_t small_chunk = 1;  ///< fewer units are asked for only when nothing else is left to do
+  bool scratch = false;     ///< locations that only send blocks cover serve as auxiliary memory when they are free
 
   [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
     return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;
@@ -113,6 +114,9 @@ class grant_machine {
     count_t length = 0;
   };
 
+  void find_scratch();
+  void open_scratch();
+  [[nodiscard]] location aux_location(count_t at) const noexcept;
   std::optional<local_move> unpark(bool any_part);
   std::optional<local_move> slide();
   std::optional<hole> best_hole(bool any_size) const;
@@ -140,9 +144,12 @@ class grant_machine {
   std::pmr::vector<flight> flights_;
   std::pmr::vector<int> unanswered_;  // per source
   count_t self_left_ = 0;             // units that stay on this rank and have not moved yet
-  std::size_t parked_ = 0;            // runs in auxiliary memory or on their way there
-  std::size_t turn_ = 0;              // where the search for a detour begins
-  std::size_t compacted_ = 0;         // a compaction in progress: the piece to look at next is before this one
+  count_t scratch_at_ = 0;            // the longest run of locations that only send blocks cover
+  count_t scratch_length_ = 0;
+  bool scratch_open_ = false;
+  std::size_t parked_ = 0;     // runs in auxiliary memory or on their way there
+  std::size_t turn_ = 0;       // where the search for a detour begins
+  std::size_t compacted_ = 0;  // a compaction in progress: the piece to look at next is before this one
   count_t compact_begin_ = 0;
   count_t compact_end_ = 0;
   bool compacting_ = false;

@@ -218,16 +218,18 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.nodes = &ranks;
   o.check = 1;
   o.tune = 1;
+  o.scratch_sends = 1;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   name[0] = 'X'; /* the string was copied */
   MPI_Comm_dup(comm, &copy);
   CHECK_OK(TAQUIN_Comm_set_options(comm, NULL));
   CHECK_OK(TAQUIN_Comm_get_options(comm, &back));
-  CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0 && back.tune == 0);
+  CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0 && back.tune == 0 &&
+        back.scratch_sends == 0);
   CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
-        back.check == 1 && back.tune == 1);
+        back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);

@@ -88,4 +88,16 @@ struct in_place_buffers {
   }
 };
 
+/// Takes what only send blocks cover from `work`: it may hold anything.
+inline void forget_sent(const in_place_problem& problem, std::size_t rank, const element& unit,
+                        const std::vector<std::byte>& work, std::vector<std::byte>& expected) {
+  const auto received = [&](count_t at) {
+    return std::ranges::any_of(problem.in[rank],
+                               [&](const peer_block& b) { return b.at <= at && at < b.at + b.length; });
+  };
+  for (const peer_block& b : problem.out[rank])
+    for (count_t at = b.at; at < b.at + b.length; ++at)
+      if (!received(at)) std::copy_n(work.begin() + at * unit.extent, unit.size, expected.begin() + at * unit.extent);
+}
+
 }  // namespace taquin::detail

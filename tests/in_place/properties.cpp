@@ -19,7 +19,8 @@ using rc::gen::weightedOneOf;
 
 void expect_grants_right(const in_place_problem& problem, const grant_limits& limits, const element& unit,
                          lockstep_order order, unsigned seed) {
-  expect_right<grant_rank>(problem, limits, unit, [&](const auto& ranks) { run_grants(ranks, unit, order, seed); });
+  expect_right<grant_rank>(
+      problem, limits, unit, [&](const auto& ranks) { run_grants(ranks, unit, order, seed); }, limits.scratch);
 }
 
 grant_limits any_limits() {
@@ -33,6 +34,7 @@ grant_limits any_limits() {
   l.chunk = *inRange<count_t>(1, 20);
   l.aux_chunk = *inRange<count_t>(1, 20);
   l.small_chunk = *inRange<count_t>(1, 10);
+  l.scratch = *rc::gen::arbitrary<bool>();
   return l;
 }
 
@@ -63,6 +65,20 @@ TEST(grants, end_with_one_unit_of_memory_whatever_the_traffic) {
                 expect_grants_right(make_problem(counts, {permuted, 0, 0}, 1), l, element::bytes(2), order, 7));
           }
   }
+}
+
+// Two ranks swap 64 units, and each has sent another 64 from where nothing arrives.
+TEST(grants, use_what_has_been_sent_as_auxiliary_memory) {
+  const auto problem = make_problem({{0, 64, 64}, {64, 0, 64}, {0, 0, 0}}, {}, 1);
+  std::uint64_t rounds[2];
+  for (const bool scratch : {false, true}) {
+    grant_limits l{.chunk = 16, .aux_chunk = 16, .scratch = scratch};
+    const auto run = [&](const auto& ranks) {
+      rounds[scratch ? 1 : 0] = run_grants(ranks, element::bytes(1), lockstep_order::rounds)[0].rounds;
+    };
+    EXPECT_NO_THROW(expect_right<grant_rank>(problem, l, element::bytes(1), run, scratch));
+  }
+  EXPECT_LT(2 * rounds[1], rounds[0]);
 }
 
 TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
