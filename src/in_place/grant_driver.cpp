@@ -173,6 +173,9 @@ bool grant_driver::receive() {
   question* oldest = nullptr;
   for (question& q : asked_)
     if (q.open && q.peer == status.MPI_SOURCE && (oldest == nullptr || q.number < oldest->number)) oldest = &q;
+  if (oldest == nullptr)
+    throw usage_error(fmt::format("rank {} sends rank {} what it was not asked for", status.MPI_SOURCE, rank_),
+                      MPI_ERR_OTHER, status.MPI_SOURCE, rank_);
   oldest->open = false;
   TAQUIN_MPI(MPI_Irecv(space_.address(oldest->to), static_cast<int>(oldest->what[1]), space_.unit().type, oldest->peer,
                        tag_ + data_tag, comm_, &data_request(static_cast<int>(oldest - asked_.data()))));

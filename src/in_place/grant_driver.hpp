@@ -52,9 +52,9 @@ class grant_driver final : public plan_body {
   bool receive();
   bool advance();
   void complete(int index);
-  [[nodiscard]] MPI_Request& answer_request(int slot) { return requests_[static_cast<std::size_t>(1 + slot)]; }
+  [[nodiscard]] MPI_Request& answer_request(int slot) { return requests_[1 + static_cast<std::size_t>(slot)]; }
   [[nodiscard]] MPI_Request& data_request(int slot) {
-    return requests_[1 + static_cast<std::size_t>(limits_.sends + slot)];
+    return requests_[1 + static_cast<std::size_t>(limits_.sends) + static_cast<std::size_t>(slot)];
   }
 
   MPI_Comm comm_;

@@ -159,8 +159,8 @@ class phase_lockstep {
     message m;
     m.complete = order_ == lockstep_order::random && random_() % 2 == 0;
     const bool all = n.machine.send(k, length, [&](count_t at, count_t units) {
-      auto& run = m.runs.emplace_back(at, units);
-      if (m.complete) run.data = n.memory.read({at, false}, units);
+      m.runs.push_back({at, units, {}});
+      if (m.complete) m.runs.back().data = n.memory.read({at, false}, units);
     });
     if (!all) throw lockstep_error(fmt::format("rank {} asks rank {} for what it has not", to, r));
     if (!m.complete) ++n.on_their_way;

@@ -105,6 +105,7 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
     std::erase_if(all, [](const candidate& c) { return !c.measured; });
   std::ranges::stable_sort(all, {}, &candidate::time);
   std::vector<const algorithm*> best;
+  best.reserve(all.size());
   for (const candidate& c : all) best.push_back(c.what);
   return best;
 }
