@@ -102,8 +102,8 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
  * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_ports, taquin_check, taquin_tune and
- * taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for the memory. *plan is TAQUIN_PLAN_NULL after a
- * failure. */
+ * taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for the memory. *plan
+ * is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
