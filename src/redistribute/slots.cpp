@@ -66,7 +66,7 @@ void slots_engine::begin() {
     }
   }
   for (slot y = m_.staging(); y < map.store().slots(); ++y)
-    if (hold_[y] == hold::unsent && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
+    if (y < m_.spare() && hold_[y] == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
   for (slot y = 0; y < m_.blocks(); ++y)
     if (hold_[y] == hold::vacant) freed(y);
   issue();
