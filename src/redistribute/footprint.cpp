@@ -9,7 +9,8 @@ namespace taquin::detail {
 
 namespace {
 constexpr std::size_t chunk_bytes = 128 * 1024;  // a message; small enough that what is copied stays in cache
-constexpr std::size_t frames = 4096;             // coroutines
+constexpr slot most_scattered = 128;
+constexpr std::size_t frames = 4096;  // coroutines
 }  // namespace
 
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept {
@@ -20,6 +21,7 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   s.receive_buffers = 6;
   s.scatter_buffers = 2;
   s.send_buffers = 2;
+  s.scattered = std::min<slot>(s.chunk, most_scattered);
   s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(least_blocks / 64, 16, 1024));
   s.requests = 16;
   return s;
@@ -28,6 +30,7 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
 port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
   return {.chunk = s.chunk,
           .send_buffers = s.send_buffers,
+          .scattered = s.scattered,
           .words = s.words,
           .messages = s.requests,
           .transfers = 2 * static_cast<std::uint32_t>(ranks) + 2 * s.requests};

@@ -10,8 +10,8 @@ void lockstep_port::post(int to, std::span<const word> words) {
   network_.messages_[{rank_, to}].emplace_back(words.begin(), words.end());
 }
 
-void lockstep_port::receive(int from, const slot_range& into, std::uint32_t id) {
-  network_.wires_[{from, rank_}].receives.push_back({into, id});
+void lockstep_port::receive(int from, std::span<const slot_range> into, std::uint32_t id) {
+  network_.wires_[{from, rank_}].receives.push_back({{into.begin(), into.end()}, id});
 }
 
 bool lockstep_port::send(int to, std::span<const slot_range> from) {
@@ -114,10 +114,15 @@ bool lockstep_network::deliver() {
     std::memcpy(out.packed.data(), sender.store_.at(out.runs[0].first), out.packed.size());
     sender.events_.push_back({{event::kind::sent, to, 0, {}, out.runs[0]}, {}});
   }
-  if (out.packed.size() != in.run.count * receiver.store_.block_bytes())
-    throw std::logic_error("a transfer's sizes differ");
-  std::memcpy(receiver.store_.at(in.run.first), out.packed.data(), out.packed.size());
-  receiver.events_.push_back({{event::kind::arrived, from, in.id, {}, in.run}, {}});
+  std::size_t taken = 0;
+  for (const slot_range& r : in.runs) {
+    const std::size_t n = r.count * receiver.store_.block_bytes();
+    if (n > out.packed.size() - taken) throw std::logic_error("a transfer is shorter than it should be");
+    std::memcpy(receiver.store_.at(r.first), out.packed.data() + taken, n);
+    taken += n;
+  }
+  if (taken != out.packed.size()) throw std::logic_error("a transfer is longer than it should be");
+  receiver.events_.push_back({{event::kind::arrived, from, in.id, {}, in.runs.front()}, {}});
   return true;
 }
 

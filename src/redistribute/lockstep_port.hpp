@@ -35,7 +35,7 @@ class lockstep_network {
     std::vector<std::byte> packed;  // not empty: sent from a buffer
   };
   struct incoming {
-    slot_range run;
+    std::vector<slot_range> runs;
     std::uint32_t id;
   };
   struct wire {  // from one rank to another
@@ -59,7 +59,8 @@ class lockstep_port final : public port {
       : network_(network), store_(store), rank_(rank) {}
 
   void post(int to, std::span<const word> words) override;
-  void receive(int from, const slot_range& into, std::uint32_t id) override;
+  using port::receive;
+  void receive(int from, std::span<const slot_range> into, std::uint32_t id) override;
   bool send(int to, std::span<const slot_range> from) override;
 
  private:

@@ -21,6 +21,8 @@ mpi_port::mpi_port(mpi::communicator& comm, block_store& store, const port_limit
       message_words_(std::size_t{limits.messages} * limits.words, memory),
       buffer_requests_(limits.send_buffers, MPI_REQUEST_NULL, memory),
       buffers_(std::size_t{limits.send_buffers} * limits.chunk * store.block_bytes(), memory),
+      addresses_(limits.scattered, memory),
+      lengths_(limits.scattered, memory),
       incoming_(limits.words, memory),
       counts_(4 * static_cast<std::size_t>(comm.size()), memory) {}
 
@@ -28,7 +30,7 @@ std::size_t mpi_port::footprint(const port_limits& l, std::size_t block_bytes, i
   return l.transfers * (sizeof(MPI_Request) + sizeof(transfer) + sizeof(int)) + l.messages * sizeof(MPI_Request) +
          (std::size_t{l.messages} + 1) * l.words * sizeof(word) +
          l.send_buffers * (sizeof(MPI_Request) + l.chunk * block_bytes) +
-         4 * sizeof(int) * static_cast<std::size_t>(ranks);
+         l.scattered * (sizeof(MPI_Aint) + sizeof(int)) + 4 * sizeof(int) * static_cast<std::size_t>(ranks);
 }
 
 // The first request that is not active; waits for one if all are. What is waited for is received whatever this rank
@@ -60,7 +62,11 @@ std::size_t mpi_port::free_transfer() {
 }
 
 void mpi_port::start(std::size_t t) {
-  const auto& [incoming, peer, id, run, number] = transfers_[t];
+  const auto& [incoming, peer, id, run, scattered, number] = transfers_[t];
+  if (scattered) {
+    TAQUIN_MPI(MPI_Irecv(MPI_BOTTOM, 1, scattered.get(), peer, tag_ + 1, comm_.get(), &requests_[t]));
+    return;
+  }
   void* data = store_.at(run.first);
   const bool typed = !store_.plain() && run.first < store_.blocks();
   const auto what = typed ? mpi::make_counted(store_.length() * run.count, store_.element().type)
@@ -73,8 +79,22 @@ void mpi_port::start(std::size_t t) {
   }
 }
 
-void mpi_port::receive(int from, const slot_range& into, std::uint32_t id) {
-  transfers_[free_transfer()] = {true, from, id, into, ++receives_};
+// Several runs are received by a type: MPI libraries scatter data as they come, part by part.
+void mpi_port::receive(int from, std::span<const slot_range> into, std::uint32_t id) {
+  mpi::datatype scattered;
+  if (into.size() > 1) {
+    for (std::size_t i = 0; i < into.size(); ++i) {
+      TAQUIN_MPI(MPI_Get_address(store_.at(into[i].first), &addresses_[i]));
+      lengths_[i] = static_cast<int>(into[i].count) *
+                    static_cast<int>(store_.plain() ? static_cast<count_t>(store_.block_bytes()) : store_.length());
+    }
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(MPI_Type_create_hindexed(static_cast<int>(into.size()), lengths_.data(), addresses_.data(),
+                                        store_.plain() ? MPI_BYTE : store_.element().type, &type));
+    scattered = mpi::datatype(type);
+    TAQUIN_MPI(MPI_Type_commit(&type));
+  }
+  transfers_[free_transfer()] = {true, from, id, into.front(), std::move(scattered), ++receives_};
   ++unposted_;
 }
 
@@ -129,7 +149,7 @@ bool mpi_port::send(int to, std::span<const slot_range> from) {
   bytes_ += std::uint64_t{count} * store_.block_bytes();
   const std::size_t t = free_transfer();
   if (from.size() == 1 && t < transfers_.size()) {
-    transfers_[t] = {false, to, 0, from.front(), 0};
+    transfers_[t] = {false, to, 0, from.front(), {}, 0};
     start(t);
     return false;
   }
@@ -151,17 +171,27 @@ bool mpi_port::poll() {
   return untold_ > 0;
 }
 
+// Messages are requests, mostly: they wait with the sender until they can be answered.
+bool mpi_port::can_pack() {
+  return std::ranges::any_of(buffer_requests_, [](MPI_Request& r) {
+    int done = 1;
+    if (r != MPI_REQUEST_NULL) TAQUIN_MPI(MPI_Test(&r, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  });
+}
+
 bool mpi_port::wait_event() {
   for (;;) {
     if (told_ < untold_ || poll()) {
       transfer& t = transfers_[static_cast<std::size_t>(complete_[told_++])];
       next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, t.run};
       t.peer = -1;
+      t.scattered = {};
       return true;
     }
     int found = 0;
     MPI_Status status;
-    TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_.get(), &found, &status));
+    if (can_pack()) TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_.get(), &found, &status));
     if (found != 0) {
       int n = 0;
       TAQUIN_MPI(MPI_Get_count(&status, MPI_UINT32_T, &n));

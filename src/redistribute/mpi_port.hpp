@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/communicator.hpp"
+#include "mpi/datatype.hpp"
 #include "redistribute/port.hpp"
 
 namespace taquin::detail {
@@ -20,7 +21,8 @@ class mpi_port final : public port {
   ~mpi_port() override = default;
 
   void post(int to, std::span<const word> words) override;
-  void receive(int from, const slot_range& into, std::uint32_t id) override;
+  using port::receive;
+  void receive(int from, std::span<const slot_range> into, std::uint32_t id) override;
   bool send(int to, std::span<const slot_range> from) override;
 
   /// Waits for what is still on its way from this rank.
@@ -37,6 +39,7 @@ class mpi_port final : public port {
     int peer = -1;
     std::uint32_t id = 0;
     slot_range run;
+    mpi::datatype scattered;   // instead of a run: several, at absolute addresses
     std::uint64_t number = 0;  // of a receive that is not posted yet, in order
 
     [[nodiscard]] bool waits() const noexcept { return peer >= 0 && incoming && number > 0; }
@@ -53,6 +56,7 @@ class mpi_port final : public port {
   void post_receive(std::size_t t);
   void post_receives();
   bool admit();
+  bool can_pack();
 
   mpi::communicator& comm_;
   block_store& store_;
@@ -69,6 +73,8 @@ class mpi_port final : public port {
   std::pmr::vector<word> message_words_;
   std::pmr::vector<MPI_Request> buffer_requests_;
   std::pmr::vector<std::byte> buffers_;
+  std::pmr::vector<MPI_Aint> addresses_;  // of runs that are received into
+  std::pmr::vector<int> lengths_;
   std::pmr::vector<word> incoming_;
   std::pmr::vector<int> counts_;  // of a collective
   event next_{};

@@ -30,6 +30,7 @@ struct event {
 struct port_limits {
   slot chunk = 1;               ///< most blocks in a transfer that is not one run of slots at its sender
   slot send_buffers = 1;        ///< such transfers that may be on their way from this rank
+  slot scattered = 1;           ///< most runs that a transfer is received into
   std::uint32_t words = 16;     ///< most words in a message
   std::uint32_t messages = 1;   ///< messages that may be on their way from this rank
   std::uint32_t transfers = 1;  ///< other transfers that may be on their way, of both directions together
@@ -44,9 +45,10 @@ class port {
 
   /// Sends words; they are copied.
   virtual void post(int to, std::span<const word> words) = 0;
-  /// Begins to receive blocks into a run of free slots. Transfers from one rank are taken in the order in which they
-  /// were begun on either side.
-  virtual void receive(int from, const slot_range& into, std::uint32_t id) = 0;
+  /// Begins to receive blocks into free slots: one run, or at most `scattered` runs in the caller's array that hold at
+  /// most `chunk` blocks. Transfers from one rank are taken in the order in which they were begun on either side.
+  virtual void receive(int from, std::span<const slot_range> into, std::uint32_t id) = 0;
+  void receive(int from, const slot_range& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
   /// Begins to send blocks; the receiver must have begun to receive them, or be sure to do so whatever this rank does.
   /// True when the slots may be used again at once; otherwise, for a single run, an event says so later. More than one
   /// run: at most `chunk` blocks.

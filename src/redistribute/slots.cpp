@@ -7,8 +7,8 @@
 //          slot is left; ranks open chains at different places, so that many run at once. See docs/redistribution.md
 //          for the proof that it ends.
 // Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
-// Bytes:   every block is sent once, straight to its rank; copies: staged blocks twice (in cache), packing where a
-//          message's blocks are not in a row, blocks that stay on their rank once.
+// Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
+//          packing where a message's blocks are not in a row, staged blocks once, blocks that stay on their rank once.
 // Memory:  see redistribution_footprint.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
@@ -72,6 +72,16 @@ void slots_engine::begin() {
   issue();
 }
 
+void slots_engine::give(slot_list& list, slot y) {
+  (list.count++ == 0 ? list.head : next_[list.tail]) = y;
+  list.tail = y;
+}
+
+void slots_engine::take(slot_list& list) {
+  list.head = next_[list.head];
+  --list.count;
+}
+
 // A slot became free. Its own block may be here already and leave another slot.
 void slots_engine::freed(slot y) {
   block_map& map = *m_.map;
@@ -84,17 +94,12 @@ void slots_engine::freed(slot y) {
     }
     switch (need_[y]) {
       case need::nothing:
-        next_[y] = slack_;
-        slack_ = y;
+        give(slack_, y);
         return;
       case need::coming:
         return;
       case need::remote: {
-        auto& list = pending_[static_cast<std::size_t>(source_of(y))];
-        next_[y] = no_slot;
-        (list.count == 0 ? list.head : next_[list.tail]) = y;
-        list.tail = y;
-        ++list.count;
+        give(pending_[static_cast<std::size_t>(source_of(y))].free, y);
         ++open_;
         return;
       }
@@ -123,10 +128,10 @@ void slots_engine::issue() {
   while (flying_ < ops_.size()) {
     int best = 0;
     for (int s = 1; s < m_.ranks; ++s)
-      if (pending_[static_cast<std::size_t>(s)].count > pending_[static_cast<std::size_t>(best)].count) best = s;
-    const slot most = pending_[static_cast<std::size_t>(best)].count;
-    if (2 * most < chunk_ && open_ < window_ && open_chain()) continue;
-    if (most == 0 || (2 * most < chunk_ && flying_ >= few)) return;
+      if (waiting_for(s) > waiting_for(best)) best = s;
+    const slot most = waiting_for(best);
+    if (most < chunk_ && open_ < window_ && open_chain()) continue;
+    if (most == 0 || (most < chunk_ && flying_ >= few)) return;
     pull(best);
   }
 }
@@ -140,12 +145,6 @@ slot slots_engine::free_buffer(slot reserve) const {
     ++free;
   }
   return free > reserve ? found : no_slot;
-}
-
-std::uint32_t slots_engine::free_op() const {
-  std::uint32_t id = 0;
-  while (ops_[id].run.count != 0) ++id;
-  return id;
 }
 
 // Adds block k of a source to the request: one word, or two for a run.
@@ -167,102 +166,83 @@ bool slots_engine::add_word(std::uint32_t k) {
   return true;
 }
 
-void slots_engine::ask(int source, const slot_range& into) {
-  const std::uint32_t id = free_op();
-  ops_[id] = {into};
+void slots_engine::start_request() {
+  words_.clear();
+  runs_.clear();
+  op_ = {};
+}
+
+// Adds to the request block k of a source, for slot x, to be received into slot z. False when the request is full.
+bool slots_engine::add(std::uint32_t k, slot x, slot z) {
+  const bool follows = !runs_.empty() && runs_.back().first + runs_.back().count == z;
+  if ((!follows && runs_.size() == m_.sizes.scattered) || !add_word(k)) return false;
+  if (follows) {
+    ++runs_.back().count;
+  } else {
+    runs_.push_back({z, 1});
+  }
+  if (op_.count++ == 0) op_.first = z;
+  need_[x] = need::coming;
+  hold_[z] = hold::coming;
+  m_.map->set(z, {m_.rank, x});
+  return true;
+}
+
+void slots_engine::ask(int source) {
+  const auto id = static_cast<std::uint32_t>(std::ranges::find(ops_, 0U, &op::count) - ops_.begin());
+  ops_[id] = op_;
   ++flying_;
   ++m_.rounds;
-  m_.net->receive(source, into, id);
+  m_.net->receive(source, runs_, id);
   m_.net->post(source, words_);
 }
 
-// Asks for the blocks of free slots: straight into a run of them, or by a buffer.
+// Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
   auto& list = pending_[static_cast<std::size_t>(source)];
   const std::uint32_t first_k = t_.in_at[static_cast<std::size_t>(source)];
+  const slot most = std::min(list.free.count, chunk_);
   slot run = 1;
-  for (slot x = list.head; run < chunk_ && run < list.count && next_[x] == x + 1; ++x) ++run;
-  const slot buffer = free_buffer(0);
-  const bool direct =
-      buffer == no_slot || run == chunk_ || run == list.count || run * m_.map->store().block_bytes() >= direct_bytes;
-  const slot most = direct ? run : std::min(list.count, chunk_);
-  const slot into = direct ? list.head : m_.staging() + buffer * chunk_;
-  words_.clear();
-  slot n = 0;
-  while (n < most && add_word(origin_[list.head] - first_k)) {
-    const slot x = list.head;
-    const slot z = into + n++;
-    list.head = next_[x];
-    --list.count;
-    need_[x] = need::coming;
-    hold_[z] = hold::coming;
+  for (slot x = list.free.head; run < most && next_[x] == x + 1; ++x) ++run;
+  const slot buffer = run == most || m_.map->store().block_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
+  const bool direct = buffer == no_slot;
+  start_request();
+  while (op_.count < most) {
+    const slot x = list.free.head;
+    if (!add(origin_[x] - first_k, x, direct ? x : m_.staging() + buffer * chunk_ + op_.count)) break;
+    take(list.free);
     if (!direct) hold_[x] = hold::free;
-    m_.map->set(z, {m_.rank, x});
   }
-  if (!direct) waiting_[buffer] = n;
-  ask(source, {into, n});
+  if (!direct) waiting_[buffer] = op_.count;
+  ask(source);
 }
 
-// Asks for blocks whose slots are taken, into a buffer, or into one free slot that no block is meant for.
+// Asks for blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
 bool slots_engine::open_chain() {
-  slot buffer = free_buffer(m_.sizes.scatter_buffers);
-  if (buffer == no_slot && evict()) buffer = free_buffer(m_.sizes.scatter_buffers);
-  const bool one = buffer == no_slot;
-  if (one && (slack_ == no_slot || flying_ > 0)) return false;
+  const slot buffer = free_buffer(m_.sizes.scatter_buffers);
+  const bool staged = buffer != no_slot;
+  if (!staged && slack_.count == 0) return false;
+  const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
   for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {
-    auto& list = pending_[static_cast<std::size_t>(opener_)];
-    const std::uint32_t begin = t_.in_at[static_cast<std::size_t>(opener_)];
-    const std::uint32_t count = t_.in_at[static_cast<std::size_t>(opener_) + 1] - begin;
-    const slot into = one ? slack_ : m_.staging() + buffer * chunk_;
-    const slot most = one ? 1 : chunk_;
-    words_.clear();
-    slot n = 0;
-    while (n < most && list.unseen > 0) {
+    const int source = opener_;
+    auto& list = pending_[static_cast<std::size_t>(source)];
+    const std::uint32_t begin = t_.in_at[static_cast<std::size_t>(source)];
+    const std::uint32_t count = t_.in_at[static_cast<std::size_t>(source) + 1] - begin;
+    start_request();
+    while (op_.count < most && list.unseen > 0) {
       const slot x = t_.index[begin + list.cursor];
       const bool wanted = need_[x] == need::remote && hold_[x] != hold::free;
-      if (wanted && !add_word(list.cursor)) break;
+      const slot into = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
+      if (wanted && !add(list.cursor, x, into)) break;
+      if (wanted && !staged) take(slack_);
       list.cursor = list.cursor + 1 == count ? 0 : list.cursor + 1;
       --list.unseen;
-      if (!wanted) continue;
-      if (one) slack_ = next_[slack_];
-      need_[x] = need::coming;
-      hold_[into + n] = hold::coming;
-      m_.map->set(into + n, {m_.rank, x});
-      ++n;
     }
-    if (n == 0) continue;
-    if (!one) waiting_[buffer] = n;
-    open_ += n;
-    const int source = opener_;
+    if (op_.count == 0) continue;
+    if (staged) waiting_[buffer] = op_.count;
+    open_ += op_.count;
     opener_ = (opener_ + 1) % m_.ranks;
-    ask(source, {into, n});
-    return true;
-  }
-  return false;
-}
-
-// Empties a buffer whose blocks all wait into free slots that no block is meant for.
-bool slots_engine::evict() {
-  for (slot b = 0; b < waiting_.size(); ++b) {
-    const slot first = m_.staging() + b * chunk_;
-    slot live = 0;
-    slot room = 0;
-    bool still = true;
-    for (slot z = first; z < first + chunk_ && still; ++z) {
-      still = hold_[z] != hold::coming && hold_[z] != hold::unsent;
-      live += hold_[z] == hold::waiting ? 1 : 0;
-    }
-    for (slot y = slack_; y != no_slot && room < live; y = next_[y]) ++room;
-    if (!still || room < live) continue;
-    for (slot z = first; z < first + chunk_; ++z) {
-      if (hold_[z] != hold::waiting) continue;
-      const slot y = slack_;
-      slack_ = next_[y];
-      m_.map->move(z, y);
-      hold_[y] = hold::waiting;
-      next_[(*m_.map)[y].index] = y;
-      freed(z);
-    }
+    ask(source);
     return true;
   }
   return false;
@@ -275,11 +255,14 @@ void slots_engine::settle(slot x) {
 }
 
 void slots_engine::arrived(std::uint32_t id) {
-  const slot_range run = std::exchange(ops_[id].run, {});
+  const op got = std::exchange(ops_[id], {});
   --flying_;
-  open_ -= run.count;
-  expected_ -= run.count;
-  for (slot z = run.first; z < run.first + run.count; ++z) {
+  open_ -= got.count;
+  expected_ -= got.count;
+  slot next = got.first;
+  for (slot n = 0; n < got.count; ++n) {
+    const slot z = next;
+    next = z < m_.blocks() ? next_[z] : z + 1;
     const slot x = (*m_.map)[z].index;
     if (x == z) {
       settle(x);

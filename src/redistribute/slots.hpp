@@ -23,8 +23,8 @@ class slots_engine {
   static constexpr std::size_t per_rank = 20;
 
  private:
-  static constexpr std::size_t direct_bytes = 32 * 1024;  // a run of this size goes without a buffer
-  static constexpr std::uint32_t few = 2;                 // with so many requests under way small ones wait
+  static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
+  static constexpr std::uint32_t few = 2;               // with so many requests under way small ones wait
 
   /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
   enum class need : std::uint8_t { nothing, remote, coming, here };
@@ -32,15 +32,21 @@ class slots_engine {
   /// received, one that has arrived.
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, coming, final };
 
-  struct peer_state {
-    slot head = no_slot;  // free slots that wait to be asked for
+  /// Free slots, linked by next_.
+  struct slot_list {
+    slot head = no_slot;
     slot tail = no_slot;
     slot count = 0;
+  };
+  struct peer_state {
+    slot_list free;            // slots that wait to be asked for
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
   };
   struct op {
-    slot_range run;
+    slot first =
+        no_slot;  // of the blocks asked for; in the array each is followed by its next_, else they are in a row
+    slot count = 0;
   };
 
   void freed(slot y);
@@ -49,14 +55,17 @@ class slots_engine {
   void issue();
   void pull(int source);
   bool open_chain();
-  bool evict();
-  void ask(int source, const slot_range& into);
+  void give(slot_list& list, slot y);
+  void take(slot_list& list);
+  void start_request();
+  bool add(std::uint32_t k, slot x, slot z);
   bool add_word(std::uint32_t k);
+  void ask(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
   [[nodiscard]] slot free_buffer(slot reserve) const;
-  [[nodiscard]] std::uint32_t free_op() const;
+  [[nodiscard]] slot waiting_for(int source) const { return pending_[static_cast<std::size_t>(source)].free.count; }
 
   machine& m_;
   const targets& t_;
@@ -70,7 +79,8 @@ class slots_engine {
   std::pmr::vector<op> ops_;
   std::pmr::vector<word> words_;
   std::pmr::vector<slot_range> runs_;
-  slot slack_ = no_slot;      // free slots that no block is meant for
+  op op_;                     // the request that is being made
+  slot_list slack_;           // free slots that no block is meant for
   std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy
   std::size_t open_ = 0;      // as they are now
   std::uint32_t flying_ = 0;  // requests under way

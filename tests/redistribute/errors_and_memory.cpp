@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -132,6 +133,35 @@ TEST_F(refusal, blocks_of_a_type_with_holes_leave_the_holes_alone) {
   }
   MPI_Type_free(&holes);
   MPI_Type_free(&one);
+}
+
+// Large blocks that come to scattered places are received by a derived type.
+TEST_F(refusal, scattered_large_blocks_of_a_type_with_holes_leave_the_holes_alone) {
+  constexpr int pairs = 200;  // of an int and a hole
+  MPI_Datatype holes = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &holes);
+  MPI_Type_commit(&holes);
+  const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 60), 90, 11);
+  const auto& map = all[static_cast<std::size_t>(rank)];
+  const auto want = test::expected(all, rank);
+  std::vector<int> wide(60 * pairs * 2);
+  const auto at = [&](std::size_t k, int i) -> int& { return wide[(k * pairs + static_cast<std::size_t>(i)) * 2]; };
+  const auto value = [](std::uint64_t identity, int i) { return static_cast<int>(identity >> 33U) ^ i; };
+  for (const auto* a : detail::redistributions()) {
+    std::ranges::fill(wide, -5);
+    for (std::size_t k = 0; k < 60; ++k)
+      for (int i = 0; i < pairs; ++i) at(k, i) = value(test::identity(rank, static_cast<int>(k)), i);
+    redistribution redistribute(wide.data(), 60, pairs, holes, MPI_COMM_WORLD, {.algorithm = a->name});
+    redistribute(map.ranks, map.indices);
+    for (std::size_t k = 0; k < 60; ++k)
+      for (int i = 0; i < pairs; ++i) {
+        if (want[k] != 0) {
+          ASSERT_EQ(at(k, i), value(want[k], i)) << a->name << " block " << k << " pair " << i;
+        }
+        ASSERT_EQ((&at(k, i))[1], -5) << a->name;
+      }
+  }
+  MPI_Type_free(&holes);
 }
 
 TEST_F(refusal, migration_orders_by_source_and_then_position) {
