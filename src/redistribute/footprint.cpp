@@ -15,14 +15,17 @@ constexpr std::size_t frames = 4096;  // coroutines
 
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept {
   const std::size_t l = std::max<std::size_t>(block_bytes, 1);
-  const std::size_t bytes = std::min(chunk_bytes, 10 * l + least_blocks);
+  const std::size_t m = least_blocks;
+  const std::size_t bytes = std::min(chunk_bytes, 10 * l + 2 * m);
   buffer_sizes s;
-  s.chunk = static_cast<slot>(std::max<std::size_t>(bytes / l, 1));
-  s.receive_buffers = 6;
-  s.scatter_buffers = 2;
+  s.chunk = static_cast<slot>(std::clamp<std::size_t>(bytes / l, 1, 10 + m / 32));
+  // The smaller the blocks, the longer it takes to ask for a buffer full of them: then more buffers keep others busy.
+  const auto more = static_cast<slot>(std::min<std::size_t>(std::min(4 * m / l, m / 8) / s.chunk, 18));
+  s.receive_buffers = 6 + more;
+  s.scatter_buffers = 2 + more / 2;
   s.send_buffers = 2;
   s.scattered = std::min<slot>(s.chunk, most_scattered);
-  s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(least_blocks / 64, 16, 1024));
+  s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(m / 64, 16, 2048));
   s.requests = 16;
   return s;
 }

@@ -7,8 +7,8 @@
 
 namespace taquin::detail {
 
-/// The sizes of buffers, the same on all ranks: for blocks of `block_bytes`, when no rank that has blocks has fewer
-/// than `least_blocks`.
+/// The sizes of buffers, the same on all ranks that have blocks: for blocks of `block_bytes`, when no such rank has
+/// fewer than `least_blocks`. A rank without blocks has those for 0.
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept;
 /// What the port needs for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
@@ -16,8 +16,14 @@ port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept
 slot staging_slots(const buffer_sizes& sizes) noexcept;
 
 /// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks, those that the algorithm
-/// hands over to included: at most c0 + c1·ranks + c2·blocks + c3·block_bytes with redistribution_constants.
+/// hands over to included: at most redistribution_bound.
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
+
+/// The promise to users: linear in each.
+constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
+                                           std::size_t block_bytes) noexcept {
+  return 16384 + 256 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
+}
 
 }  // namespace taquin::detail

@@ -81,6 +81,7 @@ struct redistribution::state {
     chosen = find_redistribution(o.algorithm);
     sizes = redistribution_sizes(bytes, least);
     const std::size_t needed = redistribution_footprint(*chosen, sizes, comm.size(), most, bytes);
+    if (mine == 0) sizes = redistribution_sizes(bytes, 0);
     if (needed > all.memory) too_small(needed);
     store.emplace(data, static_cast<slot>(mine), length, e, staging_slots(sizes), &budget);
     net.emplace(comm, *store, redistribution_limits(sizes, comm.size()), &budget);

@@ -22,10 +22,8 @@ slots_engine::slots_engine(machine& m, const targets& t)
     : m_(m),
       t_(t),
       chunk_(m.sizes.chunk),
-      origin_(m.blocks(), no_slot, m.memory),
-      next_(m.blocks(), no_slot, m.memory),
-      need_(m.blocks(), need::nothing, m.memory),
-      hold_(m.map->store().slots(), hold::vacant, m.memory),
+      at_(m.map->store().slots(), m.memory),
+      queue_(t.in_at.back(), 0, m.memory),
       pending_(static_cast<std::size_t>(m.ranks), m.memory),
       waiting_(m.sizes.receive_buffers, 0, m.memory),
       ops_(m.sizes.requests, m.memory),
@@ -36,6 +34,7 @@ slots_engine::slots_engine(machine& m, const targets& t)
   const std::size_t p = pending_.size();
   for (std::size_t s = 0; s < p; ++s) {
     const std::uint32_t n = t.in_at[s + 1] - t.in_at[s];
+    pending_[s].head = pending_[s].tail = t.in_at[s];
     pending_[s].unseen = n;
     // Ranks begin at different places, so that the chains which they open do not meet at once.
     pending_[s].cursor = static_cast<std::uint32_t>(std::uint64_t{n} * static_cast<std::uint64_t>(m.rank) / p);
@@ -49,36 +48,36 @@ slots_engine::slots_engine(machine& m, const targets& t)
 void slots_engine::begin() {
   const block_map& map = *m_.map;
   for (std::uint32_t k = 0; k < t_.index.size(); ++k) {
-    origin_[t_.index[k]] = k;
-    need_[t_.index[k]] = need::remote;
+    at_[t_.index[k]].origin = k;
+    at_[t_.index[k]].needs = need::remote;
   }
   for (slot y = 0; y < map.store().slots(); ++y) {
     if (map.free(y)) continue;
-    hold_[y] = map[y].rank == m_.rank ? hold::waiting : hold::unsent;
-    if (hold_[y] != hold::waiting) continue;
+    at_[y].holds = map[y].rank == m_.rank ? hold::waiting : hold::unsent;
+    if (at_[y].holds != hold::waiting) continue;
     const slot x = map[y].index;
-    need_[x] = x == y ? need::nothing : need::here;
+    at_[x].needs = x == y ? need::nothing : need::here;
     if (x == y) {
-      hold_[y] = hold::final;
+      at_[y].holds = hold::final;
     } else {
-      next_[x] = y;
+      at_[x].next = y;
       if (y >= m_.staging() && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
     }
   }
   for (slot y = m_.staging(); y < map.store().slots(); ++y)
-    if (y < m_.spare() && hold_[y] == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
+    if (y < m_.spare() && at_[y].holds == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
   for (slot y = 0; y < m_.blocks(); ++y)
-    if (hold_[y] == hold::vacant) freed(y);
+    if (at_[y].holds == hold::vacant) freed(y);
   issue();
 }
 
 void slots_engine::give(slot_list& list, slot y) {
-  (list.count++ == 0 ? list.head : next_[list.tail]) = y;
+  (list.count++ == 0 ? list.head : at_[list.tail].next) = y;
   list.tail = y;
 }
 
 void slots_engine::take(slot_list& list) {
-  list.head = next_[list.head];
+  list.head = at_[list.head].next;
   --list.count;
 }
 
@@ -86,25 +85,25 @@ void slots_engine::take(slot_list& list) {
 void slots_engine::freed(slot y) {
   block_map& map = *m_.map;
   for (;;) {
-    hold_[y] = hold::free;
+    at_[y].holds = hold::free;
     map.clear(y);
     if (y >= m_.staging()) {
       if (y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
       return;
     }
-    switch (need_[y]) {
+    switch (at_[y].needs) {
       case need::nothing:
         give(slack_, y);
         return;
       case need::coming:
         return;
       case need::remote: {
-        give(pending_[static_cast<std::size_t>(source_of(y))].free, y);
+        queue_[pending_[static_cast<std::size_t>(source_of(y))].tail++] = at_[y].origin;
         ++open_;
         return;
       }
       case need::here: {
-        const slot z = next_[y];
+        const slot z = at_[y].next;
         map.move(z, y);
         settle(y);
         y = z;
@@ -115,7 +114,7 @@ void slots_engine::freed(slot y) {
 }
 
 int slots_engine::source_of(slot x) {
-  const std::uint32_t k = origin_[x];
+  const std::uint32_t k = at_[x].origin;
   const auto s = static_cast<std::size_t>(last_source_);
   if (k < t_.in_at[s] || k >= t_.in_at[s + 1])
     last_source_ = static_cast<int>(std::ranges::upper_bound(t_.in_at, k) - t_.in_at.begin()) - 1;
@@ -172,18 +171,20 @@ void slots_engine::start_request() {
   op_ = {};
 }
 
-// Adds to the request block k of a source, for slot x, to be received into slot z. False when the request is full.
-bool slots_engine::add(std::uint32_t k, slot x, slot z) {
+// Adds to the request block k of all that come to this rank, for slot x, to be received into slot z. False when the
+// request is full.
+bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().first + runs_.back().count == z;
-  if ((!follows && runs_.size() == m_.sizes.scattered) || !add_word(k)) return false;
+  if ((!follows && runs_.size() == m_.sizes.scattered) || !add_word(k - t_.in_at[static_cast<std::size_t>(source)]))
+    return false;
   if (follows) {
     ++runs_.back().count;
   } else {
     runs_.push_back({z, 1});
   }
   if (op_.count++ == 0) op_.first = z;
-  need_[x] = need::coming;
-  hold_[z] = hold::coming;
+  at_[x].needs = need::coming;
+  at_[z].holds = hold::coming;
   m_.map->set(z, {m_.rank, x});
   return true;
 }
@@ -199,21 +200,30 @@ void slots_engine::ask(int source) {
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& list = pending_[static_cast<std::size_t>(source)];
-  const std::uint32_t first_k = t_.in_at[static_cast<std::size_t>(source)];
-  const slot most = std::min(list.free.count, chunk_);
+  auto& [head, tail, cursor, unseen] = pending_[static_cast<std::size_t>(source)];
+  const slot most = std::min(tail - head, chunk_);
   slot run = 1;
-  for (slot x = list.free.head; run < most && next_[x] == x + 1; ++x) ++run;
+  while (run < most && t_.index[queue_[head + run]] == t_.index[queue_[head]] + run) ++run;
   const slot buffer = run == most || m_.map->store().block_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
   const bool direct = buffer == no_slot;
+  const std::uint32_t first = head;
   start_request();
   while (op_.count < most) {
-    const slot x = list.free.head;
-    if (!add(origin_[x] - first_k, x, direct ? x : m_.staging() + buffer * chunk_ + op_.count)) break;
-    take(list.free);
-    if (!direct) hold_[x] = hold::free;
+    const slot x = t_.index[queue_[head]];
+    if (head + 2 * ahead < tail) {
+      __builtin_prefetch(&t_.index[queue_[head + 2 * ahead]]);
+      prefetch(t_.index[queue_[head + ahead]]);
+    }
+    if (!add(source, queue_[head], x, direct ? x : m_.staging() + buffer * chunk_ + op_.count)) break;
+    ++head;
+    if (!direct) at_[x].holds = hold::free;
   }
-  if (!direct) waiting_[buffer] = op_.count;
+  if (direct) {
+    op_.first = first;
+    op_.queued = true;
+  } else {
+    waiting_[buffer] = op_.count;
+  }
   ask(source);
 }
 
@@ -231,9 +241,9 @@ bool slots_engine::open_chain() {
     start_request();
     while (op_.count < most && list.unseen > 0) {
       const slot x = t_.index[begin + list.cursor];
-      const bool wanted = need_[x] == need::remote && hold_[x] != hold::free;
+      const bool wanted = at_[x].needs == need::remote && at_[x].holds != hold::free;
       const slot into = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
-      if (wanted && !add(list.cursor, x, into)) break;
+      if (wanted && !add(source, begin + list.cursor, x, into)) break;
       if (wanted && !staged) take(slack_);
       list.cursor = list.cursor + 1 == count ? 0 : list.cursor + 1;
       --list.unseen;
@@ -250,8 +260,8 @@ bool slots_engine::open_chain() {
 
 // A block is where it belongs.
 void slots_engine::settle(slot x) {
-  hold_[x] = hold::final;
-  need_[x] = need::nothing;
+  at_[x].holds = hold::final;
+  at_[x].needs = need::nothing;
 }
 
 void slots_engine::arrived(std::uint32_t id) {
@@ -259,21 +269,30 @@ void slots_engine::arrived(std::uint32_t id) {
   --flying_;
   open_ -= got.count;
   expected_ -= got.count;
+  block_map& map = *m_.map;
   slot next = got.first;
-  for (slot n = 0; n < got.count; ++n) {
+  for (slot n = 0; n < got.count && got.queued; ++n) {
+    if (n + ahead < got.count) prefetch(t_.index[queue_[got.first + n + ahead]]);
+    settle(t_.index[queue_[got.first + n]]);
+  }
+  for (slot n = 0; n < got.count && !got.queued; ++n) {
     const slot z = next;
-    next = z < m_.blocks() ? next_[z] : z + 1;
-    const slot x = (*m_.map)[z].index;
-    if (x == z) {
-      settle(x);
-    } else if (hold_[x] == hold::free) {
-      m_.map->move(z, x);
+    next = z < m_.blocks() ? at_[z].next : z + 1;
+    const slot x = map[z].index;
+    // Places of staged blocks are anywhere: fetched early, many at a time.
+    if (z >= m_.blocks() && n + ahead < got.count) {
+      const slot soon = map[z + ahead].index;
+      prefetch(soon);
+      __builtin_prefetch(map.store().at(soon), 1);
+    }
+    if (at_[x].holds == hold::free) {
+      map.move(z, x);
       settle(x);
       freed(z);
     } else {
-      hold_[z] = hold::waiting;
-      need_[x] = need::here;
-      next_[x] = z;
+      at_[z].holds = hold::waiting;
+      at_[x].needs = need::here;
+      at_[x].next = z;
     }
   }
 }
@@ -284,6 +303,10 @@ void slots_engine::serve(int peer, std::span<const word> request) {
   runs_.clear();
   for (std::size_t i = 0; i < request.size(); ++i) {
     const bool many = (request[i] & run) != 0;
+    if (i + ahead < request.size()) {
+      const std::size_t soon = first + (request[i + ahead] & ~run);
+      __builtin_prefetch(&t_.order[std::min(soon, t_.order.size() - 1)]);
+    }
     const std::uint32_t k = first + (request[i] & ~run);
     const std::uint32_t count = many ? request[++i] : 1;
     for (std::uint32_t j = k; j < k + count; ++j) {
@@ -295,8 +318,11 @@ void slots_engine::serve(int peer, std::span<const word> request) {
       }
     }
   }
-  if (m_.net->send(peer, runs_))
-    for (const slot_range& r : runs_) left(r);
+  if (!m_.net->send(peer, runs_)) return;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (i + ahead < runs_.size()) prefetch(runs_[i + ahead].first);
+    left(runs_[i]);
+  }
 }
 
 void slots_engine::left(const slot_range& run) {

@@ -19,11 +19,12 @@ class slots_engine {
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
   /// Bytes per slot of the caller's array, per staging slot and per rank that an engine takes.
-  static constexpr std::size_t per_block = 2 * sizeof(slot) + 2;
+  static constexpr std::size_t per_block = 4 * sizeof(slot);
   static constexpr std::size_t per_rank = 20;
 
  private:
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
+  static constexpr std::size_t ahead = 12;              // slots that are fetched before they are looked at
   static constexpr std::uint32_t few = 2;               // with so many requests under way small ones wait
 
   /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
@@ -32,23 +33,34 @@ class slots_engine {
   /// received, one that has arrived.
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, coming, final };
 
-  /// Free slots, linked by next_.
+  struct state {
+    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index
+    slot next = no_slot;             // of a free slot: the next in its list; of a slot whose block is here: where
+    need needs = need::nothing;
+    hold holds = hold::vacant;
+  };
+  /// Free slots, linked by their states.
   struct slot_list {
     slot head = no_slot;
     slot tail = no_slot;
     slot count = 0;
   };
   struct peer_state {
-    slot_list free;            // slots that wait to be asked for
+    std::uint32_t head = 0;  // the part of queue_ whose blocks wait to be asked for
+    std::uint32_t tail = 0;
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
   };
   struct op {
-    slot first =
-        no_slot;  // of the blocks asked for; in the array each is followed by its next_, else they are in a row
+    slot first = no_slot;  // a part of queue_, or slots: a list in the array, a run of staging slots
     slot count = 0;
+    bool queued = false;
   };
 
+  void prefetch(slot s) const {
+    __builtin_prefetch(&at_[s], 1);
+    __builtin_prefetch(&(*m_.map)[s], 1);
+  }
   void freed(slot y);
   void left(const slot_range& run);
   void settle(slot x);
@@ -58,22 +70,24 @@ class slots_engine {
   void give(slot_list& list, slot y);
   void take(slot_list& list);
   void start_request();
-  bool add(std::uint32_t k, slot x, slot z);
+  bool add(int source, std::uint32_t k, slot x, slot z);
   bool add_word(std::uint32_t k);
   void ask(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
   [[nodiscard]] slot free_buffer(slot reserve) const;
-  [[nodiscard]] slot waiting_for(int source) const { return pending_[static_cast<std::size_t>(source)].free.count; }
+  [[nodiscard]] slot waiting_for(int source) const {
+    const peer_state& p = pending_[static_cast<std::size_t>(source)];
+    return p.tail - p.head;
+  }
 
   machine& m_;
   const targets& t_;
   slot chunk_;
-  std::pmr::vector<std::uint32_t> origin_;  // of a slot's block: its place in targets::index
-  std::pmr::vector<slot> next_;  // of a free slot: the next in its list; of a slot whose block is here: where
-  std::pmr::vector<need> need_;
-  std::pmr::vector<hold> hold_;
+  std::pmr::vector<state> at_;  // of slots
+  std::pmr::vector<std::uint32_t>
+      queue_;  // places in targets::index of free slots, in order of becoming free, by source
   std::pmr::vector<peer_state> pending_;
   std::pmr::vector<slot> waiting_;  // blocks in each staging buffer, those on their way included
   std::pmr::vector<op> ops_;

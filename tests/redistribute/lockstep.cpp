@@ -38,7 +38,10 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     if (m.blocks > 0)
       least = least == 0 ? static_cast<std::size_t>(m.blocks) : std::min(least, static_cast<std::size_t>(m.blocks));
   buffer_sizes sizes = redistribution_sizes(sizeof(std::uint64_t), least);
-  if (chunk > 0) sizes.chunk = chunk;
+  if (chunk > 0) {
+    sizes.chunk = chunk;
+    sizes.scattered = std::min(sizes.scattered, chunk);
+  }
   for (std::size_t r = 0; r < p; ++r) {
     rank_state& s = ranks[r];
     const auto blocks = static_cast<slot>(all[r].blocks);
@@ -124,6 +127,19 @@ RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
 INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,
                          testing::ValuesIn(redistributions().begin(), redistributions().end()),
                          [](const auto& i) { return std::string(i.param->name); });
+
+TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
+  for (const auto* a : redistributions())
+    for (const int p : {1, 2, 64, 4096})
+      for (const std::size_t l : {0UL, 1UL, 3UL, 8UL, 64UL, 1000UL, 16384UL, 131072UL, 1UL << 33U})
+        for (const std::size_t least : {0UL, 1UL, 15UL, 300UL, 5000UL, 100000UL, 10000000UL})
+          for (const std::size_t m : {least, 3 * least}) {
+            const auto sizes = redistribution_sizes(l, least);
+            EXPECT_LE(redistribution_footprint(*a, sizes, p, m, l),
+                      redistribution_bound(a->name == "cyclic", static_cast<std::size_t>(p), m, l))
+                << a->name << " p " << p << " m " << m << " least " << least << " l " << l;
+          }
+}
 
 TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per_cycle) {
   std::mt19937 random(5);
