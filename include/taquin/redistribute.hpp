@@ -23,6 +23,8 @@ struct redistribute_options {
   bool check = true;                    ///< that no two blocks go to one place: one more reduction
   double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`
   statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
+  /// For interfaces on top of this one: what they found wrong with this rank's arguments. All ranks hear of it.
+  const char* fault = nullptr;
 };
 
 /// An array of blocks that can be redistributed again and again. Move-only.

@@ -148,11 +148,15 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin redistribute` knows, or NULL for the default. `memory`: extra bytes that taquin may
- * take on this rank, TAQUIN_UNLIMITED for any. Collective. */
+ * take on this rank, TAQUIN_UNLIMITED for any. Collective; what is wrong on one rank is an error on all, but for a null
+ * communicator, which no other rank can hear of. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
 /* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
- * blocks from `length` on are dead. A bad map is refused on all ranks with the data untouched. Collective. */
+ * blocks from `length` on are dead. A bad map (a negative length and null arrays included) is refused on all ranks with
+ * the data untouched. Collective. A null handle belongs to no communicator: it is an error on this rank alone, raised
+ * on MPI_COMM_WORLD, whose default handler ends the program; with MPI_ERRORS_RETURN the others wait, as in any
+ * collective call of MPI, until this rank makes the call with the right handle. */
 int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                        const int dest_indices[]);
 /* Goes on with another array of the same shape. Local. */

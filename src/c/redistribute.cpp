@@ -34,9 +34,11 @@ extern "C" {
 int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char* algorithm, size_t memory, TAQUIN_Redistribution* redistribution) {
   return guarded(comm, [&] {
-    if (redistribution == nullptr) throw usage_error("null address for the redistribution", MPI_ERR_ARG);
-    *redistribution = TAQUIN_REDISTRIBUTION_NULL;
-    const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm, .memory = memory};
+    if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
+    const taquin::redistribute_options o{
+        .algorithm = algorithm == nullptr ? "auto" : algorithm,
+        .memory = memory,
+        .fault = redistribution == nullptr ? "null address for the redistribution" : nullptr};
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
         comm,
         taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});
@@ -46,11 +48,8 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
 
 int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                        const int dest_indices[]) {
-  return with(redistribution, [&](taquin::redistribution& r) {
-    // Missing arrays are a length that all ranks hear to be wrong.
-    const bool missing = length > 0 && (dest_ranks == nullptr || dest_indices == nullptr);
-    r(missing ? -1 : length, count_view(dest_ranks), count_view(dest_indices));
-  });
+  return with(redistribution,
+              [&](taquin::redistribution& r) { r(length, count_view(dest_ranks), count_view(dest_indices)); });
 }
 
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {

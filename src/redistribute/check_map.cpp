@@ -15,6 +15,9 @@ std::optional<defect> check_ranges(const given_map& map, std::span<const count_t
   const count_t mine = blocks[static_cast<std::size_t>(rank)];
   if (map.length < 0 || map.length > mine)
     return defect{fmt::format("destinations for {} blocks, the array has {}", map.length, mine), MPI_ERR_COUNT, -1};
+  if (!map.same_length) return defect{"not one index for each rank of the destinations", MPI_ERR_COUNT, -1};
+  if (map.length > 0 && (map.ranks.missing() || map.indices.missing()))
+    return defect{"null destinations", MPI_ERR_ARG, -1};
   for (count_t k = 0; k < map.length; ++k) {
     const count_t r = map.ranks[static_cast<int>(k)];
     if (r == -1) continue;

@@ -16,6 +16,7 @@ struct given_map {
   count_t length = 0;
   count_view ranks;
   count_view indices;
+  bool same_length = true;  ///< as many indices as ranks
 };
 
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.

@@ -26,6 +26,7 @@ constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
 
 std::optional<defect> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                       const redistribute_options& o) {
+  if (o.fault != nullptr) return defect{o.fault, MPI_ERR_ARG};
   if (blocks < 0 || blocks > most_blocks)
     return defect{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
   if (length < 0) return defect{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
@@ -154,16 +155,22 @@ void redistribution::operator()(count_t length, const count_view& dest_ranks, co
   state_->run({length, dest_ranks, dest_indices});
 }
 
+namespace {
+
+template <class Index>
+given_map whole(std::span<const int> dest_ranks, std::span<const Index> dest_indices) {
+  return {static_cast<count_t>(dest_ranks.size()), count_view(dest_ranks.data()), count_view(dest_indices.data()),
+          dest_ranks.size() == dest_indices.size()};
+}
+
+}  // namespace
+
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
-  const bool same = dest_ranks.size() == dest_indices.size();
-  state_->run({same ? static_cast<count_t>(dest_ranks.size()) : -1, count_view(dest_ranks.data()),
-               count_view(dest_indices.data())});
+  state_->run(whole(dest_ranks, dest_indices));
 }
 
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
-  const bool same = dest_ranks.size() == dest_indices.size();
-  state_->run({same ? static_cast<count_t>(dest_ranks.size()) : -1, count_view(dest_ranks.data()),
-               count_view(dest_indices.data())});
+  state_->run(whole(dest_ranks, dest_indices));
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {

@@ -222,9 +222,40 @@ TEST_F(refusal, the_c_calls_redistribute_and_report) {
   std::size_t bytes = 0;
   ASSERT_EQ(TAQUIN_Redistribution_memory(r, &bytes), MPI_SUCCESS);
   EXPECT_GT(bytes, 0U);
+  // What is wrong on one rank is an error on all, with the data untouched.
+  const bool wrong = rank == ranks - 1;
+  const auto before = other;
+  EXPECT_NE(TAQUIN_Redistribution_redistribute(r, wrong ? -1 : blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
+  EXPECT_NE(std::string(TAQUIN_Last_error()).find("-1 blocks"), std::string::npos) << TAQUIN_Last_error();
+  EXPECT_NE(TAQUIN_Redistribution_redistribute(r, blocks, wrong ? nullptr : ranks_to.data(), indices.data()),
+            MPI_SUCCESS);
+  EXPECT_NE(std::string(TAQUIN_Last_error()).find("null destinations"), std::string::npos) << TAQUIN_Last_error();
+  TAQUIN_Redistribution second = nullptr;
+  EXPECT_NE(TAQUIN_Redistribution_create(data.data(), blocks, 1, MPI_INT, comm, nullptr, TAQUIN_UNLIMITED,
+                                         wrong ? nullptr : &second),
+            MPI_SUCCESS);
+  EXPECT_NE(std::string(TAQUIN_Last_error()).find("null address"), std::string::npos) << TAQUIN_Last_error();
+  EXPECT_EQ(second, nullptr);
+  EXPECT_EQ(other, before);
   indices[0] = -1;
   EXPECT_NE(TAQUIN_Redistribution_redistribute(r, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
   EXPECT_NE(std::string(TAQUIN_Last_error()).find("block 0"), std::string::npos);
+  // A null handle is this rank's error alone; the others wait for its proper call.
+  indices[0] = 0;
+  MPI_Errhandler old = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &old);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (wrong) {
+    EXPECT_NE(TAQUIN_Redistribution_redistribute(nullptr, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
+    EXPECT_NE(std::string(TAQUIN_Last_error()).find("null redistribution"), std::string::npos);
+  }
+  EXPECT_EQ(TAQUIN_Redistribution_redistribute(r, blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);
+  EXPECT_NE(TAQUIN_Redistribution_set_data(nullptr, data.data()), MPI_SUCCESS);
+  EXPECT_NE(TAQUIN_Redistribution_memory(nullptr, &bytes), MPI_SUCCESS);
+  EXPECT_NE(TAQUIN_Redistribution_memory(r, nullptr), MPI_SUCCESS);
+  EXPECT_NE(TAQUIN_Redistribution_free(nullptr), MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, old);
+  MPI_Errhandler_free(&old);
   ASSERT_EQ(TAQUIN_Redistribution_free(&r), MPI_SUCCESS);
   EXPECT_EQ(r, nullptr);
   MPI_Comm_free(&comm);
