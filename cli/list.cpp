@@ -8,6 +8,7 @@
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/sizes.hpp"
+#include "redistribute/footprint.hpp"
 
 namespace taquin::cli {
 
@@ -89,25 +90,63 @@ void print_text() {
                sample_ranks, show_size(sample_block), a->source);
 }
 
+// The algorithms of `taquin redistribute`.
+constexpr std::size_t sample_blocks = 1024;
+
+std::size_t memory_of(const detail::redistribution_algorithm& a) {
+  return detail::redistribution_footprint(a, detail::redistribution_sizes(sample_block, sample_blocks), sample_ranks,
+                                          sample_blocks, sample_block);
+}
+
+void print_redistributions_json() {
+  auto all = nlohmann::json::array();
+  for (const auto* a : detail::redistributions())
+    all.push_back({{"name", a->name},
+                   {"summary", a->summary},
+                   {"source", a->source},
+                   {"rounds", a->rounds},
+                   {"memory_bytes_64_ranks", memory_of(*a)}});
+  fmt::print("{}\n", all.dump(2));
+}
+
+void print_redistributions_markdown() {
+  fmt::print("| algorithm | what it does | rounds | extra memory at {} ranks with {} blocks of {} | source |\n",
+             sample_ranks, sample_blocks, show_size(sample_block));
+  fmt::print("|---|---|---|---|---|\n");
+  for (const auto* a : detail::redistributions())
+    fmt::print("| `{}` | {} | {} | {} | {} |\n", a->name, a->summary, a->rounds,
+               show_size(static_cast<count_t>(memory_of(*a))), a->source);
+}
+
+void print_redistributions_text() {
+  for (const auto* a : detail::redistributions())
+    fmt::print("{}\n  {}\n  rounds  {}\n  memory  {} extra at {} ranks with {} blocks of {}\n  source  {}\n", a->name,
+               a->summary, a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks, sample_blocks,
+               show_size(sample_block), a->source);
+}
+
 struct arguments {
+  bool redistribution = false;
   bool json = false;
   bool markdown = false;
 };
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
+  app.add_flag("--redistribution", a->redistribution, "the algorithms of 'taquin redistribute' instead");
   auto* json = app.add_flag("--json", a->json, "as a JSON array");
   app.add_flag("--markdown", a->markdown, "as a table for documents")->excludes(json);
   app.footer(
       "\"one buffer\" is an alltoallv with any counts whose send and receive blocks share a buffer.\n\n"
-      "Examples:\n  taquin list\n  taquin list --json | jq -r '.[].name'");
+      "Examples:\n  taquin list\n  taquin list --redistribution\n  taquin list --json | jq -r '.[].name'");
   return [a] {
+    const bool r = a->redistribution;
     if (a->json) {
-      print_json();
+      r ? print_redistributions_json() : print_json();
     } else if (a->markdown) {
-      print_markdown();
+      r ? print_redistributions_markdown() : print_markdown();
     } else {
-      print_text();
+      r ? print_redistributions_text() : print_text();
     }
     return 0;
   };

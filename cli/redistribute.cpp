@@ -293,7 +293,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--free", a->free, "free blocks of a rank's array: a number or a part")
       ->capture_default_str()
       ->type_name("NUMBER|PERCENT%");
-  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', auto, or all")
+  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list --redistribution', auto, or all")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");

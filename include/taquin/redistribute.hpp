@@ -18,7 +18,7 @@ namespace taquin {
 /// Choices for a redistribution. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct redistribute_options {
-  std::string_view algorithm = "auto";  ///< a name that `taquin list` prints under redistribution
+  std::string_view algorithm = "auto";  ///< a name that `taquin list --redistribution` prints
   std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
   bool check = true;                    ///< that no two blocks go to one place: one more reduction
   double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`

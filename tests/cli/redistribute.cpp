@@ -1,0 +1,132 @@
+// taquin redistribute from outside: what its records hold, and how it refuses.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "program.hpp"
+#include "redistribute/machine.hpp"
+
+namespace taquin::cli {
+namespace {
+
+void expect_record(const nlohmann::json& r, int ranks) {
+  EXPECT_EQ(r["ranks"], ranks) << r;
+  for (const char* text : {"algorithm", "workload"}) EXPECT_TRUE(r[text].is_string()) << text << r;
+  for (const char* number : {"bytes_per_rank", "peak_memory", "rounds", "messages", "bytes_sent", "bytes_copied",
+                             "blocks", "block_bytes", "free_blocks"})
+    EXPECT_TRUE(r[number].is_number_integer()) << number << r;
+  EXPECT_EQ(r["in_place"], true);
+  EXPECT_TRUE(r["memory_limit"].is_null() || r["memory_limit"].is_number());
+  ASSERT_EQ(r["ci95_s"].size(), 2U);
+  EXPECT_LE(r["ci95_s"][0], r["median_s"]);
+  EXPECT_GE(r["ci95_s"][1], r["median_s"]);
+  EXPECT_GT(r["median_s"], 0.0);
+  EXPECT_GT(r["ratio_to_native"], 0.0);
+  EXPECT_EQ(r["wrong_bytes"], 0);
+}
+
+TEST(redistribute, every_algorithm_moves_every_workload_and_all_bytes_are_right) {
+  for (const char* workload : {"shift", "transpose", "one_empty", "one_cycle", "random"})
+    for (const char* free : {"0%", "20%"}) {
+      const std::string what = std::string("-w ") + workload + " --free " + free;
+      const auto r = taquin(3, "redistribute -a all --blocks 30 --block-bytes 52 --reps 2 --json - " + what);
+      ASSERT_EQ(r.status, 0) << what << r.err;
+      const auto records = r.json();
+      ASSERT_EQ(records.size(), 1 + detail::redistributions().size()) << what;
+      EXPECT_EQ(records[0]["algorithm"], "native");
+      for (std::size_t i = 0; i < records.size(); ++i) {
+        expect_record(records[i], 3);
+        EXPECT_EQ(records[i]["workload"], workload);
+        if (i > 0) {
+          EXPECT_EQ(records[i]["algorithm"], detail::redistributions()[i - 1]->name);
+          EXPECT_GT(records[i]["peak_memory"], 0);
+        }
+      }
+      EXPECT_TRUE(r.said("95% interval")) << "the table goes to standard error";
+    }
+}
+
+TEST(redistribute, counts_blocks_bytes_and_messages) {
+  const auto r = taquin(4, "redistribute -a slots -w shift -b 64K --block-bytes 1K --free 25% --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto records = r.json();
+  ASSERT_EQ(records.size(), 2U);
+  for (const auto& one : records) {
+    EXPECT_EQ(one["blocks"], 64);
+    EXPECT_EQ(one["free_blocks"], 16);
+    EXPECT_EQ(one["block_bytes"], 1024);
+    EXPECT_EQ(one["bytes_per_rank"], 48 * 1024);
+  }
+  EXPECT_EQ(records[0]["messages"], 1);
+  EXPECT_EQ(records[0]["bytes_sent"], 48 * 1024);
+  EXPECT_GE(records[1]["bytes_sent"], 48 * 1024) << "the blocks, and requests";
+}
+
+TEST(redistribute, runs_without_mpirun_and_auto_names_the_default) {
+  const auto r = taquin(0, "redistribute -a auto -w random --blocks 50 --block-bytes 64 --free 5 --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  expect_record(r.json()[1], 1);
+  EXPECT_EQ(r.json()[1]["algorithm"], detail::redistributions().front()->name);
+}
+
+TEST(redistribute, a_limit_holds_and_one_too_small_leaves_native_alone) {
+  const auto enough = taquin(2, "redistribute -a slots -m 64K --blocks 200 --block-bytes 8 --reps 2 --json -");
+  ASSERT_EQ(enough.status, 0) << enough.err;
+  EXPECT_EQ(enough.json()[1]["memory_limit"], 65536);
+  EXPECT_LE(enough.json()[1]["peak_memory"], 65536);
+  const auto little = taquin(2, "redistribute -a slots -m 100 --blocks 200 --block-bytes 8 --reps 2 --json -");
+  EXPECT_EQ(little.status, 1);
+  EXPECT_TRUE(little.said("100 are allowed")) << little.err;
+  ASSERT_EQ(little.json().size(), 1U);
+  EXPECT_EQ(little.json()[0]["algorithm"], "native");
+}
+
+TEST(redistribute, least_progress_makes_a_slow_algorithm_hand_over) {
+  const std::string base = "redistribute -a parking -w shift --blocks 400 --block-bytes 8 --free 1 --reps 2 --json - ";
+  const auto slow = taquin(3, base);
+  const auto quick = taquin(3, base + "--least-progress 0.1");
+  ASSERT_EQ(slow.status, 0) << slow.err;
+  ASSERT_EQ(quick.status, 0) << quick.err;
+  expect_record(quick.json()[1], 3);
+  EXPECT_LT(quick.json()[1]["bytes_copied"].get<double>() * 4, slow.json()[1]["bytes_copied"].get<double>());
+}
+
+TEST(redistribute, json_goes_to_a_file_and_the_table_to_standard_output) {
+  const std::string path = temporary_path("blocks.json");
+  const auto r = taquin(2, "redistribute -a slots -b 4K --block-bytes 64 --reps 2 --json " + path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(nlohmann::json::parse(std::ifstream(path)).size(), 2U);
+  EXPECT_EQ(occurrences(r.out, "\nslots "), 1) << r.out;
+  std::filesystem::remove(path);
+}
+
+TEST(redistribute, wrong_arguments_are_told_once_with_status_2) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--frobnicate", "--frobnicate"},
+      {"-a bogus", "unknown algorithm 'bogus'; known are all, auto, native, slots"},
+      {"-w bogus", "unknown block workload 'bogus'; known are shift, transpose"},
+      {"-b 4Q", "bad size '4Q'"},
+      {"--block-bytes 0", "a block has at least 1 byte"},
+      {"--blocks 0", "--blocks"},
+      {"--blocks 10 -b 4K", "excludes"},
+      {"--blocks 10 --free 11", "--free 11 of 10 blocks"},
+      {"--free 120%", "--free 120%"},
+      {"-m lots", "bad size 'lots'"},
+      {"--least-progress 2", "--least-progress"},
+      {"--reps 0", "--reps"},
+  };
+  int ranks = 2;
+  for (const auto& [arguments, message] : cases) {
+    const auto r = taquin(ranks, std::string("redistribute ") + arguments);
+    ranks = 0;  // mpirun makes no difference to what is wrong
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
+    EXPECT_EQ(r.out, "") << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace taquin::cli
