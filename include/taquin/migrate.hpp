@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -32,9 +33,11 @@ class migration {
 
   /// The rank of every element.
   [[nodiscard]] std::span<int> destinations() noexcept;
-  /// Elements that this rank will hold. Collective. Throws usage_error on every rank when a destination is no rank or
-  /// any rank says that it has a `fault`.
-  std::size_t plan(const char* fault);
+  /// Elements that this rank will hold. `room`: as many fit where the elements are; when more come, `storage` bytes
+  /// will be there twice for a while, or, without it, more cannot come. Collective. Throws on every rank: usage_error
+  /// when a destination is no rank, more elements come than can, or any rank says that it has a `fault`;
+  /// budget_exceeded when the limit does not allow for the storage.
+  std::size_t plan(const char* fault, std::size_t room, std::optional<std::size_t> storage);
   /// Moves the elements inside `data`, which has room for the larger of the two numbers of them. Collective.
   void run(void* data, count_t length, MPI_Datatype type);
 
@@ -43,40 +46,75 @@ class migration {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace detail
-
-/// Sends element k of `elements` to rank `destination(elements[k])`, or to the k-th rank of a range of destinations.
-/// Afterwards the vector holds what arrived, ordered by source and then by position there. It grows or shrinks in
-/// place: there is never a second copy of the data beside what std::vector takes when it must grow beyond its capacity
-/// (reserve to avoid it). `type` describes one T; by default its bytes. Fewer than 2^31 elements per rank.
-/// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no
-/// rank or a range of another length, `budget_exceeded` when `o.memory` is too small.
+/// Fills in the destinations of `elements`. What is wrong with them, or null.
 template <class T, class Destination>
-requires std::is_trivially_copyable_v<T>
-void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
-             MPI_Datatype type = MPI_DATATYPE_NULL) {
-  detail::migration m(elements.size(), comm, o);
+const char* fill_destinations(migration& m, std::span<const T> elements, Destination& destination) {
   const auto to = m.destinations();
-  const char* fault = nullptr;
   if constexpr (std::invocable<Destination&, const T&>) {
     std::ranges::transform(elements, to.begin(),
                            [&](const T& e) { return static_cast<int>(std::invoke(destination, e)); });
   } else if (std::ranges::size(destination) == elements.size()) {
     std::ranges::transform(destination, to.begin(), [](const auto r) { return static_cast<int>(r); });
   } else {
-    fault = "not one destination per element";
+    return "not one destination per element";
   }
-  const std::size_t arriving = m.plan(fault);
-  if (arriving > elements.size()) elements.resize(arriving);
+  return nullptr;
+}
+
+template <class T>
+void run_migration(migration& m, T* elements, MPI_Datatype type) {
   const bool bytes = type == MPI_DATATYPE_NULL;
-  const std::size_t before = to.size();
+  m.run(elements, bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type);
+}
+
+}  // namespace detail
+
+/// Sends element k of `elements` to rank `destination(elements[k])`, or to the k-th rank of a range of destinations.
+/// Afterwards the vector holds what arrived, ordered by source and then by position there. `type` describes one T; by
+/// default its bytes. Fewer than 2^31 elements per rank.
+///
+/// Extra memory on a rank of p with at most m elements of l bytes before or after: at most 12·p + 8·m bytes and what
+/// taquin::redistribution takes. There is no second copy of the data where what arrives fits the vector's capacity.
+/// Where it does not, the vector grows to exactly what arrives, before anything moves, and std::vector has its old and
+/// its new storage at once while it does: the old counts as extra memory against `o.memory`. reserve() avoids that; so
+/// does the overload for storage of your own.
+///
+/// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no
+/// rank or a range of another length, `budget_exceeded` when `o.memory` is too small.
+template <class T, class Destination>
+requires std::is_trivially_copyable_v<T>
+void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
+             MPI_Datatype type = MPI_DATATYPE_NULL) {
+  const std::size_t before = elements.size();
+  detail::migration m(before, comm, o);
+  const char* fault = detail::fill_destinations(m, std::span<const T>(elements), destination);
+  const std::size_t arriving = m.plan(fault, elements.capacity(), elements.capacity() * sizeof(T));
+  elements.reserve(arriving);
+  if (arriving > before) elements.resize(arriving);
   try {
-    m.run(elements.data(), bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type);
+    detail::run_migration(m, elements.data(), type);
   } catch (const budget_exceeded&) {
     elements.resize(before);
     throw;
   }
   elements.resize(arriving);
+}
+
+/// The same for the first `count` elements of `storage`, which never moves: the number of elements that it holds
+/// afterwards. A `usage_error` on every rank, with the elements kept, when more come to a rank than its storage holds,
+/// or `count` is more than that.
+template <class T, class Destination>
+requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storage, std::size_t count,
+                                                             Destination&& destination, MPI_Comm comm,
+                                                             const redistribute_options& o = {},
+                                                             MPI_Datatype type = MPI_DATATYPE_NULL) {
+  const std::size_t there = std::min(count, storage.size());
+  detail::migration m(there, comm, o);
+  const char* fault = detail::fill_destinations(m, std::span<const T>(storage.first(there)), destination);
+  if (count > storage.size()) fault = "more elements than the storage holds";
+  const std::size_t arriving = m.plan(fault, storage.size(), std::nullopt);
+  detail::run_migration(m, storage.data(), type);
+  return arriving;
 }
 
 }  // namespace taquin

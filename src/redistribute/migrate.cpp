@@ -31,6 +31,18 @@ struct migration::state {
     indices.emplace(elements, 0, &budget);
   }
 
+  // So much extra memory for a while, outside the budget object; throws on all ranks when it is too much on any.
+  void allow(std::size_t bytes) {
+    const std::size_t needed = bytes > 0 ? budget.used() + bytes : 0;
+    std::uint64_t lacking = needed > options.memory ? needed : 0;
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_UINT64_T, MPI_MAX, comm.get()));
+    if (lacking > 0)
+      throw budget_exceeded(
+          fmt::format("a vector that grows needs {} bytes of extra memory; reserve what it will hold", lacking),
+          lacking, budget.used(), options.memory);
+    if (options.stats != nullptr) options.stats->peak_memory = std::max(options.stats->peak_memory, needed);
+  }
+
   static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
   MPI_Comm user;
   mpi::communicator& comm;
@@ -50,7 +62,7 @@ migration::~migration() = default;
 
 std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
-std::size_t migration::plan(const char* fault) {
+std::size_t migration::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
   state& s = *state_;
   const auto p = static_cast<std::size_t>(s.comm.size());
   std::optional<defect> bad;
@@ -64,11 +76,13 @@ std::size_t migration::plan(const char* fault) {
   for (const int r : *s.ranks) ++out[static_cast<std::size_t>(r)];
   TAQUIN_MPI(PMPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, s.comm.get()));
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
-  agree_on_defect(s.comm,
-                  total <= state::most_elements
-                      ? std::nullopt
-                      : std::optional(defect{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT}));
+  if (total > state::most_elements)
+    bad = defect{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
+  else if (total > room && !storage)
+    bad = defect{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
+  agree_on_defect(s.comm, bad);
   s.arriving = static_cast<std::size_t>(total);
+  s.allow(total > room ? *storage : 0);
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(in.begin(), in.end(), in.begin(), 0);
   TAQUIN_MPI(PMPI_Alltoall(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, s.comm.get()));
