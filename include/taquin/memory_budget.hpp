@@ -24,6 +24,10 @@ class memory_budget final : public std::pmr::memory_resource {
   /// The most bytes ever taken at once.
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
+  /// Counts bytes that come from elsewhere, as if they were allocated here: throws `budget_exceeded` over the limit.
+  void charge(std::size_t bytes);
+  void discharge(std::size_t bytes) noexcept { used_ -= bytes; }
+
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;

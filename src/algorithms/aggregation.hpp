@@ -40,6 +40,12 @@ constexpr int handler(int distance, int size) noexcept { return (distance - 1) %
 schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
                           std::pmr::memory_resource* memory);
 
+/// The same through memory that the ranks of a node share: a rank writes its blocks there, one message per pair of
+/// nodes goes from there and comes there, and the ranks copy what is theirs. Three rounds a pass; a rank that is alone
+/// on its node uses its own buffers.
+schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
+                      std::pmr::memory_resource* memory);
+
 /// Upper bounds of such a schedule's size, for any rank.
 struct aggregated_size {
   schedule_size parts;
@@ -47,5 +53,7 @@ struct aggregated_size {
   std::size_t staging = 0;
 };
 aggregated_size size_of_aggregated(const shape& s, int distances) noexcept;
+/// `scratch` is a rank's share of the node's memory, or the staging of a rank that is alone.
+aggregated_size size_of_shared(const shape& s, int distances) noexcept;
 
 }  // namespace taquin::detail

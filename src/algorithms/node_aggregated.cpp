@@ -12,6 +12,8 @@
 //          spread_out.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "algorithms/aggregation.hpp"
@@ -24,6 +26,9 @@
 namespace taquin::detail {
 
 namespace {
+
+// A rank's share of a node's memory. What is larger goes faster in other ways.
+constexpr std::size_t most_shared = std::size_t{4} << 20U;
 
 bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 
@@ -52,8 +57,58 @@ int distances(const shape& s) noexcept {
   }
 }
 
+// An executor, and the node's memory that it works on, counted in the budget by the rank's share.
+class shared_body final : public plan_body {
+ public:
+  /// Takes over `own`, or uses `lent`, which outlives it.
+  shared_body(schedule&& s, execution where, shared_segment own, shared_segment* lent, std::size_t share,
+              memory_budget* budget)
+      : budget_(budget), share_(share), own_(std::move(own)) {
+    budget_->charge(share_);
+    where.shared = lent != nullptr ? lent : &own_;
+    try {
+      moves_.emplace(std::move(s), where, budget_);
+    } catch (...) {
+      budget_->discharge(share_);
+      throw;
+    }
+  }
+  ~shared_body() override {
+    moves_.reset();
+    budget_->discharge(share_);
+  }
+
+  void start() override { moves_->start(); }
+  bool test() override { return moves_->test(); }
+  void wait() override { moves_->wait(); }
+  void account(statistics& s) const override { moves_->account(s); }
+
+ private:
+  memory_budget* budget_;
+  std::size_t share_;
+  shared_segment own_;
+  std::optional<executor> moves_;
+};
+
+std::size_t shared_footprint(const shape& s, int distances) noexcept {
+  const aggregated_size size = size_of_shared(s, distances);
+  return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_segment::overhead) +
+         table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
+}
+
+// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room.
+int shared_distances(const shape& s) noexcept {
+  for (int d = std::max(s.nodes, 1);; d = (d + 1) / 2) {
+    if (size_of_shared(s, d).scratch <= most_shared && shared_footprint(s, d) <= s.memory_limit) return d;
+    if (d == 1) return 0;
+  }
+}
+
+// Ranks that cannot have shared memory send messages instead.
 std::size_t memory(const shape& s, const options& o) noexcept {
-  return flat(s) ? spread_out.memory(s, o) : footprint(s, distances(s));
+  if (flat(s)) return spread_out.memory(s, o);
+  const int shared = shared_distances(s);
+  return std::max(footprint(s, distances(s)), shared > 0 ? shared_footprint(s, shared) : 0);
 }
 
 // What the node's ranks send and receive they tell each other once.
@@ -84,11 +139,47 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
   return {nodes, node, std::move(to_node), std::move(from)};
 }
 
+// True where all nodes have got their memory: messages between nodes go by the way that both have taken.
+bool everywhere(bool here, const mpi::communicator& comm) {
+  int all = here ? 1 : 0;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get()));
+  return all != 0;
+}
+
+// Null where ranks of a node cannot have shared memory, which all find out together.
+body_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c, const node_traffic& traffic,
+                        memory_budget& budget) {
+  const int d = shared_distances(*c.shape);
+  const node_view& view = *c.nodes;
+  if (d == 0 || !view.shares) return nullptr;
+  const level& nodes = view.topology.nodes();
+  const auto size = static_cast<std::size_t>(nodes.size(nodes.group[static_cast<std::size_t>(local.rank)]));
+  schedule s = build_shared(local, nodes, traffic, d, &budget);
+  shared_segment own;
+  if (c.reused) {
+    if (size > 1) own = shared_segment::make(view.local.get(), s.shared_bytes);
+    view.shares = everywhere(size == 1 || !own.empty(), *c.comm);
+  } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, d).scratch, 1);
+             share > view.blocking_share) {
+    view.blocking = shared_segment();
+    if (size > 1) view.blocking = shared_segment::make(view.local.get(), share * size);
+    view.blocking_share = share;
+    view.shares = everywhere(size == 1 || !view.blocking.empty(), *c.comm);
+  }
+  if (!view.shares) return nullptr;
+  const execution where{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused};
+  if (size == 1) return make_body<executor>(budget, std::move(s), where, &budget);
+  shared_segment* lent = c.reused ? nullptr : &view.blocking;
+  const std::size_t share = (s.shared_bytes + shared_segment::overhead + size - 1) / size;
+  return make_body<shared_body>(budget, std::move(s), where, std::move(own), lent, share, &budget);
+}
+
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   if (flat(*c.shape)) return prepare_body(spread_out, x, c, budget);
   const level& nodes = c.nodes->topology.nodes();
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
   const node_traffic traffic = ask(x, c, nodes, &budget);
+  if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
   return make_body<executor>(budget, build_aggregated(local, nodes, traffic, distances(*c.shape), &budget),
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }

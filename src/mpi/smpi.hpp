@@ -2,6 +2,8 @@
 // redefines is settled here and nowhere else.
 #pragma once
 
+#define TAQUIN_SMPI 1
+
 #ifdef __cplusplus
 #include <mpi.h>
 

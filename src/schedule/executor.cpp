@@ -1,5 +1,7 @@
 #include "schedule/executor.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -32,7 +34,8 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       completed_(memory),
       lanes_(memory),
       round_(schedule_.rounds.size()) {
-  base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data()};
+  base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
+           where.shared == nullptr ? nullptr : where.shared->data()};
   measure();
   make_wires();
   make_requests();
@@ -79,13 +82,17 @@ void executor::measure() {
   std::size_t slots = 0;
   std::size_t derived = 0;
   std::size_t lanes = 0;
+  std::size_t joined = 0;  // messages and staging of the round before
+  std::size_t packed = 0;
   std::uint32_t m = 0;
   for (const round& r : schedule_.rounds) {
     const std::size_t messages = r.lanes > 0 ? measure_lanes(m, r.messages_end) : r.messages_end - m;
-    if (messages > 0) ++totals_.rounds;
-    slots = std::max(slots, r.in_flight == 0 ? messages : std::min<std::size_t>(messages, r.in_flight));
+    if (joined + messages > 0 && !r.joins) ++totals_.rounds;
+    const std::size_t pending = joined + (r.in_flight == 0 ? messages : std::min<std::size_t>(messages, r.in_flight));
+    slots = std::max(slots, pending);
     lanes = std::max<std::size_t>(lanes, r.lanes);
-    std::size_t packed = 0;
+    if (joined == 0) packed = 0;
+    joined = r.joins ? pending : 0;
     for (; m < r.messages_end; ++m) {
       const message& msg = schedule_.messages[m];
       const auto bytes = static_cast<std::size_t>(schedule_.bytes(msg));
@@ -115,8 +122,11 @@ void executor::measure() {
 void executor::make_wires() {
   wires_.reserve(schedule_.messages.size());
   std::uint32_t m = 0;
+  std::byte* staging = staging_.data();
+  bool joined = false;
   for (const round& r : schedule_.rounds) {
-    std::byte* staging = staging_.data();
+    if (!joined) staging = staging_.data();
+    joined = r.joins;
     for (; m < r.messages_end; ++m) wires_.push_back(make_wire(schedule_.messages[m], staging));
   }
 }
@@ -267,28 +277,68 @@ void executor::copy_locally() {
   }
 }
 
-// Begins round r, if there is one.
+// Turns to round r, if there is one, and begins it if it may begin.
 void executor::enter(std::size_t r) {
   round_ = r;
-  if (r == schedule_.rounds.size()) return;
-  const round& now = schedule_.rounds[r];
+  if (r == schedule_.rounds.size()) {
+    if (where_.shared != nullptr) where_.shared->add_to_base(schedule_.arrivals);
+    return;
+  }
+  waiting_ = !arrived();
+  if (!waiting_) begin();
+}
+
+void executor::begin() {
+  const round& now = schedule_.rounds[round_];
   if (now.lanes > 0) {
     enter_lanes();
     copy_locally();
     return;
   }
   posted_ = first_message();
-  used_ = now.messages_end - posted_;
-  if (now.in_flight > 0) used_ = std::min(used_, now.in_flight);
-  pending_ = 0;
-  for (std::uint32_t slot = 0; slot < used_; ++slot) post(slot, posted_++);
+  const std::uint32_t joined = pending_;  // of the round before
+  std::uint32_t at_once = now.messages_end - posted_;
+  if (now.in_flight > 0) at_once = std::min(at_once, now.in_flight);
+  used_ = joined + at_once;
+  for (std::uint32_t slot = joined; slot < used_; ++slot) post(slot, posted_++);
   copy_locally();
+}
+
+void executor::leave() {
+  if (schedule_.rounds[round_].arrives && where_.shared != nullptr) where_.shared->arrive();
+  enter(round_ + 1);
+}
+
+bool executor::arrived() const noexcept {
+  const std::int32_t awaits = schedule_.rounds[round_].awaits;
+  return awaits < 0 || where_.shared == nullptr || where_.shared->all_arrived(awaits);
+}
+
+// Waits for the other ranks of the node. The MPI library goes on meanwhile, and a rank that has to wait for long gives
+// its processor to those that it waits for: ranks may be more than cores.
+bool executor::meet(bool block) {
+  constexpr int most_spins = 32;
+  constexpr int progress_every = 64;
+  for (int i = 0; !arrived(); ++i) {
+    if (!block || i % progress_every == progress_every - 1) {
+      int any = 0;
+      TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, where_.tag, where_.comm, &any, MPI_STATUS_IGNORE));
+    }
+    if (!block) return arrived();
+    if (i >= most_spins) sched_yield();
+  }
+  return true;
 }
 
 // Completes what has arrived in the current round, or waits until something has; true when the round is over.
 bool executor::advance(bool block) {
-  if (pending_ == 0) return true;
+  if (waiting_) {
+    if (!meet(block)) return false;
+    waiting_ = false;
+    begin();
+  }
   const round& r = schedule_.rounds[round_];
+  if (pending_ == 0 || r.joins) return true;
   if (r.lanes > 0) return advance_lanes(block);
   const auto n = static_cast<int>(used_);
   if (posted_ == r.messages_end && pending_ == used_) {  // nothing follows: complete all at once
@@ -325,7 +375,7 @@ void executor::start() { enter(0); }
 bool executor::test() {
   while (round_ < schedule_.rounds.size()) {
     if (!advance(false)) return false;
-    enter(round_ + 1);
+    leave();
   }
   return true;
 }
@@ -334,7 +384,7 @@ void executor::wait() {
   while (round_ < schedule_.rounds.size()) {
     while (!advance(true)) {
     }
-    enter(round_ + 1);
+    leave();
   }
 }
 

@@ -13,6 +13,7 @@
 #include "exchange/raw_buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "schedule/schedule.hpp"
+#include "topology/shared_segment.hpp"
 
 namespace taquin::detail {
 
@@ -22,8 +23,9 @@ struct execution {
   int tag = 0;
   void* send = nullptr;
   void* recv = nullptr;
-  bool reused = false;      ///< persistent requests; otherwise each message is posted once, as it is
-  MPI_Op op = MPI_OP_NULL;  ///< of copies that combine
+  bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
+  MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
+  shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
 };
 
 class executor final : public plan_body {
@@ -77,6 +79,10 @@ class executor final : public plan_body {
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter(std::size_t r);
+  void begin();
+  void leave();
+  [[nodiscard]] bool arrived() const noexcept;
+  bool meet(bool block);
   bool advance(bool block);
   void enter_lanes();
   void post_stage(std::uint8_t lane);
@@ -84,7 +90,7 @@ class executor final : public plan_body {
 
   schedule schedule_;
   execution where_;
-  std::array<std::byte*, 3> base_{};
+  std::array<std::byte*, 4> base_{};
   raw_buffer scratch_;
   raw_buffer staging_;
   std::pmr::vector<wire> wires_;
@@ -100,6 +106,7 @@ class executor final : public plan_body {
   std::uint32_t posted_ = 0;   // one past its last posted message
   std::uint32_t used_ = 0;     // slots that were filled in this round
   std::uint32_t pending_ = 0;  // messages in flight
+  bool waiting_ = false;       // the round begins when the node's ranks have arrived
 };
 
 }  // namespace taquin::detail

@@ -7,6 +7,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "schedule/lockstep_memory.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -49,6 +51,13 @@ class simulation {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
       ready_.push_back(static_cast<int>(i));
+      node_memory& node = nodes_[node_of(static_cast<int>(i))];
+      if (!node.arrivals.empty() && node.data.size() != ranks[i].plan->shared_bytes)
+        throw lockstep_error(fmt::format("rank {} shares {} bytes, others of its node {}", i,
+                                         ranks[i].plan->shared_bytes, node.data.size()));
+      states_[i].local = node.arrivals.size();
+      node.arrivals.push_back(0);
+      node.resize(ranks[i].plan->shared_bytes);
     }
   }
 
@@ -89,15 +98,47 @@ class simulation {
     bool entered = false;
     bool queued = true;
     std::vector<lane> lanes;
+    std::size_t local = 0;               // among its node's ranks
+    int awaited = 0;                     // arrivals of all of them that it has waited for
     std::size_t steps = 0;               // messages in a chain before this round
     std::vector<std::uint32_t> arrived;  // packed messages that are scattered when the round is over
     std::vector<std::byte> scratch;
   };
 
+  [[nodiscard]] int node_of(int rank) const {
+    const int node = ranks_[static_cast<std::size_t>(rank)].node;
+    return node >= 0 ? node : -1 - rank;
+  }
+
   std::byte* base(int rank, place where) {
     const auto i = static_cast<std::size_t>(rank);
-    if (where == place::send) return ranks_[i].send;
-    return where == place::recv ? ranks_[i].recv : states_[i].scratch.data();
+    switch (where) {
+      case place::send:
+        return ranks_[i].send;
+      case place::recv:
+        return ranks_[i].recv;
+      case place::shared:
+        return nodes_[node_of(rank)].data.data();
+      case place::scratch:
+        break;
+    }
+    return states_[i].scratch.data();
+  }
+
+  void touch(int rank, const region& r, const element& e, bool write) {
+    if (r.where != place::shared) return;
+    const state& st = states_[static_cast<std::size_t>(rank)];
+    node_memory& node = nodes_[node_of(rank)];
+    const int made = node.arrivals[st.local];
+    for_each_run(r, e, node.data.data(), [&](const std::byte* at, std::size_t n) {
+      const auto first = static_cast<std::size_t>(at - node.data.data());
+      if (first + n > node.data.size()) throw lockstep_error(fmt::format("rank {} leaves the shared memory", rank));
+      if (write) {
+        node.write(rank, first, n, made, st.awaited);
+      } else {
+        node.read(rank, first, n, made, st.awaited);
+      }
+    });
   }
 
   void gather(int rank, const message& m, std::vector<std::byte>& data) {
@@ -106,6 +147,7 @@ class simulation {
     data.resize(static_cast<std::size_t>(s.bytes(m)));
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
+      touch(rank, r, s.types[r.type], false);
       for_each_run(r, s.types[r.type], base(rank, r.where), [&](const std::byte* at, std::size_t n) {
         std::memcpy(data.data() + done, at, n);
         done += n;
@@ -118,6 +160,7 @@ class simulation {
     std::size_t done = 0;
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
+      touch(rank, r, s.types[r.type], true);
       for_each_run(r, s.types[r.type], base(rank, r.where), [&](std::byte* at, std::size_t n) {
         std::memcpy(at, data.data() + done, n);
         done += n;
@@ -137,6 +180,8 @@ class simulation {
         continue;
       }
       data.clear();
+      touch(rank, c.from, s.types[c.from.type], false);
+      touch(rank, c.to, s.types[c.to.type], true);
       for_each_run(c.from, s.types[c.from.type], base(rank, c.from.where),
                    [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
       std::size_t done = 0;
@@ -240,7 +285,9 @@ class simulation {
   static void enter(const schedule& s, state& st) {
     const round& r = s.rounds[st.round];
     const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
+    const std::uint32_t joined = st.round > 0 && s.rounds[st.round - 1].joins ? st.lanes.front().open : 0;
     st.lanes.assign(std::max<std::size_t>(r.lanes, 1), lane{0, 0, 0, st.steps, st.steps});
+    st.lanes.front().open = joined;
     for (std::uint32_t i = first; i < r.messages_end; ++i) {
       lane& l = st.lanes[s.messages[i].lane];
       if (l.end == 0) l.next = i;
@@ -266,10 +313,16 @@ class simulation {
     const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
     while (st.round < s.rounds.size()) {
       const round& r = s.rounds[st.round];
+      node_memory& node = nodes_[node_of(rank)];
+      if (!st.entered && r.awaits >= 0) {
+        if (std::ranges::min(node.arrivals) < r.awaits) return;
+        st.awaited = std::max(st.awaited, r.awaits);
+      }
       if (!st.entered && how_ == delivery::eager) do_copies(rank);
       if (!st.entered) enter(s, st);
       for (lane& l : st.lanes) post_what_may(rank, r, s, l);
-      if (std::ranges::any_of(st.lanes, [](const lane& l) { return l.next < l.end || l.open > 0; })) return;
+      if (std::ranges::any_of(st.lanes, [&](const lane& l) { return l.next < l.end || (l.open > 0 && !r.joins); }))
+        return;
       for (const std::uint32_t id : st.arrived) {
         scatter(rank, s.messages[pool_[id].index], pool_[id].data);
         free_.push_back(id);
@@ -279,6 +332,11 @@ class simulation {
       st.entered = false;
       for (const lane& l : st.lanes) st.steps = std::max(st.steps, l.stage_steps);
       ++st.round;
+      if (r.arrives) {
+        ++node.arrivals[st.local];
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+          if (node_of(static_cast<int>(i)) == node_of(rank)) wake(static_cast<int>(i));
+      }
     }
   }
 
@@ -287,6 +345,7 @@ class simulation {
   const combiner& op_;
   const watcher& watch_;
   std::vector<state> states_;
+  std::unordered_map<int, node_memory> nodes_;
   std::unordered_map<std::size_t, channel> channels_;
   std::deque<pending> pool_;
   std::vector<std::uint32_t> free_;

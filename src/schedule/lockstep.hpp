@@ -19,6 +19,7 @@ struct lockstep_rank {
   const schedule* plan = nullptr;
   std::byte* send = nullptr;
   std::byte* recv = nullptr;
+  int node = -1;  ///< whose ranks have place::shared in common; −1: a node of its own
 };
 
 /// How messages behave. A right schedule gives the same result with both.

@@ -15,6 +15,8 @@ const char* name_of(place where) {
       return "send";
     case place::recv:
       return "receive";
+    case place::shared:
+      return "shared";
     case place::scratch:
       break;
   }
@@ -32,7 +34,7 @@ std::string to_text(const schedule& s, const region& r) {
 
 // "receive 3-5 9": the blocks of these ranks, where the region is made of whole blocks.
 std::string blocks_of(const schedule& s, const region& r, const local_exchange& x) {
-  if (r.where == place::scratch) return {};
+  if (r.where == place::scratch || r.where == place::shared) return {};
   const blocks& side = r.where == place::send ? x.send : x.recv;
   const count_t extent = s.types[r.type].extent;
   std::string text;
@@ -96,6 +98,9 @@ std::string to_text(const schedule& s, const local_exchange* x, std::span<const 
     fmt::format_to(std::back_inserter(text), "round {}: {} messages, {} copies", i + 1, r.messages_end - message,
                    r.copies_end - copy);
     if (r.in_flight > 0) fmt::format_to(std::back_inserter(text), ", at most {} in flight", r.in_flight);
+    if (r.awaits >= 0) fmt::format_to(std::back_inserter(text), ", after {} arrivals of the node's ranks", r.awaits);
+    if (r.joins) text += ", joined by the next";
+    if (r.arrives) text += ", ends with an arrival";
     text += '\n';
     for (; message < r.messages_end; ++message) {
       const detail::message& m = s.messages[message];
@@ -107,6 +112,7 @@ std::string to_text(const schedule& s, const local_exchange* x, std::span<const 
     for (; copy < r.copies_end; ++copy) add_copy(text, s, s.copies[copy]);
   }
   if (s.scratch_bytes > 0) fmt::format_to(std::back_inserter(text), "scratch: {} bytes\n", s.scratch_bytes);
+  if (s.shared_bytes > 0) fmt::format_to(std::back_inserter(text), "shared by the node: {} bytes\n", s.shared_bytes);
   return text;
 }
 

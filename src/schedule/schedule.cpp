@@ -81,8 +81,24 @@ void schedule::end_lanes(int lanes) {
 
 void schedule::end_round(std::uint32_t in_flight) {
   const round before = rounds.empty() ? round{} : rounds.back();
-  const round now{static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size()), in_flight, 0};
-  if (now.messages_end != before.messages_end || now.copies_end != before.copies_end) rounds.push_back(now);
+  const round now{static_cast<std::uint32_t>(messages.size()),
+                  static_cast<std::uint32_t>(copies.size()),
+                  in_flight,
+                  0,
+                  std::exchange(awaits_, -1),
+                  false,
+                  std::exchange(joins_, false)};
+  if (now.messages_end != before.messages_end || now.copies_end != before.copies_end || now.awaits >= 0)
+    rounds.push_back(now);
+}
+
+void schedule::arrive() {
+  const std::size_t before = rounds.size();
+  end_round();
+  if (rounds.size() == before)
+    rounds.push_back({static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size())});
+  rounds.back().arrives = true;
+  ++arrivals;
 }
 
 }  // namespace taquin::detail

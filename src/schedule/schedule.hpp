@@ -12,7 +12,12 @@
 namespace taquin::detail {
 
 /// The buffers that a schedule works on.
-enum class place : std::uint8_t { send, recv, scratch };
+enum class place : std::uint8_t {
+  send,
+  recv,
+  scratch,  ///< the rank's own
+  shared    ///< one for all ranks of a node, who see each other's writes when they have waited for each other
+};
 
 /// `repeat` runs of `count` elements each, the first at `offset` bytes from the buffer's base, each further run
 /// `stride` bytes after the one before.
@@ -64,11 +69,17 @@ struct copy {
 /// read, all must be in flight together.
 /// A round may have lanes: its messages then stand lane by lane, and lanes go on independently of each other, each by
 /// stages: messages up to the next one that waits. Lane k has the plan's tag + k.
+/// Ranks of a node that share memory wait for each other by counting: the end of some rounds is an arrival, and a round
+/// may wait until all ranks of the node have arrived often enough.
 struct round {
   std::uint32_t messages_end = 0;  ///< one past its last message; its first is the end of the round before
   std::uint32_t copies_end = 0;
   std::uint32_t in_flight = 0;  ///< most messages pending at once, later ones follow as earlier complete; 0: all
   std::uint32_t lanes = 0;      ///< 0: none
+  std::int32_t awaits = -1;     ///< begins when each rank of the node has arrived so often in this exchange; 0: has
+                                ///< ended the exchange before; −1: at once
+  bool arrives = false;         ///< its end is an arrival
+  bool joins = false;           ///< ends when its messages are posted: they complete with those of the next round
 };
 
 /// How many of each part a schedule will have, so that memory is taken once and can be stated before.
@@ -107,6 +118,12 @@ class schedule {
   void add_copy(const region& from, const region& to, merge how = merge::replace);
   /// Closes the round; a round without messages and copies is dropped.
   void end_round(std::uint32_t in_flight = 0);
+  /// The round that is being built begins when each rank of the node has arrived so often in this exchange.
+  void await(int times) noexcept { awaits_ = times; }
+  /// The messages of the round that is being built complete with those of the next one, which has no lanes.
+  void join() noexcept { joins_ = true; }
+  /// Closes the round, which may be empty; its end is an arrival. All ranks of a node arrive equally often.
+  void arrive();
   /// The messages that follow belong to this lane of the round. Lanes are begun in order; end_lanes closes the round.
   void begin_lane(int lane);
   /// The lane's next message waits for its earlier ones.
@@ -123,11 +140,15 @@ class schedule {
   std::pmr::vector<copy> copies;
   std::pmr::vector<round> rounds;
   std::size_t scratch_bytes = 0;  ///< size of the buffer place::scratch
+  std::size_t shared_bytes = 0;   ///< size of place::shared; the same on all ranks of a node
+  int arrivals = 0;               ///< in one exchange
 
  private:
   void add(int peer, direction way, packing how, const region* first, std::size_t n);
   std::uint8_t lane_ = 0;  // that is being built
   bool waits_ = false;
+  std::int32_t awaits_ = -1;
+  bool joins_ = false;
   std::uint32_t recv_types_ = 0;  // index of the receive side's first type
 };
 

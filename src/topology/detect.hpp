@@ -8,6 +8,7 @@
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned_comm.hpp"
+#include "topology/shared_segment.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {
@@ -17,6 +18,10 @@ struct node_view {
   detail::topology topology;
   mpi::owned_comm local;   ///< the node's ranks in rank order
   std::vector<int> given;  ///< the node sizes that it was made from; empty: found out
+  /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
+  mutable shared_segment blocking{};
+  mutable std::size_t blocking_share = 0;  ///< of each rank, alike on all nodes
+  mutable bool shares = true;              ///< false once ranks of a node could not have shared memory
 };
 
 /// What is wrong with node sizes given by options::nodes or, where that is empty, by TAQUIN_NODES, which describes

@@ -87,6 +87,36 @@ TEST(node_exchange, alltoall) {
   });
 }
 
+TEST(node_exchange, plans_in_flight_together_do_not_share_memory) {
+  int rank = 0;
+  int p = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const problem x(rank, p, false);
+  for_each_case([&](const options& o) {
+    std::vector<int> first(x.expected.size(), -1);
+    std::vector<int> second(x.expected.size(), -1);
+    const auto prepare = [&](std::vector<int>& recv) {
+      return plan(exchange::alltoallv(x.send.data(), count_view(x.scounts.data()), count_view(x.sdispls.data()),
+                                      MPI_INT, recv.data(), count_view(x.rcounts.data()), count_view(x.rdispls.data()),
+                                      MPI_INT, MPI_COMM_WORLD),
+                  o);
+    };
+    plan one = prepare(first);
+    plan other = prepare(second);
+    for (int k = 0; k < 2; ++k) {
+      std::ranges::fill(first, -1);
+      std::ranges::fill(second, -1);
+      one.start();
+      other.start();
+      other.wait();
+      one.wait();
+      EXPECT_EQ(first, x.expected) << o.algorithm;
+      EXPECT_EQ(second, x.expected) << o.algorithm;
+    }
+  });
+}
+
 TEST(node_exchange, exactly_the_stated_memory_is_enough) {
   int rank = 0;
   int p = 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -74,7 +75,7 @@ void run(const topology& t, const counts_type& counts, bool uniform, delivery ho
     x.send = {d.send.data(), count_view(d.scounts.data()), count_view(d.sdispls.data()), 1, element::bytes(1)};
     x.recv = {d.recv.data(), count_view(d.rcounts.data()), count_view(d.rdispls.data()), 1, element::bytes(1)};
     d.plan = std::make_unique<schedule>(build(x, sh, counts));
-    lock.push_back({d.plan.get(), d.send.data(), d.recv.data()});
+    lock.push_back({d.plan.get(), d.send.data(), d.recv.data(), t.nodes().group[r]});
   }
   run_lockstep(lock, how);
   for (std::size_t r = 0; r < n; ++r) ASSERT_EQ(ranks[r].recv, ranks[r].expected) << "rank " << r;
@@ -117,7 +118,16 @@ node_traffic traffic_of(const level& nodes, const local_exchange& x, const count
   return {nodes, node, std::move(to_node), std::move(from)};
 }
 
-TEST(node_schedules, aggregate_in_any_number_of_passes) {
+int ranks_here(const local_exchange& x, const level& nodes) {
+  return nodes.size(nodes.group[static_cast<std::size_t>(x.rank)]);
+}
+
+struct aggregation {
+  decltype(build_aggregated)* build;
+  decltype(size_of_aggregated)* size;
+};
+
+void aggregate_in_any_number_of_passes(const aggregation& way) {
   auto* const memory = std::pmr::new_delete_resource();
   std::mt19937 random(4);
   for (int k = 0; k < 40; ++k) {
@@ -129,28 +139,68 @@ TEST(node_schedules, aggregate_in_any_number_of_passes) {
     const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), 3));
     for (const int distances : {1, 2, 100})
       for (const auto how : {delivery::eager, delivery::rendezvous}) {
-        const auto within = [&](const schedule& s, const shape& sh) {
-          const auto size = size_of_aggregated(sh, distances);
+        const auto within = [&](const schedule& s, const local_exchange& x, const shape& sh) {
+          const auto size = way.size(sh, distances);
           EXPECT_LE(s.messages.size(), size.parts.messages);
           EXPECT_LE(s.regions.size(), size.parts.regions);
           EXPECT_LE(s.copies.size(), size.parts.copies);
           EXPECT_LE(s.rounds.size(), size.parts.rounds);
           EXPECT_LE(s.scratch_bytes, size.scratch);
+          EXPECT_LE(s.shared_bytes, size.scratch * static_cast<std::size_t>(ranks_here(x, t.nodes())));
         };
         run(t, alike, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
           const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], 3, memory);
-          auto s = build_aggregated(x, t.nodes(), traffic, distances, memory);
-          within(s, sh);
+          auto s = way.build(x, t.nodes(), traffic, distances, memory);
+          within(s, x, sh);
           return s;
         });
         run(t, random_counts(colours.size(), random), false, how,
             [&](const local_exchange& x, const shape& sh, const counts_type& counts) {
-              auto s = build_aggregated(x, t.nodes(), traffic_of(t.nodes(), x, counts), distances, memory);
-              within(s, sh);
+              auto s = way.build(x, t.nodes(), traffic_of(t.nodes(), x, counts), distances, memory);
+              within(s, x, sh);
               return s;
             });
       }
   }
+}
+
+TEST(node_schedules, aggregate_by_messages_in_any_number_of_passes) {
+  aggregate_in_any_number_of_passes({build_aggregated, size_of_aggregated});
+}
+
+TEST(node_schedules, aggregate_in_shared_memory_in_any_number_of_passes) {
+  aggregate_in_any_number_of_passes({build_shared, size_of_shared});
+}
+
+// Rank 0 writes into the node's memory what rank 1 takes from there, which waits for `awaited` arrivals.
+void hand_over(int awaited) {
+  auto* const memory = std::pmr::new_delete_resource();
+  std::array<schedule, 2> ranks{schedule(memory), schedule(memory)};
+  const region own{0, 4, 0, 1, 0, place::send};
+  const region there{0, 4, 0, 1, 0, place::recv};
+  const region common{0, 4, 0, 1, 0, place::shared};
+  for (schedule& s : ranks) {
+    s.add_type(element::bytes(1));
+    s.shared_bytes = 4;
+  }
+  ranks[0].add_copy(own, common);
+  ranks[0].arrive();
+  ranks[1].arrive();
+  if (awaited > 0) ranks[1].await(awaited);
+  ranks[1].add_copy(common, there);
+  ranks[1].end_round();
+  std::vector<std::byte> data(4, std::byte{7});
+  std::vector<std::byte> result(4);
+  const std::array<lockstep_rank, 2> both{
+      {{ranks.data(), data.data(), nullptr, 0}, {&ranks[1], nullptr, result.data(), 0}}};
+  run_lockstep(both, delivery::eager);
+  EXPECT_EQ(result, data);
+}
+
+TEST(node_schedules, see_what_another_rank_has_written_when_they_have_waited_for_it) {
+  hand_over(1);
+  EXPECT_THROW(hand_over(0), lockstep_error);
+  EXPECT_THROW(hand_over(2), lockstep_error);  // nobody arrives twice: it waits forever
 }
 
 }  // namespace

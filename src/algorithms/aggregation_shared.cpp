@@ -1,0 +1,218 @@
+#include <algorithm>
+
+#include "algorithms/aggregation.hpp"
+#include "algorithms/bruck.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+
+/// One rank's part. A pass serves distances [first, last]; distance 0 is the node itself. For each distance the node's
+/// memory holds what its ranks send, by senders, and what comes, by senders and then receivers.
+class builder {
+ public:
+  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
+          std::pmr::memory_resource* memory)
+      : x_(x),
+        nodes_(nodes),
+        traffic_(traffic),
+        node_(nodes.group[at(x.rank)]),
+        me_(nodes.index[at(x.rank)]),
+        size_(nodes.size(node_)),
+        distances_(distances),
+        s_(s),
+        parts_(memory) {
+    s.add_types(x);
+    bytes_ = s.add_type(element::bytes(1));
+    parts_.reserve(at(nodes.largest()));
+  }
+
+  void build() {
+    s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
+    for (int first = 0; first < nodes_.groups(); first += distances_) {
+      const int last = std::min(first + distances_, nodes_.groups()) - 1;
+      if (size_ == 1) {
+        alone(first, last);
+      } else {
+        share(first, last);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] int target(int d) const noexcept { return (node_ + d) % nodes_.groups(); }
+  [[nodiscard]] int source(int d) const noexcept { return (node_ - d + nodes_.groups()) % nodes_.groups(); }
+  // True for the local rank that moves the message to, and the one from, this distance.
+  [[nodiscard]] bool serves(int d) const noexcept { return d > 0 && handler(d, size_) == me_; }
+  [[nodiscard]] int counterpart(int d, int node) const noexcept {
+    return nodes_.member(node, handler(d, nodes_.size(node)));
+  }
+  [[nodiscard]] count_t sent(int d) const noexcept {
+    count_t sum = 0;
+    for (int i = 0; i < size_; ++i) sum += traffic_.to_node(i, target(d));
+    return sum;
+  }
+  [[nodiscard]] count_t received(int d) const noexcept {
+    if (d == 0) return 0;
+    if (traffic_.uniform()) return traffic_.from(0, 0) * size_ * nodes_.size(source(d));
+    count_t sum = 0;
+    for (const int rank : nodes_.members(source(d)))
+      for (int i = 0; i < size_; ++i) sum += traffic_.from(rank, i);
+    return sum;
+  }
+  [[nodiscard]] region shared(count_t offset, count_t size) const noexcept {
+    return {offset, size, 0, 1, bytes_, place::shared};
+  }
+
+  /// Calls f(distance, where what is sent begins, where what is received begins).
+  template <class F>
+  count_t for_each_distance(int first, int last, F f) const {
+    count_t offset = 0;
+    for (int d = first; d <= last; ++d) {
+      const count_t out = sent(d);
+      f(d, offset, offset + out);
+      offset += out + received(d);
+    }
+    return offset;
+  }
+
+  void share(int first, int last) {
+    const int before = s_.arrivals;
+    s_.await(before);
+    const count_t bytes = for_each_distance(first, last, [&](int d, count_t out, count_t in) {
+      if (serves(d)) s_.recv(counterpart(d, source(d)), shared(in, received(d)));
+      write(d, out);
+    });
+    s_.shared_bytes = std::max(s_.shared_bytes, static_cast<std::size_t>(bytes));
+    s_.join();
+    s_.arrive();
+    s_.await(before + 1);
+    for_each_distance(first, last, [&](int d, count_t out, count_t) {
+      if (d == 0) {
+        read_neighbours(out);
+      } else if (serves(d)) {
+        s_.send(counterpart(d, target(d)), shared(out, sent(d)));
+      }
+    });
+    s_.arrive();
+    s_.await(before + 2);
+    const std::size_t copies = s_.copies.size();
+    for_each_distance(first, last, [&](int d, count_t, count_t in) {
+      if (d > 0) read(d, in, copies);
+    });
+    s_.arrive();
+  }
+
+  void write(int d, count_t offset) {
+    for (int i = 0; i < me_; ++i) offset += traffic_.to_node(i, target(d));
+    const std::size_t first = s_.copies.size();
+    for (const int rank : nodes_.members(target(d))) {
+      const region block = s_.send_block(x_, rank);
+      const count_t size = s_.bytes(block);
+      if (rank != x_.rank && size > 0) bruck::add_joined_copy(s_, first, block, shared(offset, size));
+      offset += size;
+    }
+  }
+
+  // What the node's other ranks have written for this one.
+  void read_neighbours(count_t offset) {
+    const std::size_t first = s_.copies.size();
+    for (int i = 0; i < size_; ++i) {
+      const int rank = nodes_.member(node_, i);
+      count_t place = offset;
+      for (int j = 0; j < me_; ++j) place += traffic_.from(rank, j);
+      const count_t size = traffic_.from(rank, me_);
+      if (rank != x_.rank && size > 0) bruck::add_joined_copy(s_, first, shared(place, size), s_.recv_block(x_, rank));
+      offset += traffic_.to_node(i, node_);
+    }
+  }
+
+  void read(int d, count_t offset, std::size_t first) {
+    for (const int rank : nodes_.members(source(d)))
+      for (int j = 0; j < size_; ++j) {
+        const count_t size = traffic_.from(rank, j);
+        if (j == me_ && size > 0) bruck::add_joined_copy(s_, first, shared(offset, size), s_.recv_block(x_, rank));
+        offset += size;
+      }
+  }
+
+  void alone(int first, int last) {
+    for (int d = std::max(first, 1); d <= last; ++d) {
+      own_blocks(source(d), false);
+      s_.recv(counterpart(d, source(d)), parts_.data(), parts_.size(), how());
+      own_blocks(target(d), true);
+      s_.send(counterpart(d, target(d)), parts_.data(), parts_.size(), how());
+    }
+    s_.end_round();
+  }
+
+  // Blocks of one node's ranks, in a row where they lie so.
+  void own_blocks(int node, bool send) {
+    parts_.clear();
+    for (const int rank : nodes_.members(node)) {
+      const region r = plain(send ? s_.send_block(x_, rank) : s_.recv_block(x_, rank));
+      if (s_.bytes(r) == 0) continue;
+      if (!parts_.empty() && parts_.back().type == r.type &&
+          parts_.back().offset + parts_.back().count * s_.types[r.type].extent == r.offset) {
+        parts_.back().count += r.count;
+      } else {
+        parts_.push_back(r);
+      }
+    }
+  }
+
+  // A block as plain bytes where its type allows.
+  [[nodiscard]] region plain(const region& r) const noexcept {
+    const element& e = s_.types[r.type];
+    if (!e.contiguous()) return r;
+    return {r.offset, r.count * e.size, 0, 1, bytes_, r.where};
+  }
+
+  [[nodiscard]] packing how() const noexcept {
+    return parts_.size() == 1 && parts_[0].type == bytes_ ? packing::datatype : packing::packed;
+  }
+
+  const local_exchange& x_;
+  const level& nodes_;
+  const node_traffic& traffic_;
+  int node_;
+  int me_;
+  int size_;
+  int distances_;
+  schedule& s_;
+  std::uint32_t bytes_ = 0;
+  std::pmr::vector<region> parts_;
+};
+
+}  // namespace
+
+schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
+                      std::pmr::memory_resource* memory) {
+  const shape s{.ranks = x.ranks,
+                .kind = x.send.elements != nullptr ? exchange::form::alltoallw : exchange::form::alltoallv,
+                .uniform = traffic.uniform(),
+                .nodes = nodes.groups(),
+                .largest_node = nodes.largest()};
+  schedule result(memory, size_of_shared(s, distances).parts);
+  builder(x, nodes, traffic, distances, result, memory).build();
+  return result;
+}
+
+aggregated_size size_of_shared(const shape& s, int distances) noexcept {
+  const auto p = at(s.ranks);
+  const auto nodes = at(std::max(s.nodes, 1));
+  const auto d = std::min(at(distances), nodes);
+  const auto passes = (nodes + d - 1) / d;
+  aggregated_size size;
+  size.parts.types = (s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1;
+  size.parts.messages = 2 * (nodes - 1);
+  size.parts.regions = size.parts.messages + 2 * p;
+  size.parts.copies = 2 * p + 1;
+  size.parts.rounds = 3 * passes + 1;
+  size.scratch = 2 * std::min(d * at(s.largest_node), p) * static_cast<std::size_t>(s.max_block_bytes);
+  return size;
+}
+
+}  // namespace taquin::detail
