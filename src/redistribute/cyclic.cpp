@@ -55,9 +55,9 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
   std::pmr::vector<word> room(static_cast<std::size_t>(m.ranks), m.memory);
   std::pmr::vector<word> own(room.size(), 0, m.memory);
-  slot free = 0;
-  for (slot s = 0; s < m.blocks(); ++s) free += m.map->free(s) ? 1 : 0;
-  own[root] = free;
+  slot live = 0;
+  for (slot s = 0; s < m.map->store().slots(); ++s) live += m.map->free(s) ? 0 : 1;
+  own[root] = m.blocks() - live;
   co_await m.net->alltoall(own, room);
   cyclic_planner plan(m.rank == root ? std::span<const word>(room) : std::span<const word>(), m.memory);
   tell(root, edges.next());
@@ -94,10 +94,10 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
   map.sort(m.ranks, m.spare(), m.memory);
   slot first = 0;
   slot live = 0;
-  for (slot s = 0; s < m.blocks() && !map.free(s); ++s, ++live)
+  for (slot s = 0; !map.free(s); ++s, ++live)
     if (map[s].rank < a.to) ++first;
-  slot hole = live < m.blocks() ? live : m.staging();
-  const bool extra = hole == m.staging();
+  slot hole = live;
+  const bool extra = hole >= m.staging();  // then increments are single blocks
   for (slot done = 0; done < a.blocks; done += a.increment) {
     const slot n = std::min(a.increment, a.blocks - done);
     int pending = 0;
@@ -115,7 +115,7 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
     hole = a.to >= 0 ? leaving.first : hole + n;
     ++m.rounds;
   }
-  if (extra && a.from >= 0 && a.to >= 0) map.move(m.staging(), hole);
+  if (extra && a.from >= 0 && a.to >= 0) map.move(live, hole);
 }
 
 task run(machine& m) {

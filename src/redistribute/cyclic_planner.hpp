@@ -21,11 +21,11 @@ struct cyclic_action {
 
 class cyclic_planner {
  public:
-  /// `room`: free blocks on every rank.
+  /// `room`: free blocks on every rank; −1 (as a word) where one block more is held than there are places.
   cyclic_planner(std::span<const word> room, std::pmr::memory_resource* memory)
       : nodes_(room.size(), memory), stack_(memory), missing_(static_cast<int>(room.size())) {
     stack_.reserve(room.size());
-    for (std::size_t r = 0; r < room.size(); ++r) nodes_[r].room = room[r];
+    for (std::size_t r = 0; r < room.size(); ++r) nodes_[r].room = static_cast<std::int32_t>(room[r]);
   }
 
   /// The next edge of a rank; `to` −1 when it has none left.
@@ -70,11 +70,14 @@ class cyclic_planner {
   struct node {
     int to = -1;
     word weight = 0;
-    word room = 0;
+    std::int64_t room = 0;
     int position = -1;  // on the stack
     bool known = false;
   };
 
+  [[nodiscard]] word room_of(int rank) const {
+    return static_cast<word>(std::max<std::int64_t>(nodes_[static_cast<std::size_t>(rank)].room, 0));
+  }
   node& at(int rank) { return nodes_[static_cast<std::size_t>(rank)]; }
   void push(int rank) {
     at(rank).position = static_cast<int>(stack_.size());
@@ -101,7 +104,7 @@ class cyclic_planner {
     word c = no_slot;
     for (std::size_t i = first; i < stack_.size(); ++i) {
       q = std::min(q, at(stack_[i]).weight);
-      c = std::min(c, at(stack_[i]).room);
+      c = std::min(c, room_of(stack_[i]));
     }
     c = std::min(q, std::max<word>(1, c));
     for (std::size_t i = first; i < stack_.size(); ++i) {
@@ -119,11 +122,11 @@ class cyclic_planner {
   template <class Act, class More>
   void shift(Act act, More more) {
     if (stack_.size() == 1) return pop();
-    word q = at(stack_.back()).room;
+    word q = room_of(stack_.back());
     word c = no_slot;
     for (std::size_t i = 0; i + 1 < stack_.size(); ++i) {
       q = std::min(q, at(stack_[i]).weight);
-      if (i > 0) c = std::min(c, at(stack_[i]).room);
+      if (i > 0) c = std::min(c, room_of(stack_[i]));
     }
     c = std::min(q, std::max<word>(1, c));
     for (std::size_t i = 0; i < stack_.size(); ++i) {

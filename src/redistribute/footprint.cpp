@@ -36,7 +36,8 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
           .scattered = s.scattered,
           .words = s.words,
           .messages = s.requests,
-          .transfers = 2 * static_cast<std::uint32_t>(ranks) + 2 * s.requests};
+          .transfers = 3 * static_cast<std::uint32_t>(ranks) + 2 * s.requests,
+          .reserved = s.requests};
 }
 
 slot staging_slots(const buffer_sizes& s) noexcept { return s.receive_buffers * s.chunk + 1; }

@@ -23,7 +23,7 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
 /// The promise to users: linear in each.
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {
-  return 16384 + 256 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
+  return 16384 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
 }
 
 }  // namespace taquin::detail

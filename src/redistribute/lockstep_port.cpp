@@ -6,21 +6,41 @@
 
 namespace taquin::detail {
 
+namespace {
+
+slot blocks_of(std::span<const slot_range> runs) {
+  slot n = 0;
+  for (const auto& r : runs) n += r.count;
+  return n;
+}
+
+void require(bool kept, const char* limit) {
+  if (!kept) throw std::logic_error(limit);
+}
+
+}  // namespace
+
 void lockstep_port::post(int to, std::span<const word> words) {
+  require(words.size() <= limits_.words, "a message is too long");
   network_.messages_[{rank_, to}].emplace_back(words.begin(), words.end());
 }
 
 void lockstep_port::receive(int from, std::span<const slot_range> into, std::uint32_t id) {
+  require(into.size() == 1 || (into.size() <= limits_.scattered && blocks_of(into) <= limits_.chunk),
+          "a transfer is received into too many runs");
+  require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   network_.wires_[{from, rank_}].receives.push_back({{into.begin(), into.end()}, id});
 }
 
 bool lockstep_port::send(int to, std::span<const slot_range> from) {
   auto& sends = network_.wires_[{rank_, to}].sends;
   sends.push_back({{from.begin(), from.end()}, {}});
-  if (from.size() == 1) return false;
-  std::size_t blocks = 0;
-  for (const auto& r : from) blocks += r.count;
-  sends.back().packed.resize(blocks * store_.block_bytes());
+  if (from.size() == 1 && under_way_ + limits_.reserved < limits_.transfers) {
+    ++under_way_;
+    return false;
+  }
+  require(blocks_of(from) <= limits_.chunk, "more is packed than a buffer holds");
+  sends.back().packed.resize(blocks_of(from) * store_.block_bytes());
   store_.gather(from, sends.back().packed.data());
   return true;
 }
@@ -33,6 +53,7 @@ bool lockstep_port::wait_event() {
 event lockstep_port::take_event() {
   waits_for_event_ = false;
   event e = events_.front().what;
+  if (e.what != event::kind::message) --under_way_;
   current_ = std::move(events_.front().words);
   e.words = current_;
   events_.pop_front();
@@ -45,8 +66,8 @@ bool lockstep_port::begin(const collective& c) {
   return false;
 }
 
-lockstep_port& lockstep_network::add(block_store& store) {
-  ports_.push_back(std::make_unique<lockstep_port>(*this, store, static_cast<int>(ports_.size())));
+lockstep_port& lockstep_network::add(block_store& store, const port_limits& limits) {
+  ports_.push_back(std::make_unique<lockstep_port>(*this, store, limits, static_cast<int>(ports_.size())));
   return *ports_.back();
 }
 

@@ -19,9 +19,9 @@ class lockstep_port;
 class lockstep_network {
  public:
   lockstep_network(int ranks, unsigned seed) : ranks_(ranks), random_(seed) {}
-  lockstep_port& add(block_store& store);
+  lockstep_port& add(block_store& store, const port_limits& limits);
   /// Runs the tasks, one per port, to their ends. Throws what a task throws, and std::logic_error when all wait for
-  /// what does not come or when something is left over.
+  /// what does not come, when something is left over, or when a rank goes beyond its port's limits.
   void run(std::span<task> tasks);
 
  private:
@@ -55,8 +55,8 @@ class lockstep_network {
 
 class lockstep_port final : public port {
  public:
-  lockstep_port(lockstep_network& network, block_store& store, int rank)
-      : network_(network), store_(store), rank_(rank) {}
+  lockstep_port(lockstep_network& network, block_store& store, const port_limits& limits, int rank)
+      : network_(network), store_(store), limits_(limits), rank_(rank) {}
 
   void post(int to, std::span<const word> words) override;
   using port::receive;
@@ -76,7 +76,9 @@ class lockstep_port final : public port {
   };
   lockstep_network& network_;
   block_store& store_;
+  port_limits limits_;
   int rank_;
+  std::uint32_t under_way_ = 0;  // transfers that are not told yet
   std::deque<occurred> events_;
   std::vector<word> current_;
   bool waits_for_event_ = false;

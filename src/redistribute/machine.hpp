@@ -45,8 +45,9 @@ struct machine {
   block_map* map = nullptr;
   port* net = nullptr;
   buffer_sizes sizes;
-  double least_progress = 0;  ///< hand over when a round moves a smaller part of what was left
-  targets* known = nullptr;   ///< what exchange_targets would learn, when it is known already
+  double least_progress = 0;             ///< hand over when a round moves a smaller part of what was left
+  std::string_view successor = "slots";  ///< to whom; it is not judged in turn
+  targets* known = nullptr;              ///< what exchange_targets would learn, when it is known already
   std::uint64_t rounds = 0;
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: who is to go on
 

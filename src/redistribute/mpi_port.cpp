@@ -54,11 +54,10 @@ void mpi_port::post(int to, std::span<const word> words) {
   bytes_ += words.size_bytes();
 }
 
-// A transfer whose completion was told, or limits_.transfers.
-std::size_t mpi_port::free_transfer() {
-  for (std::size_t t = 0; t < transfers_.size(); ++t)
-    if (transfers_[t].peer < 0) return t;
-  return transfers_.size();
+// A transfer that is not under way: there is one.
+std::size_t mpi_port::free_transfer() const {
+  return static_cast<std::size_t>(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) -
+                                  transfers_.begin());
 }
 
 void mpi_port::start(std::size_t t) {
@@ -95,6 +94,7 @@ void mpi_port::receive(int from, std::span<const slot_range> into, std::uint32_t
     TAQUIN_MPI(MPI_Type_commit(&type));
   }
   transfers_[free_transfer()] = {true, from, id, into.front(), std::move(scattered), ++receives_};
+  ++under_way_;
   ++unposted_;
 }
 
@@ -147,8 +147,9 @@ bool mpi_port::send(int to, std::span<const slot_range> from) {
   for (const auto& r : from) count += r.count;
   ++messages_;
   bytes_ += std::uint64_t{count} * store_.block_bytes();
-  const std::size_t t = free_transfer();
-  if (from.size() == 1 && t < transfers_.size()) {
+  if (from.size() == 1 && under_way_ + limits_.reserved < limits_.transfers) {
+    const std::size_t t = free_transfer();
+    ++under_way_;
     transfers_[t] = {false, to, 0, from.front(), {}, 0};
     start(t);
     return false;
@@ -187,6 +188,7 @@ bool mpi_port::wait_event() {
       next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, t.run};
       t.peer = -1;
       t.scattered = {};
+      --under_way_;
       return true;
     }
     int found = 0;

@@ -49,7 +49,7 @@ class mpi_port final : public port {
   event take_event() override;
   bool begin(const collective& c) override;
   bool poll();
-  [[nodiscard]] std::size_t free_transfer();
+  [[nodiscard]] std::size_t free_transfer() const;
   [[nodiscard]] std::size_t free_slot(std::pmr::vector<MPI_Request>& requests);
   void start(std::size_t t);
   [[nodiscard]] std::size_t oldest_receive(int from) const;
@@ -64,6 +64,7 @@ class mpi_port final : public port {
   int tag_;
   std::pmr::vector<MPI_Request> requests_;  // of transfers
   std::pmr::vector<transfer> transfers_;
+  std::uint32_t under_way_ = 0;     // transfers
   std::pmr::vector<int> complete_;  // indices of transfers that are complete and not yet told
   std::size_t told_ = 0;
   std::size_t untold_ = 0;

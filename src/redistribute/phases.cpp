@@ -207,7 +207,11 @@ task run_phases(machine& m, bool park) {
     if (left_before > 0) {
       const std::uint64_t settled = left_before - left;
       fruitless = settled == 0 ? fruitless + 1 : 0;
-      if (static_cast<double>(settled) < m.least_progress * static_cast<double>(left_before) || fruitless > m.ranks) {
+      if (static_cast<double>(settled) < m.least_progress * static_cast<double>(left_before)) {
+        m.hand_over = m.successor;
+        co_return;
+      }
+      if (fruitless > m.ranks) {
         m.hand_over = "slots";
         co_return;
       }

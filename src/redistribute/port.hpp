@@ -33,7 +33,8 @@ struct port_limits {
   slot scattered = 1;           ///< most runs that a transfer is received into
   std::uint32_t words = 16;     ///< most words in a message
   std::uint32_t messages = 1;   ///< messages that may be on their way from this rank
-  std::uint32_t transfers = 1;  ///< other transfers that may be on their way, of both directions together
+  std::uint32_t transfers = 2;  ///< other transfers that may be on their way, of both directions together
+  std::uint32_t reserved = 1;   ///< those of them that are kept for receiving
 };
 
 class port {
@@ -51,7 +52,7 @@ class port {
   void receive(int from, const slot_range& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
   /// Begins to send blocks; the receiver must have begun to receive them, or be sure to do so whatever this rank does.
   /// True when the slots may be used again at once; otherwise, for a single run, an event says so later. More than one
-  /// run: at most `chunk` blocks.
+  /// run, or all but the reserved transfers on their way: at most `chunk` blocks.
   virtual bool send(int to, std::span<const slot_range> from) = 0;
 
   /// co_await next(): the next event.

@@ -91,7 +91,7 @@ TEST_F(refusal, options_that_differ_or_are_unknown) {
 
 // Bytes on a rank of p with m blocks of l bytes, as the documentation states them.
 std::size_t promised(std::string_view algorithm, std::size_t p, std::size_t m, std::size_t l) {
-  return 16384 + 256 * p + (algorithm == "cyclic" ? 82 : 66) * m + 81 * l;
+  return 16384 + 300 * p + (algorithm == "cyclic" ? 82 : 66) * m + 81 * l;
 }
 
 TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
