@@ -1,7 +1,9 @@
 # Finds the MPI library that TAQUIN_MPI names, through its own compiler wrappers and launcher.
 if(TAQUIN_MPI STREQUAL "smpi")
   # SimGrid's simulated MPI: smpicc and smpicxx are the compilers (see the preset), and know their library themselves.
-  find_program(MPIEXEC_EXECUTABLE smpirun REQUIRED)
+  find_program(SMPIRUN smpirun REQUIRED)
+  set(MPIEXEC_EXECUTABLE ${PROJECT_SOURCE_DIR}/testbed/mpirun-simulated)
+  set(MPIEXEC_NUMPROC_FLAG -n)
   add_library(MPI::MPI_C INTERFACE IMPORTED)
   add_library(MPI::MPI_CXX INTERFACE IMPORTED)
   target_compile_options(MPI::MPI_CXX INTERFACE -include ${PROJECT_SOURCE_DIR}/src/mpi/smpi.hpp)

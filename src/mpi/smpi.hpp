@@ -16,4 +16,8 @@
 #undef calloc
 #undef realloc
 #undef free
+
+// The first start of a persistent send sends what a derived datatype's data were when MPI_Send_init was called (SMPI
+// 3.32): sends are posted one by one.
+#define TAQUIN_NO_PERSISTENT_SENDS
 #endif

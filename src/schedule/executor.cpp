@@ -19,6 +19,11 @@ constexpr int most_plain_bytes = 4096;
 // MPI_Isend sends a few bytes on the spot, which starting a persistent request does not do (Open MPI, 8 bytes per pair:
 // 0.5 us instead of 0.9 us on 2 ranks).
 constexpr count_t most_immediate_bytes = 512;
+#ifdef TAQUIN_NO_PERSISTENT_SENDS
+constexpr bool persistent_sends = false;
+#else
+constexpr bool persistent_sends = true;
+#endif
 }  // namespace
 
 executor::executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory)
@@ -210,6 +215,7 @@ void executor::make_requests() {
     MPI_Request& request = persistent_.emplace_back(MPI_REQUEST_NULL);
     if (w.staging != nullptr && w.type == MPI_BYTE && w.count <= most_plain_bytes) continue;
     if (simple(m) && schedule_.bytes(m) <= most_immediate_bytes) continue;
+    if (m.way == direction::send && !persistent_sends) continue;
     const int tag = where_.tag + m.lane;
     if (m.way == direction::send) {
       TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));

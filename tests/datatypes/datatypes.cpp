@@ -145,10 +145,10 @@ TEST(datatypes, refuses_what_cannot_be_right) {
 }
 
 TEST(datatypes, a_distributed_array_is_decoded_block_by_block) {
-  const int sizes[] = {7};
-  const int kinds[] = {MPI_DISTRIBUTE_CYCLIC};
-  const int arguments[] = {2};
-  const int processes[] = {2};
+  int sizes[] = {7};  // none const, for MPI libraries whose prototype forgets it
+  int kinds[] = {MPI_DISTRIBUTE_CYCLIC};
+  int arguments[] = {2};
+  int processes[] = {2};
   MPI_Datatype distributed = MPI_DATATYPE_NULL;
   MPI_Type_create_darray(2, 0, 1, sizes, kinds, arguments, processes, MPI_ORDER_C, MPI_INT, &distributed);
   MPI_Type_commit(&distributed);
