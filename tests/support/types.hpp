@@ -134,6 +134,11 @@ inline constexpr std::array all_types{
                 [] {
                   return type_pair{type_detail::larger_extent(), type_detail::larger_extent()};
                 }},
+    named_types{"two_layouts",
+                [] {
+                  return type_pair{type_detail::contiguous_ints(2), type_detail::with_hole()};
+                }},
+#ifndef TAQUIN_TEST_SIMULATED  // SMPI 3.32 itself takes the wrong bytes of structs that do not begin at their origin
     named_types{"negative_lower_bound",
                 [] {
                   return type_pair{type_detail::negative_lower_bound(), type_detail::negative_lower_bound()};
@@ -142,14 +147,11 @@ inline constexpr std::array all_types{
                 [] {
                   return type_pair{type_detail::backwards(), type_detail::backwards()};
                 }},
-    named_types{"two_layouts",
-                [] {
-                  return type_pair{type_detail::contiguous_ints(2), type_detail::with_hole()};
-                }},
     named_types{"two_holes",
                 [] {
                   return type_pair{type_detail::negative_lower_bound(), type_detail::with_hole()};
                 }},
+#endif
     named_types{"interleaved",
                 [] {
                   return type_pair{type_detail::interleaved(), type_detail::interleaved()};

@@ -1,0 +1,73 @@
+// One exchange of one prepared plan, timed and verified, for bench/scale: in a simulation time is exact, so that
+// nothing has to be repeated, and each message costs the simulator more the more there were before it.
+//   one_exchange ALGORITHM COLLECTIVE WORKLOAD BYTES-PER-PAIR [RADIX]
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/names.hpp"
+#include "cli/output.hpp"
+#include "cli/problem.hpp"
+#include "cli/session.hpp"
+#include "mpi/check.hpp"
+#include "workloads/workload.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+// Simulated ranks share one address space: each makes its own row, and reads the column from the others'.
+std::vector<count_t> column_of(const std::vector<count_t>& row, int rank, int ranks) {
+  auto mine = reinterpret_cast<std::uintptr_t>(row.data());
+  std::vector<std::uintptr_t> rows(static_cast<std::size_t>(ranks));
+  TAQUIN_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, rows.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD));
+  std::vector<count_t> column;
+  for (const std::uintptr_t other : rows) column.push_back(reinterpret_cast<const count_t*>(other)[rank]);
+  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));  // rows may go now
+  return column;
+}
+
+int work(const std::vector<std::string>& words, int rank, int ranks) {
+  const std::string& algorithm = words.at(1);
+  const auto workload = parse_workload(words.at(3));
+  const count_t per_pair = std::stoll(words.at(4));
+  const auto row = workload.row({.ranks = ranks, .bytes = per_pair * ranks}, rank);
+  const problem p(MPI_COMM_WORLD, parse_collective(words.at(2)), buffering::separate, row, column_of(row, rank, ranks));
+  arena memory;
+  p.reserve(memory);
+  p.fill(memory);
+  options o{.algorithm = algorithm};
+  if (words.size() > 5) o.radix = std::stoi(words[5]);
+  statistics s;
+  o.stats = &s;
+  const auto exchange = algorithm == "native" ? p.native(memory) : p.persistent(memory, o);
+  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+  double seconds = MPI_Wtime();
+  exchange();
+  seconds = MPI_Wtime() - seconds;
+  count_t wrong = p.wrong_bytes(memory);
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+  output out("-", rank);
+  out.add({{{"algorithm", algorithm},
+            {"collective", words[2]},
+            {"workload", words[3]},
+            {"ranks", ranks},
+            {"bytes_per_pair", per_pair},
+            {"seconds", seconds},
+            {"peak_memory", s.peak_memory},
+            {"wrong_bytes", wrong}}});
+  out.finish();
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace taquin::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  return taquin::cli::in_session([&](int rank, int ranks) { return taquin::cli::work(words, rank, ranks); });
+}
