@@ -21,8 +21,6 @@ int main(int argc, char** argv) {
     for (const int peers : {8, ranks})
       for (const auto& [name, algorithm] : algorithms) {
         if (peers == ranks && algorithm == scale_algorithm::phases_sparse) continue;
-        // Minutes for each point beyond.
-        if (peers == ranks && algorithm == scale_algorithm::in_place && ranks > 256) continue;
         const auto c = cost_at_scale(algorithm, ranks, peers, bytes);
         fmt::print("{}\n", nlohmann::json{{"experiment", "scale"},
                                           {"variant", name},

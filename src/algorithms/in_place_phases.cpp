@@ -2,8 +2,8 @@
 //
 // Source:  Hofmann & Rünger, An In-place Algorithm for Irregular All-to-All Communication with Limited Memory, §3.
 // Rounds:  not fixed: the more, the less memory there is.
-// Bytes:   each block once; in each phase a request of 32 bytes to every rank, or with `sparse_requests` only to those
-//          that still have data for this one.
+// Bytes:   each block once; in each phase a request of 32 bytes to every rank, in log p rounds, or with
+//          `sparse_requests` only to those that still have data for this one.
 // Memory:  bookkeeping linear in p (`sparse_requests`: in the blocks with data of the rank that has the most), and at
 //          least one element for each part of the auxiliary memory.
 // Limits:  one type, of the same size on all ranks.
@@ -31,13 +31,14 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, phase_driver::least(s, o)));
   const double phases = std::max(1.0, std::ceil(t.busiest() / aux * 2 / 3));
   const double peers = t.ranks() - 1;
-  return phases * (t.round(peers, 32 * peers, 32) + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
+  const seconds requests = o.sparse_requests ? t.round(peers, 32 * peers, 32) : phase_driver::dense_cost(s.ranks, m);
+  return phases * (requests + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
          t.copies(4 * phases * t.ranks(), t.busiest());
 }
 
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   return make_body<phase_driver>(budget, x, c, in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)),
-                                 &budget);
+                                 budget);
 }
 
 }  // namespace

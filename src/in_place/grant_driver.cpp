@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -22,13 +20,6 @@ constexpr int patience_polls = 64;
 // Nobody waits longer than it would take to copy all data, which is what impatience costs at most.
 constexpr double most_patience = 100e-6;
 constexpr double copied_byte = 0.2e-9;
-
-// Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
-// auxiliary memory is still in the cache when it is copied.
-constexpr std::size_t chunk_bytes = 256 << 10;
-constexpr std::size_t aux_chunk_bytes = 128 << 10;
-
-constexpr std::size_t page = 4096;
 
 constexpr grant_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .parked = 64};
 
@@ -63,18 +54,9 @@ grant_limits grant_driver::limits(const exchange& x, const context& c, std::size
   }
   if (bookkeeping(s, l) + std::max<std::size_t>(s.unit_span, 1) > allowed) l = least;
   const std::size_t aux = allowed - bookkeeping(s, l);
-  const auto units = [&](std::size_t bytes) {
-    const auto n = static_cast<count_t>(bytes / static_cast<std::size_t>(unit.size));
-    return std::clamp<count_t>(n, 1,
-                               std::min<count_t>(mpi::count_limit(), std::numeric_limits<int>::max() / unit.size));
-  };
-  l.aux = std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, unit_space::fitting(unit, aux));
-  l.chunk = units(chunk_bytes);
-  const std::size_t aux_chunk = std::min(aux_chunk_bytes, aux / 2);
-  l.aux_chunk = units(aux_chunk < page ? aux_chunk : aux_chunk / page * page);
-  l.small_chunk = std::max<count_t>(l.aux_chunk / 2, 1);
   l.scratch = c.opts->scratch_sends;
-  if (l.scratch) l.aux_chunk = units(aux_chunk_bytes);
+  l.set_aux(std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, unit_space::fitting(unit, aux)), aux,
+            static_cast<std::size_t>(unit.size), s.max_peers);
   return l;
 }
 

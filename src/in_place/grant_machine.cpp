@@ -10,6 +10,33 @@
 
 namespace taquin::detail {
 
+namespace {
+
+// A compaction copies at most so many units for each that it makes usable, unless nothing else is left to do.
+constexpr count_t most_held = 2;
+
+// Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
+// auxiliary memory is still in the cache when it is copied.
+constexpr std::size_t chunk_bytes = 256 << 10;
+constexpr std::size_t aux_chunk_bytes = 128 << 10;
+constexpr std::size_t page = 4096;
+// Holes wait until they are as large as so many peers' shares of the auxiliary memory, at most: as free space is spread
+// over the blocks of all peers, more peers have smaller holes.
+constexpr std::size_t shares = 4;
+
+}  // namespace
+
+void grant_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers) noexcept {
+  const auto in_units = [&](std::size_t n) { return static_cast<count_t>(std::max<std::size_t>(n / unit_bytes, 1)); };
+  aux = units;
+  chunk = in_units(chunk_bytes);
+  const std::size_t detour = std::min(aux_chunk_bytes, bytes / 2);
+  aux_chunk = in_units(detour < page ? detour : detour / page * page);
+  const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
+  small_chunk = std::min(std::max<count_t>(aux_chunk / 2, 1), in_units(share));
+  if (scratch) aux_chunk = in_units(aux_chunk_bytes);
+}
+
 std::size_t grant_limits::bytes(std::size_t out, std::size_t in) const noexcept {
   return send_set::bytes(pieces(out, in)) + recv_set::bytes(gaps(in), in) +
          aux_heap::bytes(static_cast<std::size_t>(parked) + 3) +
@@ -49,21 +76,21 @@ void grant_machine::reset() {
   self_left_ = self == out_.end() ? 0 : self->length;
   parked_ = 0;
   turn_ = 0;
-  compacting_ = false;
+  compact_end_ = compact_begin_;
   changed_ = true;
   waited_ = true;
   rounds_ = 0;
 }
 
 grant_step grant_machine::next(bool idle) {
-  if (compacting_)
-    if (auto m = compact()) return {{}, m};
+  if (auto m = compact()) return {{}, m};
   if (!changed_ && !idle) return {};
   if (auto m = unpark(false)) return {{}, m};
   if (recvs_.left() > 0 && !free_requests_.empty()) {
     if (auto m = slide()) return {{}, m};
     if (auto h = best_hole(false)) return ask(*h, gap_state::flying);
     if (auto h = best_detour(false)) return ask(*h, gap_state::detoured);
+    if (blocked_ && begin_any_compaction(false)) return {{}, compact()};
   }
   if (idle) {
     if (auto m = unpark(true)) return {{}, m};
@@ -71,8 +98,7 @@ grant_step grant_machine::next(bool idle) {
       if (auto h = best_hole(true)) return ask(*h, gap_state::flying);
       if (auto h = best_detour(true)) return ask(*h, gap_state::detoured);
     }
-    if (free_requests_.size() == flights_.size())  // nothing is on its way
-      if (auto m = compact()) return {{}, m};
+    if (free_requests_.size() == flights_.size() && begin_any_compaction(true)) return {{}, compact()};
   }
   changed_ = false;
   waited_ = true;
@@ -220,8 +246,9 @@ bool grant_machine::may_ask(const gap& g, count_t at) const noexcept {
 
 // The longest part of a hole, up to a chunk, that may be asked for; among equals one at the border of its run, so that
 // runs stay few, then one whose source has least to do for us.
-std::optional<grant_machine::hole> grant_machine::best_hole(bool any_size) const {
+std::optional<grant_machine::hole> grant_machine::best_hole(bool any_size) {
   std::optional<hole> best;
+  blocked_ = false;
   bool best_inner = false;
   int best_unanswered = 0;
   for_each_hole([&](hole h) {
@@ -233,7 +260,10 @@ std::optional<grant_machine::hole> grant_machine::best_hole(bool any_size) const
       h.length = limits_.chunk;
     }
     if (h.length < limits_.small_chunk && h.length < g.length && !any_size) return;
-    if (!may_ask(g, h.at)) return;
+    if (!may_ask(g, h.at)) {
+      blocked_ = true;
+      return;
+    }
     const bool inner = !low && !high;
     const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
     if (best) {
@@ -332,35 +362,48 @@ grant_step grant_machine::ask(const hole& h, gap_state how) {
   return {grant_request{peer, slot, offset, length, to, source(g).length}, {}};
 }
 
-// The paper's compaction of one block's rest, between two locations that data have arrived at: what is left to be sent
-// moves to its end, piece by piece from the last.
-std::optional<local_move> grant_machine::compact() {
-  if (!compacting_) {
-    const auto gaps = recvs_.gaps();
-    for (std::size_t i = 0; i < gaps.size() && !compacting_;) {
-      const bool rests = gaps[i].state == gap_state::open || gaps[i].state == gap_state::parked;
-      std::size_t k = i + 1;
-      while (rests && k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].at == gaps[k - 1].end() &&
-             (gaps[k].state == gap_state::open || gaps[k].state == gap_state::parked))
-        ++k;
-      const count_t begin = gaps[i].at;
-      const count_t end = gaps[k - 1].end();
-      i = k;
-      if (!rests || sends_.free_from(begin, 1) > 0 || sends_.sending(begin, end)) continue;
-      count_t held = 0;
-      const std::size_t first = sends_.first_after(begin);
-      std::size_t last = first;
-      for (; last < sends_.pieces().size() && sends_.pieces()[last].at < end; ++last)
-        held += sends_.pieces()[last].length;
-      if (held == end - begin) continue;
-      compacting_ = true;
-      compact_begin_ = begin;
-      compact_end_ = end;
-      compacted_ = last;
-    }
-    if (!compacting_) return {};
+bool grant_machine::begin_any_compaction(bool last_resort) {
+  for (std::size_t i = 0; i < recvs_.gaps().size(); ++i)
+    if (begin_compaction(i, last_resort)) return true;
+  return false;
+}
+
+// The paper's compaction of one block's rest, the gaps around gap i between two locations that data have arrived at:
+// what is left to be sent moves to its end, piece by piece from the last. It is for messages that have as many runs as
+// they may, where it is worth its copies; as the `last_resort` wherever there is a hole. Returns whether it has begun.
+bool grant_machine::begin_compaction(std::size_t i, bool last_resort) {
+  const auto gaps = recvs_.gaps();
+  const auto pieces = sends_.pieces();
+  const auto rests = [&](std::size_t k) {
+    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::flying;
+  };
+  const auto source = static_cast<std::size_t>(gaps[i].source);
+  const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;
+  if (!rests(i) || !(full || last_resort)) return false;
+  std::size_t first = i;
+  while (first > 0 && rests(first - 1) && gaps[first - 1].end() == gaps[first].at) --first;
+  std::size_t last = i;
+  while (rests(last + 1) && gaps[last].end() == gaps[last + 1].at) ++last;
+  const count_t begin = gaps[first].at;
+  const count_t end = gaps[last].end();
+  if (sends_.free_from(begin, 1) > 0) return false;
+  count_t held = 0;
+  std::size_t p = sends_.first_after(begin);
+  for (; p < pieces.size() && pieces[p].at < end; ++p) {
+    if (pieces[p].slot >= 0) return false;
+    held += pieces[p].length;
   }
-  while (compacted_ > 0) {
+  const count_t free = end - begin - held;
+  if (free == 0 || (!last_resort && (free < limits_.small_chunk || held > most_held * free))) return false;
+  compacted_ = p;
+  compact_begin_ = begin;
+  compact_end_ = end;
+  return true;
+}
+
+// The next move of a compaction that has begun. Nothing else happens to the rank until it has ended.
+std::optional<local_move> grant_machine::compact() {
+  while (compact_begin_ < compact_end_ && compacted_ > 0) {
     const piece p = sends_.pieces()[compacted_ - 1];
     if (p.end() <= compact_begin_) break;
     --compacted_;
@@ -368,10 +411,10 @@ std::optional<local_move> grant_machine::compact() {
     compact_end_ = to;
     if (to == p.at) continue;
     sends_.relocate(compacted_, to);
+    changed_ = true;
     return local_move{{p.at, false}, {to, false}, p.length};
   }
-  compacting_ = false;
-  changed_ = true;
+  compact_end_ = compact_begin_;
   return {};
 }
 

@@ -37,6 +37,10 @@ struct grant_limits {
   count_t small_chunk = 1;  ///< fewer units are asked for only when nothing else is left to do
   bool scratch = false;     ///< locations that only send blocks cover serve as auxiliary memory when they are free
 
+  /// Sets `aux` to `units`, and chunks that suit `bytes` of auxiliary memory, units of `unit_bytes` and that many
+  /// peers.
+  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers) noexcept;
+
   [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
     return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;
   }
@@ -119,8 +123,10 @@ class grant_machine {
   [[nodiscard]] location aux_location(count_t at) const noexcept;
   std::optional<local_move> unpark(bool any_part);
   std::optional<local_move> slide();
-  std::optional<hole> best_hole(bool any_size) const;
+  std::optional<hole> best_hole(bool any_size);
   std::optional<hole> best_detour(bool idle) const;
+  bool begin_any_compaction(bool last_resort);
+  bool begin_compaction(std::size_t i, bool last_resort);
   std::optional<local_move> compact();
   grant_step ask(const hole& h, gap_state how);
   [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
@@ -149,10 +155,10 @@ class grant_machine {
   bool scratch_open_ = false;
   std::size_t parked_ = 0;     // runs in auxiliary memory or on their way there
   std::size_t turn_ = 0;       // where the search for a detour begins
+  bool blocked_ = false;       // the number of runs forbids to use a hole
   std::size_t compacted_ = 0;  // a compaction in progress: the piece to look at next is before this one
   count_t compact_begin_ = 0;
-  count_t compact_end_ = 0;
-  bool compacting_ = false;
+  count_t compact_end_ = 0;  // at the beginning: none is in progress
   bool changed_ = true;
   bool waited_ = true;
   std::uint64_t rounds_ = 0;

@@ -99,12 +99,6 @@ count_t send_set::free_from(count_t at, count_t most) const noexcept {
   return i == pieces_.size() ? most : std::clamp<count_t>(pieces_[i].at - at, 0, most);
 }
 
-bool send_set::sending(count_t begin, count_t end) const noexcept {
-  for (std::size_t i = first_after(begin); i < pieces_.size() && pieces_[i].at < end; ++i)
-    if (pieces_[i].slot >= 0) return true;
-  return false;
-}
-
 recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory)
     : gaps_(memory), runs_(sources, memory) {
   gaps_.reserve(capacity);

@@ -50,8 +50,6 @@ class send_set {
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
   /// Units from `at` that are free of data to send, at most `most`.
   [[nodiscard]] count_t free_from(count_t at, count_t most) const noexcept;
-  /// True when a piece between two locations is being sent.
-  [[nodiscard]] bool sending(count_t begin, count_t end) const noexcept;
 
   /// Units that are not given to a send yet.
   [[nodiscard]] count_t left() const noexcept { return left_; }

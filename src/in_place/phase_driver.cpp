@@ -13,28 +13,50 @@ namespace taquin::detail {
 
 namespace {
 
-enum tag : std::uint8_t { request_tag, direct_tag, aux_tag };
+enum tag : std::uint8_t { request_tag, direct_tag, aux_tag, dense_tag };
 
 int parts_of(const shape& s, const options& o) noexcept {
   if (o.aux_heap) return 1;
   return o.aux_parts > 0 ? o.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
 }
 
-// Messages of one stage: data directly and by auxiliary memory, or requests.
-std::size_t most_pending(std::size_t in, std::size_t out, std::size_t dense_ranks) noexcept {
-  return std::max(2 * (in + out), 2 * dense_ranks);
+// Messages of one stage: data directly and by auxiliary memory, or sparse requests.
+std::size_t most_pending(std::size_t in, std::size_t out) noexcept { return 2 * (in + out); }
+
+// Dense requests are an exchange of their own, in log p rounds. Not the MPI library's nonblocking collective: plans
+// that are started together reach their later phases in another order on each rank, and collectives must come in the
+// same one.
+const algorithm& dense_exchange = modified_bruck;
+const options dense_options{};
+
+shape dense_shape(int ranks, std::size_t request_bytes) noexcept {
+  const std::uint64_t all = static_cast<std::uint64_t>(ranks) * request_bytes;
+  return {.ranks = ranks,
+          .max_block_bytes = request_bytes,
+          .min_block_bytes = request_bytes,
+          .max_rank_bytes = all,
+          .max_received_bytes = all};
 }
 
 }  // namespace
+
+std::size_t phase_driver::dense_memory(int ranks) noexcept {
+  return dense_exchange.memory(dense_shape(ranks, sizeof(request)), dense_options) +
+         2 * static_cast<std::size_t>(ranks) * sizeof(request);
+}
+
+seconds phase_driver::dense_cost(int ranks, const machine_model& m) noexcept {
+  return dense_exchange.cost(dense_shape(ranks, sizeof(request)), dense_options, m);
+}
 
 // Everything but the auxiliary memory, for the rank with the most peers.
 std::size_t phase_driver::least(const shape& s, const options& o) noexcept {
   const auto peers = static_cast<std::size_t>(s.max_peers);
   const phase_limits l{.parts = parts_of(s, o), .heap = o.aux_heap};
-  const std::size_t requests = 2 * (o.sparse_requests ? peers : static_cast<std::size_t>(s.ranks)) * sizeof(request);
+  const std::size_t requests = o.sparse_requests ? 2 * peers * sizeof(request) : dense_memory(s.ranks);
   return sizeof(phase_driver) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) + requests +
-         most_pending(peers, peers, o.sparse_requests ? 0 : static_cast<std::size_t>(s.ranks)) * sizeof(MPI_Request) +
-         2 * peers * sizeof(mpi::datatype) + phase_limits::pieces(peers, peers) * (sizeof(int) + sizeof(MPI_Aint)) +
+         most_pending(peers, peers) * sizeof(MPI_Request) + 2 * peers * sizeof(mpi::datatype) +
+         phase_limits::pieces(peers, peers) * (sizeof(int) + sizeof(MPI_Aint)) +
          static_cast<std::size_t>(l.parts) * std::max<std::size_t>(s.unit_span, 1);
 }
 
@@ -49,27 +71,34 @@ phase_limits phase_driver::limits(const exchange& x, const context& c, std::size
   return l;
 }
 
-phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory)
+phase_driver::phase_driver(const exchange& x, const context& c, std::size_t allowed, memory_budget& budget)
     : comm_(c.comm->get()),
       rank_(c.comm->rank()),
       tag_(c.tag),
       sparse_(c.opts->sparse_requests),
       limits_(limits(x, c, allowed)),
-      aux_(unit_space::bytes(unit_space::unit_of(x, *c.shape), limits_.aux), memory),
+      aux_(unit_space::bytes(unit_space::unit_of(x, *c.shape), limits_.aux), &budget),
       space_(x, *c.shape, aux_.data()),
-      out_(collect(x.send, c.shape->ranks, space_.unit(), memory)),
-      in_(collect_by_location(x.recv, c.shape->ranks, space_.unit(), memory)),
-      machine_(out_, in_, limits_, memory),
-      asked_(sparse_ ? in_.size() : static_cast<std::size_t>(c.shape->ranks), memory),
-      granted_(sparse_ ? out_.size() : static_cast<std::size_t>(c.shape->ranks), memory),
-      pending_(memory),
-      types_(memory),
-      lengths_(memory),
-      places_(memory) {
-  pending_.reserve(most_pending(in_.size(), out_.size(), sparse_ ? 0 : asked_.size()));
+      out_(collect(x.send, c.shape->ranks, space_.unit(), &budget)),
+      in_(collect_by_location(x.recv, c.shape->ranks, space_.unit(), &budget)),
+      machine_(out_, in_, limits_, &budget),
+      asked_(sparse_ ? in_.size() : static_cast<std::size_t>(c.shape->ranks), &budget),
+      granted_(sparse_ ? out_.size() : static_cast<std::size_t>(c.shape->ranks), &budget),
+      pending_(&budget),
+      types_(&budget),
+      lengths_(&budget),
+      places_(&budget) {
+  pending_.reserve(most_pending(in_.size(), out_.size()));
   types_.reserve(2 * out_.size());
   lengths_.reserve(phase_limits::pieces(out_.size(), in_.size()));
   places_.reserve(lengths_.capacity());
+  if (sparse_) return;
+  const shape dense = dense_shape(c.shape->ranks, sizeof(request));
+  const exchange requests = exchange::alltoall(asked_.data(), request_fields, MPI_INT64_T, granted_.data(),
+                                               request_fields, MPI_INT64_T, comm_);
+  dense_ = prepare_body(
+      dense_exchange, requests,
+      {.comm = c.comm, .tag = tag_ + dense_tag, .shape = &dense, .opts = &dense_options, .reused = true}, budget);
 }
 
 // After an error messages may still be on their way, to memory that goes now.
@@ -121,7 +150,7 @@ void phase_driver::begin_phase() {
     for (std::size_t k = 0; k < in_.size(); ++k)
       asked_[static_cast<std::size_t>(in_[k].peer)] = {requests[k].direct, requests[k].aux, machine_.expected(k),
                                                        done ? 0 : 1};
-    exchange_dense();
+    dense_->start();
     return;
   }
   for (std::size_t k = 0; k < out_.size(); ++k) {
@@ -147,22 +176,12 @@ void phase_driver::send(const void* from, count_t length, MPI_Datatype type, int
                        &pending_.emplace_back(MPI_REQUEST_NULL)));
 }
 
-// Not the MPI library's nonblocking collective: plans that are started together reach their later phases in another
-// order on each rank, and collectives must come in the same one.
-void phase_driver::exchange_dense() {
-  const auto ranks = static_cast<int>(asked_.size());
-  const auto at = [&](int distance) { return (rank_ + distance + ranks) % ranks; };
-  granted_[static_cast<std::size_t>(rank_)] = asked_[static_cast<std::size_t>(rank_)];
-  for (int distance = 1; distance < ranks; ++distance)
-    receive(&granted_[static_cast<std::size_t>(at(-distance))], request_fields, MPI_INT64_T, at(-distance),
-            request_tag);
-  for (int distance = 1; distance < ranks; ++distance) {
-    send(&asked_[static_cast<std::size_t>(at(distance))], request_fields, MPI_INT64_T, at(distance), request_tag);
-    ++last_.messages;
-  }
-}
-
 void phase_driver::exchange_data() {
+  if (!sparse_) {
+    statistics requests;
+    dense_->account(requests);
+    last_.messages += requests.messages;
+  }
   clock(last_.seconds_requests);
   clear();
   if (!sparse_ && std::ranges::all_of(granted_, [](const request& r) { return r.work_left == 0; })) {
@@ -247,9 +266,13 @@ void phase_driver::update() {
   clock(last_.seconds_update);
 }
 
-// Goes on when the stage's messages are complete; true when the exchange is.
-bool phase_driver::advance(bool block) {
-  if (stage_ == stage::none) return true;
+// True when the stage's messages are.
+bool phase_driver::complete(bool block) {
+  if (stage_ == stage::requests && !sparse_) {
+    if (!block) return dense_->test();
+    dense_->wait();
+    return true;
+  }
   for (; completed_ < pending_.size(); ++completed_) {
     int done = 1;
     MPI_Status status;
@@ -261,6 +284,13 @@ bool phase_driver::advance(bool block) {
     if (done == 0) return false;
     if (stage_ == stage::data && completed_ < receives_) check_length(status);
   }
+  return true;
+}
+
+// Goes on when the stage's messages are complete; true when the exchange is.
+bool phase_driver::advance(bool block) {
+  if (stage_ == stage::none) return true;
+  if (!complete(block)) return false;
   if (stage_ == stage::requests) {
     exchange_data();
   } else {

@@ -18,7 +18,7 @@ namespace taquin::detail {
 
 class phase_driver final : public plan_body {
  public:
-  phase_driver(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
+  phase_driver(const exchange& x, const context& c, std::size_t allowed, memory_budget& budget);
   ~phase_driver() override;
 
   void start() override;
@@ -28,6 +28,8 @@ class phase_driver final : public plan_body {
 
   /// The least memory that a driver needs, from what all ranks know alike.
   static std::size_t least(const shape& s, const options& o) noexcept;
+  /// Predicted time of one exchange of dense requests.
+  static seconds dense_cost(int ranks, const machine_model& m) noexcept;
 
  private:
   // What a rank tells another at the beginning of a phase, in units.
@@ -40,10 +42,10 @@ class phase_driver final : public plan_body {
   static constexpr int request_fields = sizeof(request) / sizeof(std::int64_t);
   enum class stage : std::uint8_t { none, requests, data };
 
+  static std::size_t dense_memory(int ranks) noexcept;
   static phase_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
 
   void begin_phase();
-  void exchange_dense();
   void exchange_data();
   void receive(void* to, count_t length, MPI_Datatype type, int peer, int tag);
   void send(const void* from, count_t length, MPI_Datatype type, int peer, int tag);
@@ -54,6 +56,7 @@ class phase_driver final : public plan_body {
   void check_length(const MPI_Status& status) const;
   void clear();
   void update();
+  bool complete(bool block);
   bool advance(bool block);
   void clock(double& part);
 
@@ -69,6 +72,7 @@ class phase_driver final : public plan_body {
   phase_machine machine_;
   std::pmr::vector<request> asked_;        // per rank; sparse: per incoming block
   std::pmr::vector<request> granted_;      // per rank; sparse: per outgoing block
+  body_ptr dense_;                         // the exchange of requests with all ranks; sparse: null
   std::pmr::vector<MPI_Request> pending_;  // the stage's receives, then its sends
   std::size_t receives_ = 0;
   std::size_t completed_ = 0;  // of the pending ones, from the first on

@@ -6,6 +6,7 @@
 #include <list>
 #include <random>
 
+#include "algorithms/bruck.hpp"
 #include "in_place/lockstep.hpp"
 #include "in_place/lockstep_memory.hpp"
 #include "schedule/lockstep.hpp"
@@ -44,7 +45,12 @@ class phase_lockstep {
  public:
   phase_lockstep(std::span<const phase_rank> ranks, const element& unit, phase_requests how, lockstep_order order,
                  std::uint64_t seed)
-      : dense_(how == phase_requests::dense), order_(order), random_(seed), channels_(ranks.size()) {
+      : dense_(how == phase_requests::dense),
+        dense_messages_(
+            bruck::count(static_cast<int>(ranks.size()), bruck::radix_of({}, static_cast<int>(ranks.size()))).messages),
+        order_(order),
+        random_(seed),
+        channels_(ranks.size()) {
     for (auto& from : channels_) from.resize(ranks.size());
     for (const phase_rank& r : ranks) {
       nodes_.emplace_back(r, unit);
@@ -102,11 +108,10 @@ class phase_lockstep {
     if (n.phases++ > units_) throw lockstep_error(fmt::format("rank {} goes on for ever", r));
     n.at = stage::requests;
     const auto requests = n.machine.determine();
-    if (dense_)
-      for (std::size_t to = 0; to < nodes_.size(); ++to) {
-        between(r, to).requests.push_back({0, 0, !done});
-        if (to != r) ++n.counts.messages;
-      }
+    if (dense_) {
+      for (std::size_t to = 0; to < nodes_.size(); ++to) between(r, to).requests.push_back({0, 0, !done});
+      n.counts.messages += dense_messages_;
+    }
     for (std::size_t k = 0; k < n.in.size(); ++k) {
       const std::size_t to = peer(n.in[k]);
       const request mine{requests[k].direct, requests[k].aux, !done};
@@ -273,7 +278,8 @@ class phase_lockstep {
   }
 
   bool dense_;
-  count_t units_ = 0;  // of all ranks
+  std::size_t dense_messages_;  // of one exchange of requests
+  count_t units_ = 0;           // of all ranks
   lockstep_order order_;
   std::mt19937_64 random_;
   std::vector<node> nodes_;

@@ -58,11 +58,8 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
     return all;
   };
   if (algorithm == scale_algorithm::in_place) {
-    grant_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .parked = 16};
-    l.aux = aux;
-    l.chunk = bytes / 16;
-    l.aux_chunk = std::max<count_t>(aux / 4, 1);
-    l.small_chunk = std::max<count_t>(aux / 16, 1);
+    grant_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .parked = 64};
+    l.set_aux(aux, static_cast<std::size_t>(aux), 1, peers);
     take(run_grants(ranks_with(l, std::vector<grant_rank>{}), element::bytes(1), lockstep_order::rounds));
   } else {
     const phase_limits l{.aux = aux, .parts = std::max(peers / 8, 1), .most = INT32_MAX};
