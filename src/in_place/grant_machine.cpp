@@ -306,14 +306,15 @@ std::optional<grant_machine::hole> grant_machine::best_detour(bool idle) const {
     if (i >= gaps.size()) i = 0;
     const gap& g = gaps[i];
     if (g.state != gap_state::open) continue;
+    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    if (best && unanswered >= best_unanswered) continue;
+    if (starving && !idle && source(g).peer == rank_) continue;
     const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : detour(i);
     if (!wanted || !may_ask(g, wanted->at)) continue;
     if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
-    if (starving && !idle && source(g).peer == rank_) continue;
-    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
-    if (best && unanswered >= best_unanswered) continue;
     best = hole{i, wanted->at, std::min(room, wanted->length)};
     best_unanswered = unanswered;
+    if (unanswered == 0) break;
   }
   return best;
 }
