@@ -1,33 +1,41 @@
 #!/bin/sh
-# The five experiments of Siegel & Siegel, scaled: run.sh TAQUIN OUT [BYTES] [MPIRUN]. Records and plots go to OUT.
-# Needs gnuplot and jq for the plots.
+# run.sh TAQUIN OUT [BYTES]: the five experiments of Siegel & Siegel, scaled to BYTES per rank (8M) in blocks of 16000
+# bytes, with every algorithm, and the same for the growth with the number of ranks without space; records go to
+# OUT/*.json, drawings to OUT/*.svg. EXPERIMENTS limits it to some of them. An algorithm that takes longer than LIMIT
+# seconds (10) for a point's REPETITIONS (5) is left out there. Needs jq and gnuplot.
 set -eu
-taquin=$1 out=$2 bytes=${3:-8M} mpirun=${4:-mpirun}
-here=$(dirname "$0")
+taquin=$1 out=$2 bytes=${3:-8M} limit=${LIMIT:-10} repetitions=${REPETITIONS:-5}
+mpirun=${MPIRUN:-mpirun}
 mkdir -p "$out"
 
-# experiment NAME X RANKS ARGS…: one line "x algorithm seconds ratio copied" per algorithm in NAME.dat
-experiment() {
-  name=$1 x=$2 ranks=$3
-  shift 3
-  "$mpirun" -n "$ranks" "$taquin" redistribute -b "$bytes" --block-bytes 16000 --reps 5 --json "$out/$name-$x.json" "$@"
-  jq -r --arg x "$x" '.[] | "\($x) \(.algorithm) \(.median_s) \(.ratio_to_native) \(.bytes_copied)"' \
-    "$out/$name-$x.json" >> "$out/$name.dat"
+# point X RANKS ARGS…: the records of all algorithms; native's comes with the first.
+point() {
+  x=$1 ranks=$2
+  shift 2
+  wanted=all
+  for a in slots local_copy_efficient cyclic parking basic_phases; do
+    status=0
+    timeout "$limit" "$mpirun" -n "$ranks" "$taquin" redistribute -b "$bytes" --block-bytes 16000 --reps "$repetitions" \
+      -a $a "$@" --json - > "$out/records" 2> "$out/errors" < /dev/null || status=$?
+    case $status in
+    0) jq -c --arg x "$x" --arg wanted "$wanted" '.[] | select($wanted == "all" or .algorithm != "native") |
+         .x = ($x | tonumber)' "$out/records"
+       wanted=own ;;
+    124) echo "$x: $a takes more than $limit s" >&2 ;;
+    *) cat "$out/errors" >&2; exit 1 ;;
+    esac
+  done
 }
 
-rm -f "$out"/*.dat
-quick=slots,local_copy_efficient,cyclic
-for p in 2 4 8 16; do
-  experiment full_shift $p $p -w shift -a $quick
-  experiment shift_with_space $p $p -w shift --free 20% -a all
-  experiment one_empty $p $p -w one_empty -a all
-  experiment transpose $p $p -w transpose --free 20% -a all
+counts=${RANKS:-2 4 8 16}
+for e in ${EXPERIMENTS:-full_shift shift_with_space vanishing_space one_empty transpose}; do
+  case $e in
+  full_shift) for p in $counts; do point "$p" "$p" -w shift; done ;;
+  shift_with_space) for p in $counts; do point "$p" "$p" -w shift --free 20%; done ;;
+  vanishing_space) for f in 50 40 30 20 10 5 2 1 0; do point $f 8 -w shift --free $f%; done ;;
+  one_empty) for p in $counts; do point "$p" "$p" -w one_empty; done ;;
+  transpose) for p in $counts; do point "$p" "$p" -w transpose --free 20%; done ;;
+  esac | jq -s . > "$out/$e.json"
 done
-for free in 50 40 30 20 10 5 2; do
-  experiment vanishing_space $free 8 -w shift --free $free% -a all
-done
-experiment vanishing_space 0 8 -w shift -a $quick
-
-for name in full_shift shift_with_space vanishing_space one_empty transpose; do
-  gnuplot -e "name='$name'; dir='$out'" "$here/plot.gp"
-done
+rm -f "$out/records" "$out/errors"
+gnuplot -e "dir='$out'" "$(dirname "$0")/plot.gp"

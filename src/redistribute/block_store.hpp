@@ -22,6 +22,15 @@ struct slot_range {
   slot count = 0;
 };
 
+/// Adds a slot: to the last run if it follows it, but for `border`, the first staging slot, which follows nothing.
+inline void append(std::pmr::vector<slot_range>& runs, slot s, slot border) {
+  if (!runs.empty() && runs.back().first + runs.back().count == s && s != border) {
+    ++runs.back().count;
+  } else {
+    runs.push_back({s, 1});
+  }
+}
+
 /// Moves blocks between slots and counts the bytes. Blocks in the array have the caller's layout, with holes if the
 /// type has any; staging blocks are packed.
 class block_store {

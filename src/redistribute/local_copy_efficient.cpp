@@ -110,14 +110,7 @@ class first_come {
   void serve(int peer, word count) {
     auto& k = told_[static_cast<std::size_t>(peer)];
     runs_.clear();
-    for (; count > 0; --count) {
-      const slot y = t_.order[k++];
-      if (!runs_.empty() && runs_.back().first + runs_.back().count == y && y != m_.staging()) {
-        ++runs_.back().count;
-      } else {
-        runs_.push_back({y, 1});
-      }
-    }
+    for (; count > 0; --count) append(runs_, t_.order[k++], m_.staging());
     if (m_.net->send(peer, runs_))
       for (const slot_range& run : runs_) left(run);
   }

@@ -27,9 +27,8 @@ slots_engine::slots_engine(machine& m, const targets& t)
       pending_(static_cast<std::size_t>(m.ranks), m.memory),
       waiting_(m.sizes.receive_buffers, 0, m.memory),
       ops_(m.sizes.requests, m.memory),
-      words_(m.memory),
+      list_(m.sizes.words, m.memory),
       runs_(m.memory) {
-  words_.reserve(m.sizes.words);
   runs_.reserve(chunk_);
   const std::size_t p = pending_.size();
   for (std::size_t s = 0; s < p; ++s) {
@@ -146,27 +145,8 @@ slot slots_engine::free_buffer(slot reserve) const {
   return free > reserve ? found : no_slot;
 }
 
-// Adds block k of a source to the request: one word, or two for a run.
-bool slots_engine::add_word(std::uint32_t k) {
-  constexpr word run = 0x80000000U;
-  const std::size_t n = words_.size();
-  if (n >= 2 && (words_[n - 2] & run) != 0 && (words_[n - 2] & ~run) + words_[n - 1] == k) {
-    ++words_[n - 1];
-    return true;
-  }
-  const bool plain = n >= 1 && (n < 2 || (words_[n - 2] & run) == 0);
-  if (plain && words_[n - 1] + 1 == k && n < m_.sizes.words) {
-    words_[n - 1] |= run;
-    words_.push_back(2);
-    return true;
-  }
-  if (n == m_.sizes.words) return false;
-  words_.push_back(k);
-  return true;
-}
-
 void slots_engine::start_request() {
-  words_.clear();
+  list_.clear();
   runs_.clear();
   op_ = {};
 }
@@ -175,13 +155,9 @@ void slots_engine::start_request() {
 // request is full.
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().first + runs_.back().count == z;
-  if ((!follows && runs_.size() == m_.sizes.scattered) || !add_word(k - t_.in_at[static_cast<std::size_t>(source)]))
+  if ((!follows && runs_.size() == m_.sizes.scattered) || !list_.add(k - t_.in_at[static_cast<std::size_t>(source)]))
     return false;
-  if (follows) {
-    ++runs_.back().count;
-  } else {
-    runs_.push_back({z, 1});
-  }
+  append(runs_, z, m_.staging());
   if (op_.count++ == 0) op_.first = z;
   at_[x].needs = need::coming;
   at_[z].holds = hold::coming;
@@ -195,7 +171,7 @@ void slots_engine::ask(int source) {
   ++flying_;
   ++m_.rounds;
   m_.net->receive(source, runs_, id);
-  m_.net->post(source, words_);
+  m_.net->post(source, list_.words());
 }
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
@@ -298,26 +274,17 @@ void slots_engine::arrived(std::uint32_t id) {
 }
 
 void slots_engine::serve(int peer, std::span<const word> request) {
-  constexpr word run = 0x80000000U;
-  const std::uint32_t first = t_.out_at[static_cast<std::size_t>(peer)];
+  const slot* mine = t_.order.data() + t_.out_at[static_cast<std::size_t>(peer)];
+  const std::size_t count = t_.out_at[static_cast<std::size_t>(peer) + 1] - t_.out_at[static_cast<std::size_t>(peer)];
   runs_.clear();
-  for (std::size_t i = 0; i < request.size(); ++i) {
-    const bool many = (request[i] & run) != 0;
-    if (i + ahead < request.size()) {
-      const std::size_t soon = first + (request[i + ahead] & ~run);
-      __builtin_prefetch(&t_.order[std::min(soon, t_.order.size() - 1)]);
-    }
-    const std::uint32_t k = first + (request[i] & ~run);
-    const std::uint32_t count = many ? request[++i] : 1;
-    for (std::uint32_t j = k; j < k + count; ++j) {
-      const slot y = t_.order[j];
-      if (!runs_.empty() && runs_.back().first + runs_.back().count == y && y != m_.staging()) {
-        ++runs_.back().count;
-      } else {
-        runs_.push_back({y, 1});
-      }
-    }
-  }
+  block_list::read(
+      request, ahead,
+      [&](std::uint32_t k, std::uint32_t n) {
+        for (; n > 0; --n) append(runs_, mine[k++], m_.staging());
+      },
+      [&](std::size_t soon) {
+        if (soon < count) __builtin_prefetch(mine + soon);
+      });
   if (!m_.net->send(peer, runs_)) return;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (i + ahead < runs_.size()) prefetch(runs_[i + ahead].first);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "redistribute/block_list.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -71,7 +72,6 @@ class slots_engine {
   void take(slot_list& list);
   void start_request();
   bool add(int source, std::uint32_t k, slot x, slot z);
-  bool add_word(std::uint32_t k);
   void ask(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
@@ -91,7 +91,7 @@ class slots_engine {
   std::pmr::vector<peer_state> pending_;
   std::pmr::vector<slot> waiting_;  // blocks in each staging buffer, those on their way included
   std::pmr::vector<op> ops_;
-  std::pmr::vector<word> words_;
+  block_list list_;
   std::pmr::vector<slot_range> runs_;
   op op_;                     // the request that is being made
   slot_list slack_;           // free slots that no block is meant for

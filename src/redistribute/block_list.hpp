@@ -1,0 +1,57 @@
+// The numbers of blocks in a request: a word for each, two for a run of them.
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "redistribute/port.hpp"
+
+namespace taquin::detail {
+
+class block_list {
+ public:
+  /// At most `most` words.
+  block_list(std::uint32_t most, std::pmr::memory_resource* memory) : most_(most), words_(memory) {
+    words_.reserve(most);
+  }
+
+  void clear() noexcept { words_.clear(); }
+  /// Adds block `k`, below 2^31. False when there is no room for it.
+  bool add(std::uint32_t k) {
+    const std::size_t n = words_.size();
+    const bool in_run = n >= 2 && (words_[n - 2] & run) != 0;
+    if (in_run && (words_[n - 2] & ~run) + words_[n - 1] == k) {
+      ++words_[n - 1];
+      return true;
+    }
+    if (n == most_) return false;
+    if (n >= 1 && !in_run && words_[n - 1] + 1 == k) {
+      words_[n - 1] |= run;
+      words_.push_back(2);
+    } else {
+      words_.push_back(k);
+    }
+    return true;
+  }
+  [[nodiscard]] std::span<const word> words() const noexcept { return words_; }
+
+  /// visit(first, count) for each run of a list. soon(k) tells of a number, or of a count, some words ahead.
+  template <class Visit, class Soon>
+  static void read(std::span<const word> words, std::size_t ahead, Visit visit, Soon soon) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i + ahead < words.size()) soon(words[i + ahead] & ~run);
+      const bool many = (words[i] & run) != 0;
+      const word first = words[i] & ~run;
+      visit(first, many ? words[++i] : 1);
+    }
+  }
+
+ private:
+  static constexpr word run = 0x80000000U;
+  std::uint32_t most_;
+  std::pmr::vector<word> words_;
+};
+
+}  // namespace taquin::detail
