@@ -47,11 +47,14 @@ counts_type random_counts(std::size_t n, std::mt19937& random) {
 void run(const topology& t, const counts_type& counts, bool uniform, delivery how, const build_function& build) {
   const int p = static_cast<int>(t.nodes().ranks.size());
   const auto n = static_cast<std::size_t>(p);
+  count_t most = 0;
+  for (const auto& row : counts) most = std::max(most, std::ranges::max(row));
+  const auto block = static_cast<std::size_t>(most);
   const shape sh{.ranks = p,
                  .kind = exchange::form::alltoallv,
                  .uniform = uniform,
-                 .max_block_bytes = 6,
-                 .max_rank_bytes = 6 * n,
+                 .max_block_bytes = block,
+                 .max_rank_bytes = block * n,
                  .nodes = t.nodes().groups(),
                  .largest_node = t.nodes().largest(),
                  .smallest_node = t.nodes().smallest()};
@@ -131,12 +134,13 @@ void aggregate_in_any_number_of_passes(const aggregation& way) {
   auto* const memory = std::pmr::new_delete_resource();
   std::mt19937 random(4);
   for (int k = 0; k < 40; ++k) {
-    std::vector<int> colours(1 + random() % 40);
-    const int nodes = 1 + static_cast<int>(random() % 8);
+    const bool large = k % 8 == 0;  // few blocks fit a message
+    std::vector<int> colours(1 + random() % (large ? 10 : 40));
+    const int nodes = 1 + static_cast<int>(random() % (large ? 3 : 8));
     for (int& c : colours) c = static_cast<int>(random()) % nodes;
     if (k % 2 == 0) std::ranges::sort(colours);
     const topology t{{level::of("node", colours)}};
-    const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), 3));
+    const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), large ? 17000 : 3));
     for (const int distances : {1, 2, 100})
       for (const auto how : {delivery::eager, delivery::rendezvous}) {
         const auto within = [&](const schedule& s, const local_exchange& x, const shape& sh) {
@@ -149,7 +153,7 @@ void aggregate_in_any_number_of_passes(const aggregation& way) {
           EXPECT_LE(s.shared_bytes, size.scratch * static_cast<std::size_t>(ranks_here(x, t.nodes())));
         };
         run(t, alike, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
-          const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], 3, memory);
+          const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], alike[0][0], memory);
           auto s = way.build(x, t.nodes(), traffic, distances, memory);
           within(s, x, sh);
           return s;
