@@ -2,14 +2,16 @@
 //
 // Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work: the
 //          d-th node after this one is served by local rank (d − 1) mod n.
-// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node. One pass serves as
-//          many of the other nodes as the memory allows.
-// Bytes:   between nodes each block once; inside nodes up to two times more.
-// Memory:  what a pass of d nodes passes through a rank: at most 4(d + n)·n blocks for nodes of n ranks; irregular
-//          exchanges: and a table of n(p + N) sizes.
+// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
+//          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
+//          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
+//          that MPI libraries ask the receiver first.
+// Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
+// Memory:  what a pass of d nodes of n ranks passes through a rank: at most 2dn blocks, as its share of the node's
+//          memory; without shared memory 4(d + n)·n blocks. Irregular exchanges: and a table of n(p + N) sizes.
 // Limits:  separate buffers.
-// Wins:    small blocks, several ranks per node: n² messages become one. One rank per node, or one node: it is
-//          spread_out.
+// Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
+//          or one node: it is spread_out.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -184,7 +186,7 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
-// Of the rank with most to do: messages in its node, then those to other nodes that it handles, then in its node again.
+// Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   if (flat(s)) return spread_out.cost(s, o, m);
   const terms t(s, m);
@@ -193,6 +195,10 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double handled = std::ceil(others / n);
   const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
   const double message = n * outside / others;
+  if (shared_distances(s) > 0) {  // each block is written once and read once, after the node's ranks have met
+    const seconds meeting = t.round_on(0, 1, 0, 0);
+    return 2 * (meeting + t.copies(t.ranks(), t.busiest())) + t.round_on(1, handled, handled * message, message);
+  }
   const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +
                          t.packs(t.ranks(), outside + handled * message);
   return 2 * gather + t.round_on(1, handled, handled * message, message) +
