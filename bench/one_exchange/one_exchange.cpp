@@ -1,5 +1,6 @@
 // One exchange of one prepared plan, timed and verified, for bench/scale: in a simulation time is exact, so that
 // nothing has to be repeated, and each message costs the simulator more the more there were before it.
+// Algorithms in place have one buffer.
 //   one_exchange ALGORITHM COLLECTIVE WORKLOAD BYTES-PER-PAIR [RADIX]
 #include <mpi.h>
 
@@ -34,7 +35,9 @@ int work(const std::vector<std::string>& words, int rank, int ranks) {
   const auto workload = parse_workload(words.at(3));
   const count_t per_pair = std::stoll(words.at(4));
   const auto row = workload.row({.ranks = ranks, .bytes = per_pair * ranks}, rank);
-  const problem p(MPI_COMM_WORLD, parse_collective(words.at(2)), buffering::separate, row, column_of(row, rank, ranks));
+  const problem p(MPI_COMM_WORLD, parse_collective(words.at(2)),
+                  algorithm.starts_with("in_place") ? buffering::one_buffer : buffering::separate, row,
+                  column_of(row, rank, ranks));
   arena memory;
   p.reserve(memory);
   p.fill(memory);
