@@ -117,6 +117,33 @@ TEST(node_exchange, plans_in_flight_together_do_not_share_memory) {
   });
 }
 
+TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
+  int rank = 0;
+  int p = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const problem x(rank, p, true);
+  const auto cost_of = [&](const options& given) {
+    std::vector<int> recv(x.expected.size(), -1);
+    statistics s;
+    options o = given;
+    o.stats = &s;
+    plan once(exchange::alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD), o);
+    once.run();
+    EXPECT_EQ(recv, x.expected);
+    return s;
+  };
+  const statistics flat = cost_of({.algorithm = "spread_out"});
+  for (const auto& nodes : {std::vector<int>{p}, std::vector<int>(static_cast<std::size_t>(p), 1)}) {
+    const statistics s = cost_of({.algorithm = "node_aggregated", .nodes = nodes});
+    EXPECT_EQ(s.rounds, flat.rounds);
+    EXPECT_EQ(s.messages, flat.messages);
+    EXPECT_EQ(s.bytes_sent, flat.bytes_sent);
+    EXPECT_EQ(s.bytes_copied, flat.bytes_copied);
+    EXPECT_EQ(s.peak_memory, flat.peak_memory);
+  }
+}
+
 TEST(node_exchange, exactly_the_stated_memory_is_enough) {
   int rank = 0;
   int p = 0;
