@@ -147,9 +147,9 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
- * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that taquin may
- * take on this rank, TAQUIN_UNLIMITED for any. Collective; what is wrong on one rank is an error on all, but for a null
- * communicator, which no other rank can hear of. */
+ * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
+ * taquin may take on this rank, TAQUIN_UNLIMITED for any. Collective; what is wrong on one rank is an error on all, but
+ * for a null communicator, which no other rank can hear of. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
 /* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
