@@ -36,7 +36,7 @@ bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 
 std::size_t table_bytes(const shape& s) noexcept {
   if (s.uniform) return 0;
-  const auto row = static_cast<std::size_t>(s.ranks + s.nodes);
+  const auto row = static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.nodes);
   return (2 * static_cast<std::size_t>(s.largest_node) + 1) * row * sizeof(count_t);
 }
 

@@ -42,7 +42,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
         comm,
         taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});
-    *redistribution = made.release();
+    if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
   });
 }
 

@@ -8,7 +8,8 @@
 namespace taquin::detail {
 
 namespace {
-constexpr std::size_t chunk_bytes = 128 * 1024;  // a message; small enough that what is copied stays in cache
+constexpr std::size_t chunk_bytes =
+    std::size_t{128} * 1024;  // a message; small enough that what is copied stays in cache
 constexpr slot most_scattered = 128;
 constexpr std::size_t frames = 4096;  // coroutines
 }  // namespace

@@ -74,7 +74,8 @@ lockstep_port& lockstep_network::add(block_store& store, const port_limits& limi
 // The collective that all ranks have joined.
 void lockstep_network::collect(std::span<task> tasks) {
   const auto p = static_cast<std::size_t>(ranks_);
-  std::vector<port::collective> c;
+  std::vector<decltype(lockstep_port::joined_)> c;
+  c.reserve(ports_.size());
   for (const auto& one : ports_) c.push_back(one->joined_);
   if (!c[0].sums.empty()) {
     for (std::size_t i = 0; i < c[0].sums.size(); ++i) {

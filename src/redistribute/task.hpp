@@ -37,13 +37,13 @@ class task {
     template <class Context, class... Args>
     static void* operator new(std::size_t size, Context& c, Args&...) {
       auto* place = static_cast<std::byte*>(c.memory->allocate(size + header, header));
-      std::memcpy(place, &c.memory, sizeof(std::pmr::memory_resource*));
+      std::memcpy(place, &c.memory, sizeof(void*));
       return place + header;
     }
     static void operator delete(void* frame, std::size_t size) {
       std::byte* place = static_cast<std::byte*>(frame) - header;
       std::pmr::memory_resource* memory = nullptr;
-      std::memcpy(&memory, place, sizeof memory);
+      std::memcpy(&memory, place, sizeof(void*));
       memory->deallocate(place, size + header, header);
     }
 
