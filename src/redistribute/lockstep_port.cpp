@@ -85,6 +85,7 @@ void lockstep_network::collect(std::span<task> tasks) {
     }
   } else {
     std::vector<std::vector<word>> sent;  // all that is sent, before anything is received: buffers may be shared
+    sent.reserve(c.size());
     for (const auto& one : c) sent.emplace_back(one.out.begin(), one.out.end());
     for (std::size_t to = 0; to < p; ++to)
       for (std::size_t from = 0; from < p; ++from) {
