@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
+#include <string_view>
 
 #include "plan/environment.hpp"
 
@@ -53,9 +55,24 @@ mpi::owned_comm split(const mpi::communicator& comm, const topology& t) {
   return mpi::owned_comm(local);
 }
 
-node_view find_out(const mpi::communicator& comm) {
+// The ranks of `comm` on this rank's machine.
+MPI_Comm split_by_machine(const mpi::communicator& comm) {
   MPI_Comm local = MPI_COMM_NULL;
+#ifdef TAQUIN_SMPI
+  // SMPI's split by type takes in all ranks of a machine, also those that are not in `comm`.
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
+  const auto hash = std::hash<std::string_view>{}({name.data(), static_cast<std::size_t>(length)});
+  TAQUIN_MPI(MPI_Comm_split(comm.get(), static_cast<int>(hash >> 33U), comm.rank(), &local));
+#else
   TAQUIN_MPI(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &local));
+#endif
+  return local;
+}
+
+node_view find_out(const mpi::communicator& comm) {
+  const MPI_Comm local = split_by_machine(comm);
   node_view view;
   view.local = mpi::owned_comm(local);
   const binding bound = binding_of_process();
