@@ -9,7 +9,7 @@ namespace taquin::detail {
 
 namespace {
 constexpr std::size_t chunk_bytes =
-    std::size_t{128} * 1024;  // a message; small enough that what is copied stays in cache
+    std::size_t{160} * 1024;  // a message; small enough that what is copied stays in cache
 constexpr slot most_scattered = 128;
 constexpr std::size_t frames = 4096;  // coroutines
 }  // namespace
