@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/node_part.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -10,23 +12,11 @@ namespace {
 std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 
 /// One rank's part.
-class builder {
+class builder : node_part {
  public:
   builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
           std::pmr::memory_resource* memory)
-      : x_(x),
-        nodes_(nodes),
-        traffic_(traffic),
-        node_(nodes.group[at(x.rank)]),
-        me_(nodes.index[at(x.rank)]),
-        size_(nodes.size(node_)),
-        distances_(distances),
-        s_(s),
-        parts_(memory) {
-    s.add_types(x);
-    bytes_ = s.add_type(element::bytes(1));
-    parts_.reserve(2 * at(nodes.largest()));
-  }
+      : node_part(x, nodes, traffic, distances, s, 2 * at(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
@@ -46,57 +36,15 @@ class builder {
   }
 
  private:
-  // What a handler keeps for a distance: first what its node sends, by local ranks, then what it receives, by ranks.
-  [[nodiscard]] int target(int d) const noexcept { return (node_ + d) % nodes_.groups(); }
-  [[nodiscard]] int source(int d) const noexcept { return (node_ - d + nodes_.groups()) % nodes_.groups(); }
   [[nodiscard]] int local(int i) const noexcept { return nodes_.member(node_, i); }
-  [[nodiscard]] count_t sent(int d) const noexcept {
-    count_t sum = 0;
-    for (int i = 0; i < size_; ++i) sum += traffic_.to_node(i, target(d));
-    return sum;
-  }
-  [[nodiscard]] count_t received(int d) const noexcept {
-    count_t sum = 0;
-    for (const int rank : nodes_.members(source(d)))
-      for (int i = 0; i < size_; ++i) sum += traffic_.from(rank, i);
-    return sum;
-  }
-
+  // What a handler keeps for a distance: first what its node sends, by local ranks, then what it receives, by ranks.
   [[nodiscard]] region scratch(count_t offset, count_t size) const noexcept {
-    return {offset, size, 0, 1, bytes_, place::scratch};
-  }
-
-  // A block as plain bytes where its type allows.
-  [[nodiscard]] region plain(const region& r) const noexcept {
-    const element& e = s_.types[r.type];
-    if (!e.contiguous()) return r;
-    return {r.offset, r.count * e.size, 0, 1, bytes_, r.where};
-  }
-
-  // Adds to parts_, as a longer run of the last part where it follows it.
-  void add_part(const region& r) {
-    if (s_.bytes(r) == 0) return;
-    if (!parts_.empty()) {
-      region& last = parts_.back();
-      const count_t extent = s_.types[r.type].extent;
-      if (last.type == r.type && last.where == r.where && last.repeat == 1 && r.repeat == 1 &&
-          last.offset + last.count * extent == r.offset) {
-        last.count += r.count;
-        return;
-      }
-    }
-    parts_.push_back(r);
-  }
-
-  [[nodiscard]] packing how() const noexcept {
-    return parts_.size() == 1 && parts_[0].type == bytes_ && parts_[0].repeat == 1 ? packing::datatype
-                                                                                   : packing::packed;
+    return bytes_in(place::scratch, offset, size);
   }
 
   void own_blocks(int node, bool send) {
     parts_.clear();
-    for (const int rank : nodes_.members(node))
-      add_part(plain(send ? s_.send_block(x_, rank) : s_.recv_block(x_, rank)));
+    for (const int rank : nodes_.members(node)) add_part(own_block(rank, send));
   }
 
   void gather(int first, int last) {
@@ -132,12 +80,10 @@ class builder {
     count_t offset = 0;
     for (int d = first; d <= last; ++d) {
       if (handler(d, size_) != me_) continue;
-      const int from = source(d);
-      const int to = target(d);
       const count_t out = sent(d);
       const count_t in = received(d);
-      s_.recv(nodes_.member(from, handler(d, nodes_.size(from))), scratch(offset + out, in));
-      s_.send(nodes_.member(to, handler(d, nodes_.size(to))), scratch(offset, out));
+      s_.recv(counterpart(d, source(d)), scratch(offset + out, in));
+      s_.send(counterpart(d, target(d)), scratch(offset, out));
       offset += out + in;
     }
   }
@@ -200,17 +146,6 @@ class builder {
         offset += bytes;
       }
   }
-
-  const local_exchange& x_;
-  const level& nodes_;
-  const node_traffic& traffic_;
-  int node_;
-  int me_;
-  int size_;
-  int distances_;
-  schedule& s_;
-  std::uint32_t bytes_ = 0;
-  std::pmr::vector<region> parts_;
 };
 
 }  // namespace
@@ -232,12 +167,7 @@ count_t node_traffic::from(int rank, int i) const noexcept {
 
 schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
                           std::pmr::memory_resource* memory) {
-  const shape s{.ranks = x.ranks,
-                .kind = x.send.elements != nullptr ? exchange::form::alltoallw : exchange::form::alltoallv,
-                .uniform = traffic.uniform(),
-                .nodes = nodes.groups(),
-                .largest_node = nodes.largest()};
-  schedule result(memory, size_of_aggregated(s, distances).parts);
+  schedule result(memory, size_of_aggregated(shape_of(x, nodes, traffic), distances).parts);
   builder(x, nodes, traffic, distances, result, memory).build();
   return result;
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "algorithms/aggregation.hpp"
 #include "algorithms/bruck.hpp"
+#include "algorithms/node_part.hpp"
 
 namespace taquin::detail {
 
@@ -19,23 +19,11 @@ constexpr count_t blocks_in_message(count_t block_bytes) noexcept {
 
 /// One rank's part. A pass serves distances [first, last]; distance 0 is the node itself. For each distance the node's
 /// memory holds what its ranks send, by senders, and what comes, by senders and then receivers.
-class builder {
+class builder : node_part {
  public:
   builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
           std::pmr::memory_resource* memory)
-      : x_(x),
-        nodes_(nodes),
-        traffic_(traffic),
-        node_(nodes.group[at(x.rank)]),
-        me_(nodes.index[at(x.rank)]),
-        size_(nodes.size(node_)),
-        distances_(distances),
-        s_(s),
-        parts_(memory) {
-    s.add_types(x);
-    bytes_ = s.add_type(element::bytes(1));
-    parts_.reserve(at(nodes.largest()));
-  }
+      : node_part(x, nodes, traffic, distances, s, at(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
@@ -50,28 +38,10 @@ class builder {
   }
 
  private:
-  [[nodiscard]] int target(int d) const noexcept { return (node_ + d) % nodes_.groups(); }
-  [[nodiscard]] int source(int d) const noexcept { return (node_ - d + nodes_.groups()) % nodes_.groups(); }
   // True for the local rank that moves the message to, and the one from, this distance.
   [[nodiscard]] bool serves(int d) const noexcept { return d > 0 && handler(d, size_) == me_; }
-  [[nodiscard]] int counterpart(int d, int node) const noexcept {
-    return nodes_.member(node, handler(d, nodes_.size(node)));
-  }
-  [[nodiscard]] count_t sent(int d) const noexcept {
-    count_t sum = 0;
-    for (int i = 0; i < size_; ++i) sum += traffic_.to_node(i, target(d));
-    return sum;
-  }
-  [[nodiscard]] count_t received(int d) const noexcept {
-    if (d == 0) return 0;
-    if (traffic_.uniform()) return traffic_.from(0, 0) * size_ * nodes_.size(source(d));
-    count_t sum = 0;
-    for (const int rank : nodes_.members(source(d)))
-      for (int i = 0; i < size_; ++i) sum += traffic_.from(rank, i);
-    return sum;
-  }
   [[nodiscard]] region shared(count_t offset, count_t size) const noexcept {
-    return {offset, size, 0, 1, bytes_, place::shared};
+    return bytes_in(place::shared, offset, size);
   }
 
   /// Calls f(distance, where what is sent begins, where what is received begins).
@@ -170,7 +140,7 @@ class builder {
     count_t taken = 0;
     parts_.clear();
     for (const int rank : nodes_.members(node)) {
-      add_part(plain(send ? s_.send_block(x_, rank) : s_.recv_block(x_, rank)));
+      add_part(own_block(rank, send));
       if (++taken != blocks_at_once()) continue;
       f();
       parts_.clear();
@@ -178,51 +148,13 @@ class builder {
     }
     if (!parts_.empty()) f();
   }
-
-  void add_part(const region& r) {
-    if (s_.bytes(r) == 0) return;
-    if (!parts_.empty() && parts_.back().type == r.type &&
-        parts_.back().offset + parts_.back().count * s_.types[r.type].extent == r.offset) {
-      parts_.back().count += r.count;
-    } else {
-      parts_.push_back(r);
-    }
-  }
-
-  // A block as plain bytes where its type allows.
-  [[nodiscard]] region plain(const region& r) const noexcept {
-    const element& e = s_.types[r.type];
-    if (!e.contiguous()) return r;
-    return {r.offset, r.count * e.size, 0, 1, bytes_, r.where};
-  }
-
-  [[nodiscard]] packing how() const noexcept {
-    return parts_.size() == 1 && parts_[0].type == bytes_ ? packing::datatype : packing::packed;
-  }
-
-  const local_exchange& x_;
-  const level& nodes_;
-  const node_traffic& traffic_;
-  int node_;
-  int me_;
-  int size_;
-  int distances_;
-  schedule& s_;
-  std::uint32_t bytes_ = 0;
-  std::pmr::vector<region> parts_;
 };
 
 }  // namespace
 
 schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
                       std::pmr::memory_resource* memory) {
-  const shape s{.ranks = x.ranks,
-                .kind = x.send.elements != nullptr ? exchange::form::alltoallw : exchange::form::alltoallv,
-                .uniform = traffic.uniform(),
-                .max_block_bytes = traffic.uniform() ? static_cast<std::uint64_t>(traffic.from(0, 0)) : 0,
-                .nodes = nodes.groups(),
-                .largest_node = nodes.largest()};
-  schedule result(memory, size_of_shared(s, distances).parts);
+  schedule result(memory, size_of_shared(shape_of(x, nodes, traffic), distances).parts);
   builder(x, nodes, traffic, distances, result, memory).build();
   return result;
 }

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,17 @@ int occurrences(const std::string& text, const std::string& part) {
   int n = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
   return n;
+}
+
+void expect_refused(const std::string& command, std::span<const std::pair<const char*, const char*>> cases) {
+  int ranks = 2;
+  for (const auto& [arguments, message] : cases) {
+    const auto r = taquin(ranks, command + " " + arguments);
+    ranks = 0;  // mpirun makes no difference to what is wrong
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
+    EXPECT_EQ(r.out, "") << arguments;
+  }
 }
 
 }  // namespace taquin::cli

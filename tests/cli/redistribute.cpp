@@ -118,14 +118,7 @@ TEST(redistribute, wrong_arguments_are_told_once_with_status_2) {
       {"--least-progress 2", "--least-progress"},
       {"--reps 0", "--reps"},
   };
-  int ranks = 2;
-  for (const auto& [arguments, message] : cases) {
-    const auto r = taquin(ranks, std::string("redistribute ") + arguments);
-    ranks = 0;  // mpirun makes no difference to what is wrong
-    EXPECT_EQ(r.status, 2) << arguments;
-    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
-    EXPECT_EQ(r.out, "") << arguments;
-  }
+  expect_refused("redistribute", cases);
 }
 
 }  // namespace

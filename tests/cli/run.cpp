@@ -132,14 +132,7 @@ TEST(run_options, wrong_arguments_are_told_once_with_status_2) {
       {"--collective alltoall -w random", "needs the workload uniform, not random"},
       {"--reps 0", "--reps"},
   };
-  int ranks = 2;
-  for (const auto& [arguments, message] : cases) {
-    const auto r = taquin(ranks, std::string("run ") + arguments);
-    ranks = 0;  // mpirun makes no difference to what is wrong
-    EXPECT_EQ(r.status, 2) << arguments;
-    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
-    EXPECT_EQ(r.out, "") << arguments;
-  }
+  expect_refused("run", cases);
 }
 
 TEST(run_options, a_file_that_cannot_be_written_is_told_before_measuring) {

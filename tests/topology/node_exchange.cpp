@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "support/world.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin {
@@ -23,7 +24,9 @@ struct problem {
   std::vector<count_t> scounts, sdispls, rcounts, rdispls;
   std::vector<int> send, expected;
 
-  problem(int rank, int p, bool uniform) {
+  explicit problem(bool uniform) {
+    const int rank = test::rank_in(MPI_COMM_WORLD);
+    const int p = test::size_of(MPI_COMM_WORLD);
     count_t sent = 0;
     count_t received = 0;
     for (int i = 0; i < p; ++i) {
@@ -41,8 +44,7 @@ struct problem {
 
 template <class F>
 void for_each_case(F f) {
-  int p = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const int p = test::size_of(MPI_COMM_WORLD);
   for (const auto* a : detail::algorithms())
     if (a->needs_nodes)
       for (const auto& nodes : cuts(p))
@@ -50,11 +52,7 @@ void for_each_case(F f) {
 }
 
 TEST(node_exchange, alltoallv_blocking_and_prepared) {
-  int rank = 0;
-  int p = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const problem x(rank, p, false);
+  const problem x(false);
   for_each_case([&](const options& o) {
     std::vector<int> recv(x.expected.size(), -1);
     alltoallv(x.send.data(), x.scounts.data(), x.sdispls.data(), MPI_INT, recv.data(), x.rcounts.data(),
@@ -75,11 +73,7 @@ TEST(node_exchange, alltoallv_blocking_and_prepared) {
 }
 
 TEST(node_exchange, alltoall) {
-  int rank = 0;
-  int p = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const problem x(rank, p, true);
+  const problem x(true);
   for_each_case([&](const options& o) {
     std::vector<int> recv(x.expected.size(), -1);
     alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, o);
@@ -88,11 +82,7 @@ TEST(node_exchange, alltoall) {
 }
 
 TEST(node_exchange, plans_in_flight_together_do_not_share_memory) {
-  int rank = 0;
-  int p = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const problem x(rank, p, false);
+  const problem x(false);
   for_each_case([&](const options& o) {
     std::vector<int> first(x.expected.size(), -1);
     std::vector<int> second(x.expected.size(), -1);
@@ -118,11 +108,7 @@ TEST(node_exchange, plans_in_flight_together_do_not_share_memory) {
 }
 
 TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
-  int rank = 0;
-  int p = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const problem x(rank, p, true);
+  const problem x(true);
   const auto cost_of = [&](const options& given) {
     std::vector<int> recv(x.expected.size(), -1);
     statistics s;
@@ -133,6 +119,7 @@ TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
     EXPECT_EQ(recv, x.expected);
     return s;
   };
+  const int p = test::size_of(MPI_COMM_WORLD);
   const statistics flat = cost_of({.algorithm = "spread_out"});
   for (const auto& nodes : {std::vector<int>{p}, std::vector<int>(static_cast<std::size_t>(p), 1)}) {
     const statistics s = cost_of({.algorithm = "node_aggregated", .nodes = nodes});
@@ -145,11 +132,7 @@ TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
 }
 
 TEST(node_exchange, exactly_the_stated_memory_is_enough) {
-  int rank = 0;
-  int p = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const problem x(rank, p, false);
+  const problem x(false);
   for_each_case([&](const options& given) {
     options o = given;
     std::vector<int> recv(x.expected.size(), -1);
