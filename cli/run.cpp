@@ -33,6 +33,7 @@ struct arguments {
   std::optional<int> radix;
   int in_flight = 0;
   int ports = 0;
+  std::string levels{options{}.levels};
   int batch = 0;
   std::uint64_t seed = 1;
   bool check = false;
@@ -79,6 +80,7 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
     contenders[i + 1].opts = {.memory = limit,
                               .radix = c.given->radix,
                               .max_in_flight = c.given->in_flight,
+                              .levels = c.given->levels,
                               .ports = c.given->ports,
                               .check = c.given->check};
   }
@@ -203,6 +205,8 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--ports", a->ports, "hierarchical_factor: exchanges of a node at once; 0: the algorithm's default")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--levels", a->levels, "multilevel: algorithms from nodes inwards, separated by commas")
+      ->capture_default_str();
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.add_flag("--check", a->check, "let taquin compare what ranks send with what their peers expect");
   app.footer(footer());

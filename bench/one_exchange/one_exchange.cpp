@@ -1,7 +1,7 @@
 // One exchange of one prepared plan, timed and verified, for bench/scale: in a simulation time is exact, so that
 // nothing has to be repeated, and each message costs the simulator more the more there were before it.
 // Algorithms in place have one buffer.
-//   one_exchange ALGORITHM COLLECTIVE WORKLOAD BYTES-PER-PAIR [RADIX]
+//   one_exchange ALGORITHM COLLECTIVE WORKLOAD BYTES-PER-PAIR [RADIX [LEVELS]], a radix of 0 is as chosen
 #include <mpi.h>
 
 #include <cstdint>
@@ -42,7 +42,8 @@ int work(const std::vector<std::string>& words, int rank, int ranks) {
   p.reserve(memory);
   p.fill(memory);
   options o{.algorithm = algorithm};
-  if (words.size() > 5) o.radix = std::stoi(words[5]);
+  if (words.size() > 5 && words[5] != "0") o.radix = std::stoi(words[5]);
+  if (words.size() > 6) o.levels = words[6];
   statistics s;
   o.stats = &s;
   const auto exchange = algorithm == "native" ? p.native(memory) : p.persistent(memory, o);

@@ -50,6 +50,9 @@ struct options {
   int max_in_flight = 0;
   /// two_phase: the algorithm of its two exchanges.
   std::string_view inner = "spread_out";
+  /// multilevel: the algorithms of its levels, separated by commas: between nodes, between the groups inside each, and
+  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least.
+  std::string_view levels = "bruck_v,spread_out";
   /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;
   /// in_place_phases: static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: an eighth of

@@ -50,11 +50,13 @@ typedef struct TAQUIN_Options {
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
                             fastest; for the algorithm "auto" */
   int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
+  const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas; NULL: the
+                            default */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0 }
+  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
@@ -101,9 +103,9 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
- * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_ports, taquin_check, taquin_tune and
- * taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for the memory. *plan
- * is TAQUIN_PLAN_NULL after a failure. */
+ * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_levels, taquin_ports, taquin_check,
+ * taquin_tune and taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for
+ * the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,

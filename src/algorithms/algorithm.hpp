@@ -47,7 +47,7 @@ struct algorithm {
   std::string_view summary;    ///< one line, for the table
   std::string_view source;     ///< paper and section
   std::string_view rounds;     ///< communication rounds, as a formula in p
-  bool serves_inside = false;  ///< can be the inner algorithm of another: irregular, without nodes of its own
+  bool serves_inside = false;  ///< can be the inner algorithm of another: separate buffers, without nodes of its own
   /// True when the algorithm can serve such an exchange.
   bool (*supports)(const shape&) noexcept = nullptr;
   /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
@@ -72,6 +72,10 @@ struct algorithm {
 
 /// What the algorithm prepares: its own body, or the executor of its schedule. For callers that have agreed already.
 body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
+
+/// The same for an exchange inside another. Throws usage_error where the algorithm does not serve it: on all ranks
+/// alike, as they have the same shape.
+body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
 /// All algorithms, in the order of preference among equals.
 std::span<const algorithm* const> algorithms() noexcept;

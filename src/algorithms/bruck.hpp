@@ -143,6 +143,7 @@ struct member {
 template <int passes>
 constexpr algorithm regular(const member& m) noexcept {
   algorithm a{.name = m.name, .summary = m.summary, .source = m.source, .rounds = "⌈log_r p⌉"};
+  a.serves_inside = true;
   a.supports = serves;
   a.memory = m.memory;
   a.cost = [](const shape& s, const options& o, const machine_model& model) noexcept {

@@ -261,6 +261,7 @@ const algorithm bruck_v{
     .summary = "irregular blocks: small ones in log rounds, large ones directly",
     .source = "Träff et al. §3.5, and beyond",
     .rounds = "⌈log_r p⌉",
+    .serves_inside = true,
     .supports = supports,
     .memory = memory,
     .cost = cost,

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "algorithms/algorithm.hpp"
 #include "schedule/executor.hpp"
+#include "taquin/error.hpp"
 #include "topology/detect.hpp"
 
 namespace taquin::detail {
@@ -28,6 +31,13 @@ body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, m
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
   return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
                              execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+}
+
+body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
+  if (!a.supports(*c.shape))
+    throw usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a.name),
+                      MPI_ERR_UNSUPPORTED_OPERATION);
+  return prepare_body(a, x, c, budget);
 }
 
 std::string algorithm_names() {

@@ -5,8 +5,8 @@
 //          are exchanges of exactly what there is.
 // Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
 // Bytes:   each block twice.
-// Memory:  what a rank sends, receives and passes on, once each, one block for types with holes, p² counts, and twice
-//          what the inner algorithm takes.
+// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
+//          with holes, p² counts, and twice what the inner algorithm takes.
 // Limits:  separate buffers.
 // Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
 //          total / p, so no pair of ranks is the last to finish.
@@ -19,7 +19,10 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/packed_side.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "exchange/kept_blocks.hpp"
+#include "exchange/raw_buffer.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
 
@@ -68,28 +71,6 @@ class cutting {
   std::pmr::vector<count_t> bytes_;
 };
 
-/// One side of an inner exchange: bytes in a row, a block per rank.
-struct packed_side {
-  explicit packed_side(int p, std::pmr::memory_resource* memory)
-      : counts(static_cast<std::size_t>(p), memory), displs(static_cast<std::size_t>(p), memory), data(memory) {}
-  template <class Count>
-  void fill(Count count) {
-    count_t at = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      displs[i] = at;
-      counts[i] = count(static_cast<int>(i));
-      at += counts[i];
-    }
-    data.resize(static_cast<std::size_t>(at));
-  }
-  [[nodiscard]] blocks view() {
-    return {data.data(), count_view(counts.data()), count_view(displs.data()), 1, element::of(MPI_BYTE)};
-  }
-  std::pmr::vector<count_t> counts;
-  std::pmr::vector<count_t> displs;
-  std::pmr::vector<std::byte> data;
-};
-
 const algorithm& inner_of(const options& o) { return *find_algorithm(o.inner); }
 
 // Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
@@ -108,8 +89,8 @@ shape inner_shape(const shape& s) noexcept {
 class two_phase_body final : public plan_body {
  public:
   two_phase_body(const exchange& x, const context& c, memory_budget& budget)
-      : send_(x.send),
-        recv_(x.recv),
+      : send_(x.send, c.comm->size(), &budget),
+        recv_(x.recv, c.comm->size(), &budget),
         rank_(c.comm->rank()),
         p_(c.comm->size()),
         cut_(x, *c.comm, &budget),
@@ -117,11 +98,17 @@ class two_phase_body final : public plan_body {
         mid_(p_, &budget),
         on_(p_, &budget),
         in_(p_, &budget),
+        leaving_(0, &budget),
+        coming_(0, &budget),
         staging_(&budget) {
     out_.fill([&](int k) { return cut_.first(rank_, k); });
     mid_.fill([&](int i) { return cut_.first(i, rank_); });
     on_.fill([&](int j) { return cut_.second(j, rank_); });
     in_.fill([&](int k) { return cut_.second(rank_, k); });
+    leaving_.reset(std::max(out_.bytes(), on_.bytes()));
+    coming_.reset(std::max(mid_.bytes(), in_.bytes()));
+    for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
+    for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
     count_t most = 0;
     for (int i = 0; i < p_; ++i)
       for (const block& b : {send_[i], recv_[i]})
@@ -132,7 +119,7 @@ class two_phase_body final : public plan_body {
       exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
       y.send = from.view();
       y.recv = to.view();
-      return prepare_body(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
+      return prepare_inside(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
     };
     phases_[0] = prepare_phase(out_, mid_, c.tag);
     phases_[1] = prepare_phase(on_, in_, c.tag + 1);
@@ -161,7 +148,7 @@ class two_phase_body final : public plan_body {
 
   void account(statistics& s) const override {
     for (const auto& phase : phases_) phase->account(s);
-    s.bytes_copied += out_.data.size() + mid_.data.size() + in_.data.size();
+    s.bytes_copied += out_.bytes() + mid_.bytes() + in_.bytes();
   }
 
  private:
@@ -175,14 +162,12 @@ class two_phase_body final : public plan_body {
     ++phase_;
   }
 
-  static std::byte* at(const blocks& side, const block& b) { return static_cast<std::byte*>(side.base) + b.offset; }
-
   // S1, S2: the parts of all blocks, by intermediate rank, then by receiver.
   void deal() {
-    cursor_of(out_, [&](auto put) {
+    out_.go_through([&](auto put) {
       for (int j = 0; j < p_; ++j) {
         const block b = send_[j];
-        const std::byte* data = at(send_, b);
+        const std::byte* data = send_.at(b);
         if (!b.element.contiguous()) {
           pack(data, b.count, b.element, staging_.data());
           data = staging_.data();
@@ -197,8 +182,8 @@ class two_phase_body final : public plan_body {
 
   // S4: what came by sender, then receiver, goes by receiver, then sender.
   void pass_on() {
-    const std::byte* from = mid_.data.data();
-    cursor_of(on_, [&](auto put) {
+    const std::byte* from = mid_.data();
+    on_.go_through([&](auto put) {
       for (int i = 0; i < p_; ++i)
         for (int j = 0; j < p_; ++j) {
           const part q = cut_.of(i, j, rank_);
@@ -210,40 +195,30 @@ class two_phase_body final : public plan_body {
 
   // S6: each block from its parts.
   void assemble() {
-    cursor_of(in_, [&](auto take) {
+    in_.go_through([&](auto take) {
       for (int i = 0; i < p_; ++i) {
         const block b = recv_[i];
-        std::byte* data = b.element.contiguous() ? at(recv_, b) : staging_.data();
+        std::byte* data = b.element.contiguous() ? recv_.at(b) : staging_.data();
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(i, rank_, k);
           std::memcpy(data + q.offset, take(k, q.bytes), static_cast<std::size_t>(q.bytes));
         }
-        if (!b.element.contiguous()) unpack(data, at(recv_, b), b.count, b.element);
+        if (!b.element.contiguous()) unpack(data, recv_.at(b), b.count, b.element);
       }
     });
   }
 
-  // Calls f with a function that takes the next bytes of a block; the displacements serve as cursors meanwhile.
-  template <class F>
-  static void cursor_of(packed_side& side, F f) {
-    f([&](int block, count_t bytes) {
-      count_t& cursor = side.displs[static_cast<std::size_t>(block)];
-      std::byte* place = side.data.data() + cursor;
-      cursor += bytes;
-      return place;
-    });
-    for (std::size_t i = 0; i < side.displs.size(); ++i) side.displs[i] -= side.counts[i];
-  }
-
-  blocks send_;
-  blocks recv_;
+  kept_blocks send_;
+  kept_blocks recv_;
   int rank_;
   int p_;
   cutting cut_;
-  packed_side out_;                      // by intermediate rank
-  packed_side mid_;                      // by sender
-  packed_side on_;                       // by receiver
-  packed_side in_;                       // by intermediate rank
+  packed_side out_;     // by intermediate rank
+  packed_side mid_;     // by sender
+  packed_side on_;      // by receiver
+  packed_side in_;      // by intermediate rank
+  raw_buffer leaving_;  // of both phases, one after the other
+  raw_buffer coming_;
   std::pmr::vector<std::byte> staging_;  // a block without its holes
   std::array<body_ptr, 2> phases_;
   std::size_t phase_ = 2;
@@ -254,8 +229,10 @@ bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
 std::size_t memory(const shape& s, const options& o) noexcept {
   const auto p = static_cast<std::size_t>(s.ranks);
   const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
-  return sizeof(two_phase_body) + p * p * sizeof(count_t) + 8 * p * sizeof(count_t) + s.max_rank_bytes + 2 * passed +
-         s.max_received_bytes + s.max_block_bytes + 2 * inner_of(o).memory(inner_shape(s), o);
+  return sizeof(two_phase_body) + p * p * sizeof(count_t) + 2 * kept_blocks::bytes(p) +
+         4 * packed_side::bookkeeping(p) + std::max<std::size_t>(s.max_rank_bytes, passed) +
+         std::max<std::size_t>(passed, s.max_received_bytes) + s.max_block_bytes +
+         2 * inner_of(o).memory(inner_shape(s), o);
 }
 
 body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {

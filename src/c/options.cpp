@@ -19,7 +19,8 @@ namespace taquin::detail {
 namespace {
 
 constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;
-constexpr const char* default_inner = options{}.inner.data();  // a literal
+constexpr const char* default_inner = options{}.inner.data();  // literals
+constexpr const char* default_levels = options{}.levels.data();
 static_assert(TAQUIN_LAYOUT_PACKED == static_cast<int>(bruck_layout::packed));
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
@@ -63,6 +64,7 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
   o.size = sizeof o;
   if (o.algorithm == nullptr) o.algorithm = defaults.algorithm;
   if (o.inner == nullptr) o.inner = default_inner;
+  if (o.levels == nullptr) o.levels = default_levels;
   return o;
 }
 
@@ -113,6 +115,7 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   read_number(info, "taquin_layout", layout);
   o.values.layout = layout_of(layout);
   if (auto name = hint(info, "taquin_inner")) o.inner = *name;
+  if (auto names = hint(info, "taquin_levels")) o.levels = *names;
   read_number(info, "taquin_max_in_flight", o.values.max_in_flight);
   read_number(info, "taquin_ports", o.values.ports);
   read_number(info, "taquin_check", check);
@@ -141,6 +144,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->nodes.assign(o.nodes, o.nodes + o.node_count);
   stored->algorithm = o.algorithm;
   stored->inner = o.inner;
+  stored->levels = o.levels;
   stored->values.memory = o.memory;
   stored->values.radix = radix_of(o.radix);
   stored->values.layout = layout_of(o.layout);
@@ -165,6 +169,7 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.radix = values.radix.value_or(0);
   o.layout = static_cast<int>(values.layout);
   o.inner = stored != nullptr ? stored->inner.c_str() : default_inner;
+  o.levels = stored != nullptr ? stored->levels.c_str() : default_levels;
   o.max_in_flight = values.max_in_flight;
   o.ports = values.ports;
   o.node_count = stored != nullptr ? static_cast<int>(stored->nodes.size()) : 0;

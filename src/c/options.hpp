@@ -14,12 +14,14 @@ namespace taquin::detail {
 struct stored_options {
   std::string algorithm{"auto"};
   std::string inner{options{}.inner};
+  std::string levels{options{}.levels};
   std::vector<int> nodes{};
   options values{};
   [[nodiscard]] options view() const noexcept {
     options o = values;
     o.algorithm = algorithm;
     o.inner = inner;
+    o.levels = levels;
     o.nodes = nodes;
     return o;
   }

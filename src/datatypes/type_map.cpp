@@ -27,8 +27,16 @@ std::vector<loop> flattened(const tree& root) {
   return flat;
 }
 
+// A duplicate of a type has the same map.
+int copy_map(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
+  static_cast<const type_map*>(value)->share();
+  *static_cast<void**>(copy) = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
 int delete_map(MPI_Datatype, int, void* value, void*) {
-  delete static_cast<type_map*>(value);
+  static_cast<const type_map*>(value)->drop();
   return MPI_SUCCESS;
 }
 
@@ -49,7 +57,7 @@ const type_map* type_map::of(MPI_Datatype type) {
   static std::mutex mutex;
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_map, &made, nullptr));
+    TAQUIN_MPI(MPI_Type_create_keyval(copy_map, delete_map, &made, nullptr));
     return made;
   }();
   void* value = nullptr;

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,7 +28,8 @@ struct loop {
 /// The data bytes of one element, in the order of its type map, and its signature.
 class type_map {
  public:
-  /// The map of a datatype, kept as an attribute of it and freed with it. Null when it cannot be decoded. Thread safe.
+  /// The map of a datatype, kept as an attribute of it and its duplicates and freed with the last of them. Null when it
+  /// cannot be decoded. Thread safe.
   static const type_map* of(MPI_Datatype type);
   /// Decodes without keeping. Null as above; the caller deletes it.
   static const type_map* decode(MPI_Datatype type);
@@ -45,6 +47,12 @@ class type_map {
   [[nodiscard]] MPI_Datatype signature() const noexcept { return signature_; }
   [[nodiscard]] count_t signature_count() const noexcept { return signature_count_; }
 
+  /// Another datatype has this map; one no longer has it.
+  void share() const noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() const noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
  private:
   type_map() = default;
   std::byte* pack(std::uint32_t i, const std::byte* from, std::byte* to) const;
@@ -54,6 +62,7 @@ class type_map {
   MPI_Datatype signature_ = MPI_DATATYPE_NULL;
   count_t signature_count_ = 0;
   mpi::datatype owned_;  // the signature, where it is no basic type
+  mutable std::atomic<int> users_{1};
 };
 
 /// Yields the runs of `count` elements one after the other.

@@ -1,6 +1,7 @@
 // What all ranks know alike of an exchange, after agreement; and what one rank knows of its own part.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +11,16 @@
 namespace taquin::detail {
 
 struct topology;
+
+/// Levels inside nodes that are told apart: packages and caches, or as many as are given.
+constexpr std::size_t most_levels_inside = 2;
+
+/// One of them: the most groups that any group of the level outside has, the ranks of the largest and the smallest.
+struct level_shape {
+  int groups = 1;
+  int largest = 1;
+  int smallest = 1;
+};
 
 /// The same on every rank. Algorithms decide from this alone whether they serve and how much memory they take.
 struct shape {
@@ -42,6 +53,9 @@ struct shape {
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
+  /// What lies inside nodes: levels from the outermost inwards.
+  int levels_inside = 0;
+  std::array<level_shape, most_levels_inside> inside{};
   /// What an algorithm may take on any rank.
   std::size_t memory_limit = unlimited;
 };

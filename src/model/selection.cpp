@@ -131,7 +131,8 @@ std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::siz
   add(static_cast<std::uint64_t>(o.radix.value_or(0)));
   add(static_cast<std::uint64_t>(o.layout));
   add(static_cast<std::uint64_t>(o.ports));
-  for (const char c : o.inner) add(static_cast<unsigned char>(c));
+  for (const std::string_view text : {o.inner, o.levels})
+    for (const char c : text) add(static_cast<unsigned char>(c));
   add(static_cast<std::uint64_t>(s.largest_node));
   return h;
 }

@@ -25,8 +25,7 @@ int communicator::keyval() {
   return key;
 }
 
-communicator::communicator(MPI_Comm user) {
-  TAQUIN_MPI(MPI_Comm_dup(user, &comm_));
+communicator::communicator(MPI_Comm own) : comm_(own) {
   // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's
   // matter.
   TAQUIN_MPI(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
@@ -43,7 +42,9 @@ communicator* communicator::known(MPI_Comm user) {
 
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
-  std::unique_ptr<communicator> state(new communicator(user));
+  MPI_Comm own = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_dup(user, &own));
+  lease state = adopt(own);
   TAQUIN_MPI(MPI_Comm_set_attr(user, keyval(), state.get()));
   return *state.release();
 }

@@ -28,6 +28,8 @@ class communicator {
     void operator()(communicator* state) const noexcept { state->drop(); }
   };
   using lease = std::unique_ptr<communicator, release>;
+  /// The state of a communicator that nobody else uses; freed with the last lease. Local.
+  static lease adopt(MPI_Comm made) { return lease(new communicator(made)); }
   [[nodiscard]] lease keep() noexcept {
     ++users_;
     return lease(this);
@@ -56,7 +58,7 @@ class communicator {
 
  private:
   static constexpr int most_tags = 32768;  // MPI guarantees tags up to 32767
-  explicit communicator(MPI_Comm user);
+  explicit communicator(MPI_Comm own);
   static int keyval();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);

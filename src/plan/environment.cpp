@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "exchange/shape.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -23,6 +25,15 @@ bool parse(std::string_view text, std::vector<int>& numbers) {
   }
 }
 
+bool parse_levels(std::string_view text, environment& e) {
+  for (bool first = true;; first = false) {
+    const auto slash = text.find('/');
+    if (!parse(text.substr(0, slash), first ? e.nodes : e.groups.emplace_back())) return false;
+    if (slash == std::string_view::npos) return e.groups.size() <= most_levels_inside;
+    text.remove_prefix(slash + 1);
+  }
+}
+
 environment read() {
   environment e;
   if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
@@ -33,8 +44,11 @@ environment read() {
     if (value != "1" && value != "0" && !value.empty())
       e.defect = "TAQUIN_CHECK must be 0 or 1, not '" + std::string(value) + "'";
   }
-  if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse(text, e.nodes))
-    e.defect = "TAQUIN_NODES must be numbers of ranks separated by commas, not '" + std::string(text) + "'";
+  if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
+    e.defect =
+        "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "
+        "nodes, each after a slash, not '" +
+        std::string(text) + "'";
   return e;
 }
 

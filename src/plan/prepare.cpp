@@ -55,13 +55,27 @@ bool beyond_int(const blocks& side, int ranks) {
   return false;
 }
 
+std::optional<defect> check_inner(std::string_view name) {
+  const algorithm* inner = find_algorithm(name);
+  if (inner != nullptr && inner->serves_inside) return std::nullopt;
+  return defect{fmt::format("algorithm '{}' does not serve as an inner one", name)};
+}
+
+std::optional<defect> check_levels(std::string_view names) {
+  while (true) {
+    const auto comma = names.find(',');
+    if (auto bad = check_inner(names.substr(0, comma))) return bad;
+    if (comma == std::string_view::npos) return std::nullopt;
+    names = names.substr(comma + 1);
+  }
+}
+
 std::optional<defect> check_options(const options& o, std::string_view name) {
   if (!environment::get().defect.empty()) return defect{environment::get().defect};
   if (name != automatic && find_algorithm(name) == nullptr)
     return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
-  const algorithm* inner = find_algorithm(o.inner);
-  if (inner == nullptr || !inner->serves_inside)
-    return defect{fmt::format("algorithm '{}' does not serve as an inner one", o.inner)};
+  if (auto bad = check_inner(o.inner)) return bad;
+  if (auto bad = check_levels(o.levels)) return bad;
   if (o.radix && *o.radix < 2) return defect{fmt::format("radix {} is below 2", *o.radix)};
   if (o.ports < 0 || o.ports > most_ports)
     return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
@@ -74,7 +88,7 @@ std::optional<defect> check_options(const options& o, std::string_view name) {
 std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view name) {
   std::uint64_t h = 14695981039346656037ULL;
   const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  for (const std::string_view text : {name, o.inner})
+  for (const std::string_view text : {name, o.inner, o.levels})
     for (const char c : text) add(static_cast<unsigned char>(c));
   add(static_cast<std::uint64_t>(x.kind));
   add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
@@ -84,10 +98,13 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.ports));
   add(static_cast<std::uint64_t>(o.aux_parts));
   add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U));
-  for (const auto& sizes : {o.nodes, std::span<const int>(environment::get().nodes)}) {
+  const auto add_sizes = [&](std::span<const int> sizes) {
     add(sizes.size());
     for (const int size : sizes) add(static_cast<std::uint64_t>(size));
-  }
+  };
+  add_sizes(o.nodes);
+  add_sizes(environment::get().nodes);
+  for (const auto& sizes : environment::get().groups) add_sizes(sizes);
   return h;
 }
 
@@ -162,16 +179,10 @@ const algorithm* named(std::string_view name, const shape& s) {
   return a;
 }
 
-void describe(const level& nodes, shape& s) {
-  s.nodes = nodes.groups();
-  s.largest_node = nodes.largest();
-  s.smallest_node = nodes.smallest();
-}
-
 }  // namespace
 
 plan_state::plan_state(const exchange& given, const options& o, bool reused)
-    : budget(o.memory, &pool), elements(&budget), stats(o.stats) {
+    : budget(o.memory, &pool), elements(&budget), types(&budget), stats(o.stats) {
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   auto* comm = mpi::communicator::known(given.comm);
   const bool inter = comm == nullptr && mpi::is_inter(given.comm);
@@ -187,9 +198,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (name == automatic && !environment::get().algorithm.empty()) name = environment::get().algorithm;
 
   // Memory that is taken whatever the algorithm. A limit below that fails after the agreement, on all ranks.
-  const std::size_t element_bytes = elements_needed(given, ranks) * sizeof(element);
+  const std::size_t element_bytes = elements_needed(given, ranks) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes <= o.memory;
-  const exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
+  exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
   const proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
   agreed all;
   all.memory = o.memory;
@@ -227,7 +238,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (!free_choice) chosen = named(inter ? "native" : name, shape);
   if (free_choice || (chosen->needs_nodes && !inter)) {
     nodes = nodes_of(*comm, o.nodes);
-    describe(nodes->topology.nodes(), shape);
+    describe(nodes->topology, shape);
   }
   shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
@@ -245,6 +256,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   }
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
+  if (reused) types.keep(x, elements);
   if (free_choice && reused && o.tune && tune(x, o, *comm, tag)) return;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
   const context c{comm, tag, &shape, &o, nodes.get(), reused, left};

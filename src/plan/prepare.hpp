@@ -11,6 +11,7 @@
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/inline_pool.hpp"
+#include "plan/kept_types.hpp"
 #include "plan/tuned_body.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
@@ -29,6 +30,7 @@ struct plan_state {
   inline_pool pool;
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
+  kept_types types;                    // of a plan, whose callers may free theirs
   detail::shape shape;
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them

@@ -41,11 +41,17 @@ std::optional<defect> check_sizes_of_nodes(std::span<const int> sizes, int ranks
 }
 
 topology from_environment(const mpi::communicator& comm) {
-  const auto world = topology::of_sizes(environment::get().nodes);
-  std::vector<int> colours;
-  for (const int rank : world_ranks(comm.get(), comm.size()))
-    colours.push_back(world.nodes().group[static_cast<std::size_t>(rank)]);
-  return {{level::of("node", colours)}};
+  const auto ranks = world_ranks(comm.get(), comm.size());
+  const auto colours = [&](std::span<const int> sizes) {
+    const auto world = topology::of_sizes(sizes);
+    std::vector<int> mine;
+    mine.reserve(ranks.size());
+    for (const int rank : ranks) mine.push_back(world.nodes().group[static_cast<std::size_t>(rank)]);
+    return mine;
+  };
+  topology t{{level::of("node", colours(environment::get().nodes))}};
+  for (const auto& sizes : environment::get().groups) t.refine("group", colours(sizes));
+  return t;
 }
 
 mpi::owned_comm split(const mpi::communicator& comm, const topology& t) {
@@ -100,6 +106,8 @@ std::optional<defect> check_nodes(const mpi::communicator& comm, std::span<const
   int world = 0;
   TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world));
   if (auto bad = check_sizes_of_nodes(sizes, world, "TAQUIN_NODES")) return bad;
+  for (const auto& inner : environment::get().groups)
+    if (auto bad = check_sizes_of_nodes(inner, world, "TAQUIN_NODES' groups")) return bad;
   const auto ranks = world_ranks(comm.get(), comm.size());
   if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end())
     return defect{"TAQUIN_NODES does not cover ranks outside MPI_COMM_WORLD"};

@@ -13,6 +13,8 @@
 
 namespace taquin::detail {
 
+struct level_comms;
+
 /// A communicator's topology, with the ranks of the caller's node as a communicator of their own.
 struct node_view {
   detail::topology topology;
@@ -20,8 +22,9 @@ struct node_view {
   std::vector<int> given;  ///< the node sizes that it was made from; empty: found out
   /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
   mutable shared_segment blocking{};
-  mutable std::size_t blocking_share = 0;  ///< of each rank, alike on all nodes
-  mutable bool shares = true;              ///< false once ranks of a node could not have shared memory
+  mutable std::size_t blocking_share = 0;              ///< of each rank, alike on all nodes
+  mutable bool shares = true;                          ///< false once ranks of a node could not have shared memory
+  mutable std::shared_ptr<const level_comms> comms{};  ///< what level_comms_of has made
 };
 
 /// What is wrong with node sizes given by options::nodes or, where that is empty, by TAQUIN_NODES, which describes

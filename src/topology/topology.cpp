@@ -51,6 +51,24 @@ topology topology::of_single_ranks(int ranks) {
   return {{level::of("node", colours)}};
 }
 
+int topology::most_groups(std::size_t l) const {
+  const level& outer = levels[l - 1];
+  std::vector<int> groups(static_cast<std::size_t>(outer.groups()));
+  for (int g = 0; g < levels[l].groups(); ++g)
+    ++groups[static_cast<std::size_t>(outer.group[static_cast<std::size_t>(levels[l].member(g, 0))])];
+  return *std::ranges::max_element(groups);
+}
+
+topology topology::inside(int node) const {
+  topology t;
+  for (std::size_t l = 1; l < levels.size(); ++l) {
+    std::vector<int> colours;
+    for (const int rank : nodes().members(node)) colours.push_back(levels[l].group[static_cast<std::size_t>(rank)]);
+    t.levels.push_back(level::of(levels[l].name, colours));
+  }
+  return t;
+}
+
 void topology::refine(std::string_view name, std::span<const int> colours) {
   std::map<std::pair<int, int>, int> number;
   std::vector<int> refined;
@@ -59,6 +77,15 @@ void topology::refine(std::string_view name, std::span<const int> colours) {
         number.try_emplace({levels.back().group[rank], colours[rank]}, static_cast<int>(number.size())).first->second);
   level finer = level::of(name, refined);
   if (finer.groups() > levels.back().groups()) levels.push_back(std::move(finer));
+}
+
+void describe(const topology& t, shape& s) {
+  s.nodes = t.levels.empty() ? 0 : t.nodes().groups();
+  s.largest_node = t.levels.empty() ? 1 : t.nodes().largest();
+  s.smallest_node = t.levels.empty() ? 1 : t.nodes().smallest();
+  s.levels_inside = std::max(static_cast<int>(t.levels.size()) - 1, 0);
+  for (std::size_t l = 1; l < t.levels.size(); ++l)
+    s.inside.at(l - 1) = {t.most_groups(l), t.levels[l].largest(), t.levels[l].smallest()};
 }
 
 }  // namespace taquin::detail

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "exchange/shape.hpp"
+
 namespace taquin::detail {
 
 /// One partition of the ranks. Groups are numbered in the order of their lowest rank.
@@ -42,10 +44,17 @@ struct topology {
   static topology of_single_ranks(int ranks);
 
   [[nodiscard]] const level& nodes() const noexcept { return levels.front(); }
+  /// The most groups of level l > 0 that any group of the level outside has.
+  [[nodiscard]] int most_groups(std::size_t l) const;
+  /// What lies inside a node: its ranks in order, with the levels that follow the first; none where there are no more.
+  [[nodiscard]] topology inside(int node) const;
   /// Adds a level; colours are compared within the groups of the last level only. A level that splits nothing is left
   /// out.
   void refine(std::string_view name, std::span<const int> colours);
   bool operator==(const topology&) const = default;
 };
+
+/// What a shape says of the levels; of none where there are none.
+void describe(const topology& t, shape& s);
 
 }  // namespace taquin::detail

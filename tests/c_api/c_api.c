@@ -173,6 +173,7 @@ static void plans_run_again(MPI_Comm comm) {
   MPI_Info_set(info, "taquin_max_in_flight", "1");
   MPI_Info_set(info, "taquin_layout", "5");
   MPI_Info_set(info, "taquin_inner", "pairwise");
+  MPI_Info_set(info, "taquin_levels", "one_factor,bruck_v");
   CHECK_OK(TAQUIN_Alltoallw_init_c(x.send, x.wide_sc, x.wide_byte_sd, x.types, x.recv, x.wide_rc, x.wide_byte_rd,
                                    x.types, comm, info, &plan));
   run_twice(plan, &x);
@@ -213,6 +214,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.max_in_flight = 3;
   o.layout = TAQUIN_LAYOUT_PACKED;
   o.inner = "pairwise";
+  o.levels = "one_factor,bruck_v";
   o.ports = 1;
   o.node_count = 1;
   o.nodes = &ranks;
@@ -226,11 +228,13 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK_OK(TAQUIN_Comm_get_options(comm, &back));
   CHECK(strcmp(back.algorithm, "auto") == 0 && back.memory == TAQUIN_UNLIMITED && back.check == 0 && back.tune == 0 &&
         back.scratch_sends == 0);
-  CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0);
+  CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0 &&
+        strcmp(back.levels, "bruck_v,spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
-  CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0);
+  CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
+        strcmp(back.levels, "one_factor,bruck_v") == 0);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
 

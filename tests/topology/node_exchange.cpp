@@ -42,13 +42,20 @@ struct problem {
   }
 };
 
+// Each algorithm with each of its own choices.
 template <class F>
 void for_each_case(F f) {
   const int p = test::size_of(MPI_COMM_WORLD);
-  for (const auto* a : detail::algorithms())
-    if (a->needs_nodes)
-      for (const auto& nodes : cuts(p))
+  for (const auto* a : detail::algorithms()) {
+    if (!a->needs_nodes) continue;
+    for (const auto& nodes : cuts(p)) {
+      if (a->name == "multilevel")
+        for (const char* levels : {"bruck_v,spread_out", "spread_out,bruck_v", "one_factor", "pairwise,one_factor"})
+          f(options{.algorithm = a->name, .levels = levels, .nodes = nodes});
+      else
         for (const int ports : {0, 1, 3}) f(options{.algorithm = a->name, .ports = ports, .nodes = nodes});
+    }
+  }
 }
 
 TEST(node_exchange, alltoallv_blocking_and_prepared) {
@@ -79,6 +86,67 @@ TEST(node_exchange, alltoall) {
     alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, o);
     EXPECT_EQ(recv, x.expected) << o.algorithm;
   });
+}
+
+TEST(node_exchange, regular_algorithms_serve_levels_of_equal_nodes_and_no_others) {
+  const int p = test::size_of(MPI_COMM_WORLD);
+  const problem even(true);
+  const problem uneven(false);
+  for (const char* levels : {"lean_bruck,modified_bruck", "basic_bruck,spread_out", "bruck_v,zero_copy_bruck"}) {
+    std::vector<int> recv(even.expected.size(), -1);
+    const auto regular = [&](const std::vector<int>& nodes) {
+      std::ranges::fill(recv, -1);
+      alltoall(even.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD,
+               {.algorithm = "multilevel", .levels = levels, .nodes = nodes});
+    };
+    for (int n = 1; n <= p; ++n) {
+      if (p % n != 0) continue;
+      regular(std::vector<int>(static_cast<std::size_t>(p / n), n));
+      EXPECT_EQ(recv, even.expected) << levels << ", nodes of " << n;
+    }
+    if (p < 3) continue;
+    const std::vector<int> nodes{1, p - 1};
+    EXPECT_THROW(regular(nodes), usage_error) << levels;
+    recv.assign(uneven.expected.size(), -1);
+    EXPECT_THROW(alltoallv(uneven.send.data(), uneven.scounts.data(), uneven.sdispls.data(), MPI_INT, recv.data(),
+                           uneven.rcounts.data(), uneven.rdispls.data(), MPI_INT, MPI_COMM_WORLD,
+                           {.algorithm = "multilevel", .levels = levels, .nodes = nodes}),
+                 usage_error)
+        << levels;
+    EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
+  }
+}
+
+TEST(node_exchange, sizes_that_a_peer_does_not_expect_are_an_error_on_all_ranks_when_a_multilevel_plan_is_made) {
+  const int p = test::size_of(MPI_COMM_WORLD);
+  if (p < 3) GTEST_SKIP() << "no node of several ranks beside another";
+  problem x(false);
+  if (test::rank_in(MPI_COMM_WORLD) == 0) {  // from one rank of the other node
+    x.rcounts.back() += 1;
+    x.expected.push_back(0);
+  }
+  std::vector<int> recv(x.expected.size(), -1);
+  for (const auto& nodes : {std::vector<int>{1, p - 1}, std::vector<int>{p - 2, 2}}) {
+    const options o{.algorithm = "multilevel", .nodes = nodes};
+    const auto prepare = [&] {
+      plan(exchange::alltoallv(x.send.data(), count_view(x.scounts.data()), count_view(x.sdispls.data()), MPI_INT,
+                               recv.data(), count_view(x.rcounts.data()), count_view(x.rdispls.data()), MPI_INT,
+                               MPI_COMM_WORLD),
+           o);
+    };
+    EXPECT_THROW(prepare(), usage_error);
+  }
+  EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
+}
+
+TEST(node_exchange, unknown_levels_are_an_error_on_all_ranks) {
+  const problem x(true);
+  for (const char* levels : {"", "bruck_v,", ",bruck_v", "native", "bruck_v,multilevel", "spread_out,nonsense"}) {
+    std::vector<int> recv(x.expected.size(), -1);
+    EXPECT_THROW(alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, {.levels = levels}),
+                 usage_error)
+        << levels;
+  }
 }
 
 TEST(node_exchange, plans_in_flight_together_do_not_share_memory) {
@@ -122,12 +190,14 @@ TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
   const int p = test::size_of(MPI_COMM_WORLD);
   const statistics flat = cost_of({.algorithm = "spread_out"});
   for (const auto& nodes : {std::vector<int>{p}, std::vector<int>(static_cast<std::size_t>(p), 1)}) {
-    const statistics s = cost_of({.algorithm = "node_aggregated", .nodes = nodes});
-    EXPECT_EQ(s.rounds, flat.rounds);
-    EXPECT_EQ(s.messages, flat.messages);
-    EXPECT_EQ(s.bytes_sent, flat.bytes_sent);
-    EXPECT_EQ(s.bytes_copied, flat.bytes_copied);
-    EXPECT_EQ(s.peak_memory, flat.peak_memory);
+    for (const char* name : {"node_aggregated", "multilevel"}) {
+      const statistics s = cost_of({.algorithm = name, .levels = "spread_out", .nodes = nodes});
+      EXPECT_EQ(s.rounds, flat.rounds) << name;
+      EXPECT_EQ(s.messages, flat.messages) << name;
+      EXPECT_EQ(s.bytes_sent, flat.bytes_sent) << name;
+      EXPECT_EQ(s.bytes_copied, flat.bytes_copied) << name;
+      EXPECT_EQ(s.peak_memory, flat.peak_memory) << name;
+    }
   }
 }
 

@@ -1,0 +1,63 @@
+// One side of an exchange inside an exchange: plain bytes, a block per rank, in a row.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+class packed_side {
+ public:
+  packed_side(int ranks, std::pmr::memory_resource* memory)
+      : counts_(static_cast<std::size_t>(ranks), memory), displs_(static_cast<std::size_t>(ranks), memory) {}
+
+  /// What it takes from `memory`.
+  static constexpr std::size_t bookkeeping(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
+
+  /// Sets the sizes: count(i) bytes for rank i.
+  template <class Count>
+  void fill(Count count) {
+    bytes_ = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      displs_[i] = bytes_;
+      counts_[i] = count(static_cast<int>(i));
+      bytes_ += counts_[i];
+    }
+  }
+  /// Where the bytes lie; the view is of there.
+  void place_at(std::byte* data) noexcept { data_ = data; }
+  [[nodiscard]] blocks view() const {
+    return {data_, count_view(counts_.data()), count_view(displs_.data()), 1, element::of(MPI_BYTE)};
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(bytes_); }
+
+  /// Calls f with a function of a rank and a number of bytes that returns where the next bytes of that rank's block
+  /// are. The displacements serve as cursors meanwhile.
+  template <class F>
+  void go_through(F f) {
+    f([&](int rank, count_t bytes) {
+      count_t& cursor = displs_[static_cast<std::size_t>(rank)];
+      std::byte* const place = data_ + cursor;
+      cursor += bytes;
+      return place;
+    });
+    count_t at = 0;
+    for (std::size_t i = 0; i < displs_.size(); ++i) {
+      displs_[i] = at;
+      at += counts_[i];
+    }
+  }
+
+ private:
+  std::pmr::vector<count_t> counts_;
+  std::pmr::vector<count_t> displs_;
+  std::byte* data_ = nullptr;
+  count_t bytes_ = 0;
+};
+
+}  // namespace taquin::detail
