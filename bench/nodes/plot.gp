@@ -1,6 +1,6 @@
 # gnuplot -e "dir='DIR'" plot.gp: DIR/distributions.svg and DIR/ports.svg from DIR/*.json. Needs jq.
 there(e) = int(system("test -s ".dir."/".e.".json && echo 1 || echo 0"))
-array ours[4] = ["spread_out", "node_aggregated", "bruck_v", "hierarchical_factor"]
+array ours[5] = ["spread_out", "node_aggregated", "bruck_v", "hierarchical_factor", "multilevel"]
 array shown[4] = ["regular", "organ pipe", "alternating", "random"]
 array sizes[4] = ["2,2,2,2,2,2", "1,2,4,4,2,1", "4,1,4,1,4,1", "1,3,2,4,1,2"]
 if (there("distributions")) {
@@ -20,7 +20,7 @@ if (there("distributions")) {
   set multiplot layout 2,2 title "Prepared alltoall, six hosts at 1 Gbit/s"
   do for [d=1:4] {
     set title shown[d].": ".sizes[d]
-    plot 1 with lines lc "gray" notitle, for [i=1:4] rows(shown[d], ours[i]) title ours[i]
+    plot 1 with lines lc "gray" notitle, for [i=1:5] rows(shown[d], ours[i]) title ours[i]
   }
   unset multiplot
   reset

@@ -26,9 +26,9 @@ exchange() {
 
 sweep() { # RANKS-PER-HOST LABELS
   for bytes in 8 64 1024 4096 16384 65536; do
-    exchange "$1" $bytes "$repetitions" "$2" -a spread_out,node_aggregated,bruck_v,hierarchical_factor
+    exchange "$1" $bytes "$repetitions" "$2" -a spread_out,node_aggregated,bruck_v,hierarchical_factor,multilevel
   done
-  exchange "$1" 262144 $(((repetitions + 1) / 2)) "$2" -a spread_out,node_aggregated,hierarchical_factor
+  exchange "$1" 262144 $(((repetitions + 1) / 2)) "$2" -a spread_out,node_aggregated,hierarchical_factor,multilevel
 }
 ports() {
   for k in 1 2 4 8 16 30; do
