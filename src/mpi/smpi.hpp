@@ -20,4 +20,6 @@
 // The first start of a persistent send sends what a derived datatype's data were when MPI_Send_init was called (SMPI
 // 3.32): sends are posted one by one.
 #define TAQUIN_NO_PERSISTENT_SENDS
+// A duplicate of a derived datatype has lost its layout (SMPI 3.32): callers must keep theirs.
+#define TAQUIN_NO_TYPE_DUPLICATES
 #endif

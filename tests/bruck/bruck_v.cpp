@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "mpi/datatype.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin {
@@ -113,7 +114,8 @@ TEST_F(bruck_v, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_
   const detail::shape sh{
       .ranks = ranks_, .kind = exchange::form::alltoallw, .uniform = false, .max_block_bytes = largest};
   options o{.algorithm = "bruck_v"};
-  const std::size_t elements_bytes = 2 * static_cast<std::size_t>(ranks_) * sizeof(element);  // alltoallw's own
+  const std::size_t elements_bytes =  // alltoallw's own
+      2 * static_cast<std::size_t>(ranks_) * (sizeof(element) + sizeof(mpi::datatype));
   o.memory = detail::bruck_v.memory(sh, o) + elements_bytes;
   for (const bool reuse : {false, true}) {
     std::vector<int> recv(s.expected.size(), -1);
