@@ -30,10 +30,10 @@ struct arguments {
   std::string json;
   bool persistent = false;
   std::string collective = "alltoallv";
+  std::string levels{options{}.levels};
   std::optional<int> radix;
   int in_flight = 0;
   int ports = 0;
-  std::string levels{options{}.levels};
   int batch = 0;
   std::uint64_t seed = 1;
   bool check = false;

@@ -212,8 +212,8 @@ multilevel_body::multilevel_body(const exchange& x, const context& c, std::strin
       for (int i = 0; i < part_.size(); ++i) to[static_cast<std::size_t>(group)] += size_of(i, which);
       ++which;
     });
-    column& made = columns_.emplace_back(
-        column{packed_side(part_.groups(), &budget), packed_side(part_.groups(), &budget), nullptr});
+    columns_.push_back({packed_side(part_.groups(), &budget), packed_side(part_.groups(), &budget), nullptr});
+    column& made = columns_.back();
     made.out.fill([&](int group) { return to[static_cast<std::size_t>(group)]; });
     made.in.fill([&](int group) {  // a rank's own column is its first
       count_t sum = 0;
