@@ -22,20 +22,20 @@ struct arguments {
   std::string workload = "uniform";
   std::string traffic;
   std::string bytes = "64K";
-  bool per_pair = false;
   std::vector<std::string> algorithms{"all"};
-  bool in_place = false;
   std::string memory = "unlimited";
-  int repetitions = 0;
   std::string json;
-  bool persistent = false;
   std::string collective = "alltoallv";
   std::string levels{options{}.levels};
+  std::uint64_t seed = 1;
   std::optional<int> radix;
+  int repetitions = 0;
   int in_flight = 0;
   int ports = 0;
   int batch = 0;
-  std::uint64_t seed = 1;
+  bool per_pair = false;
+  bool in_place = false;
+  bool persistent = false;
   bool check = false;
 };
 
