@@ -15,7 +15,6 @@
 //          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -303,7 +302,7 @@ void multilevel_body::cross() {
         part_.for_each_in_column(static_cast<int>(k), [&](int group) {
           for (int i = 0; i < part_.size(); ++i) {
             const count_t bytes = size_of(i, which);
-            std::memcpy(put(group, bytes), take(i, bytes), static_cast<std::size_t>(bytes));
+            copy_bytes(put(group, bytes), take(i, bytes), bytes);
           }
           ++which;
         });

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory_resource>
 #include <vector>
 
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
+
+/// Copies bytes that may be none, of sides that may have none: null pointers then.
+inline void copy_bytes(std::byte* to, const std::byte* from, count_t bytes) noexcept {
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
 
 class packed_side {
  public:

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory_resource>
 #include <vector>
@@ -174,7 +173,7 @@ class two_phase_body final : public plan_body {
         }
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(rank_, j, k);
-          std::memcpy(put(k, q.bytes), data + q.offset, static_cast<std::size_t>(q.bytes));
+          copy_bytes(put(k, q.bytes), data + q.offset, q.bytes);
         }
       }
     });
@@ -187,7 +186,7 @@ class two_phase_body final : public plan_body {
       for (int i = 0; i < p_; ++i)
         for (int j = 0; j < p_; ++j) {
           const part q = cut_.of(i, j, rank_);
-          std::memcpy(put(j, q.bytes), from, static_cast<std::size_t>(q.bytes));
+          copy_bytes(put(j, q.bytes), from, q.bytes);
           from += q.bytes;
         }
     });
@@ -201,7 +200,7 @@ class two_phase_body final : public plan_body {
         std::byte* data = b.element.contiguous() ? recv_.at(b) : staging_.data();
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(i, rank_, k);
-          std::memcpy(data + q.offset, take(k, q.bytes), static_cast<std::size_t>(q.bytes));
+          copy_bytes(data + q.offset, take(k, q.bytes), q.bytes);
         }
         if (!b.element.contiguous()) unpack(data, recv_.at(b), b.count, b.element);
       }
