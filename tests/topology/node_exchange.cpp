@@ -114,6 +114,10 @@ TEST(node_exchange, regular_algorithms_serve_levels_of_equal_nodes_and_no_others
                  usage_error)
         << levels;
     EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
+    alltoallv(uneven.send.data(), uneven.scounts.data(), uneven.sdispls.data(), MPI_INT, recv.data(),
+              uneven.rcounts.data(), uneven.rdispls.data(), MPI_INT, MPI_COMM_WORLD,
+              {.inner = "lean_bruck", .levels = levels, .nodes = nodes});
+    EXPECT_EQ(recv, uneven.expected) << "auto takes what serves";
   }
 }
 

@@ -1,0 +1,22 @@
+// What an exchange level by level looks like to the algorithms of its levels: bounds that follow from its shape alone.
+#pragma once
+
+#include <string_view>
+
+#include "algorithms/algorithm.hpp"
+#include "exchange/shape.hpp"
+
+namespace taquin::detail {
+
+/// options::levels from some level inwards: the algorithm of that level, and the names from the next one inwards.
+const algorithm& first_of(std::string_view names);
+std::string_view after_first(std::string_view names);
+
+/// The same exchange where all its ranks are one group: by the groups inside that.
+shape one_group(const shape& s) noexcept;
+/// Upper bounds of the exchange inside a group of `size` ranks; its nodes are the groups inside.
+shape inside_of(const shape& s, int size) noexcept;
+/// Upper bounds of the exchange in one column.
+shape column_of(const shape& s) noexcept;
+
+}  // namespace taquin::detail
