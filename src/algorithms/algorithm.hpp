@@ -77,6 +77,9 @@ body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, m
 /// alike, as they have the same shape.
 body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
+/// Its cost; infinite where prepare_inside would throw.
+seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept;
+
 /// All algorithms, in the order of preference among equals.
 std::span<const algorithm* const> algorithms() noexcept;
 /// The algorithm of that name, or null.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "algorithms/algorithm.hpp"
 #include "schedule/executor.hpp"
@@ -38,6 +39,10 @@ body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c,
     throw usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a.name),
                       MPI_ERR_UNSUPPORTED_OPERATION);
   return prepare_body(a, x, c, budget);
+}
+
+seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept {
+  return a.supports(s) ? a.cost(s, o, m) : std::numeric_limits<seconds>::infinity();
 }
 
 std::string algorithm_names() {

@@ -15,7 +15,6 @@
 //          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "algorithms/level_shapes.hpp"
 #include "algorithms/multilevel_body.hpp"
@@ -74,10 +73,9 @@ body_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
 // several columns.
 seconds cost_of(const shape& s, const options& o, const machine_model& m, std::string_view names, bool nodes) noexcept {
   const auto leaf = [&](shape x, std::string_view name, bool between) {
-    if (!first_of(name).supports(x)) return std::numeric_limits<seconds>::infinity();
     x.nodes = between ? x.ranks : 1;
     x.largest_node = between ? 1 : x.ranks;
-    return first_of(name).cost(x, o, m);
+    return cost_inside(first_of(name), x, o, m);
   };
   if (s.nodes == 0) return leaf(s, names, false);
   if (s.nodes == 1) return cost_of(one_group(s), o, m, after_first(names), false);

@@ -244,8 +244,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   balanced.nodes = s.nodes, balanced.largest_node = s.largest_node, balanced.smallest_node = s.smallest_node;
   balanced.max_rank_bytes = balanced.max_received_bytes = static_cast<std::uint64_t>(t.busiest());
   balanced.min_block_bytes = static_cast<std::uint64_t>(std::ceil(t.mean_block()));  // none is empty
-  if (!inner_of(o).supports(balanced)) return std::numeric_limits<seconds>::infinity();
-  return 2 * inner_of(o).cost(balanced, o, m) +
+  return 2 * cost_inside(inner_of(o), balanced, o, m) +
          t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
 }
 

@@ -54,13 +54,6 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
-mpi::owned_comm split(const mpi::communicator& comm, const topology& t) {
-  MPI_Comm local = MPI_COMM_NULL;
-  const int node = t.nodes().group[static_cast<std::size_t>(comm.rank())];
-  TAQUIN_MPI(MPI_Comm_split(comm.get(), node, comm.rank(), &local));
-  return mpi::owned_comm(local);
-}
-
 // The ranks of `comm` on this rank's machine.
 MPI_Comm split_by_machine(const mpi::communicator& comm) {
   MPI_Comm local = MPI_COMM_NULL;
@@ -99,6 +92,13 @@ node_view find_out(const mpi::communicator& comm) {
 
 }  // namespace
 
+mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
+  MPI_Comm local = MPI_COMM_NULL;
+  const int node = t.nodes().group[static_cast<std::size_t>(comm.rank())];
+  TAQUIN_MPI(MPI_Comm_split(comm.get(), node, comm.rank(), &local));
+  return mpi::owned_comm(local);
+}
+
 std::optional<defect> check_nodes(const mpi::communicator& comm, std::span<const int> option) {
   if (!option.empty()) return check_sizes_of_nodes(option, comm.size(), "options.nodes");
   const auto& sizes = environment::get().nodes;
@@ -121,7 +121,7 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
         comm.nodes = std::make_shared<const node_view>(find_out(comm));
       } else {
         topology t = from_environment(comm);
-        auto local = split(comm, t);
+        auto local = split_by_nodes(comm, t);
         comm.nodes = std::make_shared<const node_view>(node_view{std::move(t), std::move(local), {}});
       }
     }
@@ -129,7 +129,7 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
   }
   if (comm.given_nodes == nullptr || !std::ranges::equal(comm.given_nodes->given, option)) {
     topology t = topology::of_sizes(option);
-    auto local = split(comm, t);
+    auto local = split_by_nodes(comm, t);
     comm.given_nodes =
         std::make_shared<const node_view>(node_view{std::move(t), std::move(local), {option.begin(), option.end()}});
   }

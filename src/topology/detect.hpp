@@ -36,6 +36,9 @@ std::optional<defect> check_nodes(const mpi::communicator& comm, std::span<const
 /// the communicator.
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
 
+/// This rank's node as a communicator, in rank order. Collective.
+mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t);
+
 /// Where this process is bound to: the numbers of its package and its last-level cache on this machine, −1 where it
 /// may run on several or nobody knows. Asked once.
 struct binding {

@@ -25,12 +25,6 @@ mpi::communicator::lease make_column(MPI_Comm comm, const level& groups, int col
   return mpi::communicator::adopt(made);
 }
 
-mpi::owned_comm split(MPI_Comm comm, int colour, int rank) {
-  MPI_Comm part = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_split(comm, colour, rank, &part));
-  return mpi::owned_comm(part);
-}
-
 }  // namespace
 
 const level_comms& level_comms_of(const mpi::communicator& comm, const node_view& view) {
@@ -45,10 +39,7 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   for_each_column(groups.index[rank], groups.size(group), groups.largest(),
                   [&](int c) { made->columns.push_back(make_column(comm.get(), groups, c)); });
   made->next.topology = view.topology.inside(group);
-  if (!made->next.topology.levels.empty()) {
-    const int inner = made->next.topology.nodes().group[static_cast<std::size_t>(made->inside->rank())];
-    made->next.local = split(made->inside->get(), inner, made->inside->rank());
-  }
+  if (!made->next.topology.levels.empty()) made->next.local = split_by_nodes(*made->inside, made->next.topology);
   view.comms = made;
   return *made;
 }
