@@ -12,7 +12,7 @@
 #include "cli/report.hpp"
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
-#include "model/profile.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 

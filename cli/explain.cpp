@@ -17,10 +17,10 @@
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
-#include "model/profile.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/choose.hpp"
-#include "topology/detect.hpp"
+#include "node/detect.hpp"
+#include "select/choose.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 

@@ -12,8 +12,8 @@
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
 #include "cli/sizes.hpp"
-#include "schedule/lockstep.hpp"
 #include "schedule/print.hpp"
+#include "schedule/simulated.hpp"
 
 namespace taquin::cli {
 
@@ -33,8 +33,8 @@ struct arguments {
 };
 
 // What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
-std::vector<detail::cargo> cargos_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
-                                     const arguments& a) {
+std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
+                                         const arguments& a) {
   using name = std::array<std::int32_t, 2>;
   const workloads::problem_size size{a.ranks, static_cast<count_t>(sizeof(name)) * a.ranks, a.seed};
   const auto w = parse_workload("uniform");
@@ -44,7 +44,7 @@ std::vector<detail::cargo> cargos_of(const detail::algorithm& algorithm, exchang
   std::vector<std::vector<name>> received(p, std::vector<name>(p));
   std::vector<detail::schedule> schedules;
   schedules.reserve(p);
-  std::vector<detail::lockstep_rank> ranks;
+  std::vector<detail::simulated_rank> ranks;
   for (std::size_t i = 0; i < p; ++i) {
     const offline_rank one(w, size, kind, static_cast<int>(i));
     schedules.push_back(algorithm.build(one.local(), shape, o, std::pmr::new_delete_resource()));
@@ -52,16 +52,16 @@ std::vector<detail::cargo> cargos_of(const detail::algorithm& algorithm, exchang
     ranks.push_back({&schedules[i], std::as_writable_bytes(std::span(sent[i])).data(),
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
-  std::vector<detail::cargo> cargos(schedules[static_cast<std::size_t>(a.rank)].messages.size());
+  std::vector<detail::payload> payloads(schedules[static_cast<std::size_t>(a.rank)].messages.size());
   run_lockstep(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
     if (rank != a.rank) return;
     for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
       name block;
       std::memcpy(block.data(), data.data() + at, sizeof block);
-      cargos[index].emplace_back(block[0], block[1]);
+      payloads[index].emplace_back(block[0], block[1]);
     }
   });
-  return cargos;
+  return payloads;
 }
 
 int work(const arguments& a) {
@@ -85,14 +85,14 @@ int work(const arguments& a) {
   const auto local = mine.local();
   // Among more ranks nobody reads them.
   constexpr int most_shown = 256;
-  std::vector<detail::cargo> cargos;
+  std::vector<detail::payload> payloads;
   if (shape.uniform && shape.max_block_bytes > 0 && a.ranks <= most_shown && kind != exchange::form::alltoallw)
-    cargos = cargos_of(*chosen, kind, o, a);
+    payloads = payloads_of(*chosen, kind, o, a);
   const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
   fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
              chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
              schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
-             detail::to_text(schedule, &local, cargos));
+             detail::to_text(schedule, &local, payloads));
   return 0;
 }
 

@@ -15,7 +15,7 @@
 #include "cli/report.hpp"
 #include "cli/sizes.hpp"
 #include "model/evaluate.hpp"
-#include "model/profile.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 

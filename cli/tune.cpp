@@ -16,7 +16,7 @@
 #include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
 #include "model/calibrate.hpp"
-#include "model/profile.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 

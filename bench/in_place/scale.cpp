@@ -2,7 +2,7 @@
 //
 // One JSON record per line: algorithm, ranks, peers of each rank, and the rounds and bytes of bookkeeping of
 // the rank that has the most, and the mean of a rank's messages and copied bytes.
-#include "in_place/scale.hpp"
+#include "algorithms/in_place/scale.hpp"
 
 #include <fmt/format.h>
 

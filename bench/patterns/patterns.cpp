@@ -14,7 +14,7 @@
 #include "cli/statistics.hpp"
 #include "model/calibrate.hpp"
 #include "mpi/check.hpp"
-#include "patterns/collectives.hpp"
+#include "schedule/collectives.hpp"
 
 namespace taquin::cli {
 

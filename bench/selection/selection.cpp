@@ -2,7 +2,7 @@
 // line; summary.sh makes the table of docs/selection.md of them.
 //
 //   mpirun -n 4 bench_selection --part 0/2 >> problems.jsonl
-#include "model/selection.hpp"
+#include "select/selection.hpp"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@
 #include "cli/session.hpp"
 #include "cli/statistics.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/choose.hpp"
-#include "topology/detect.hpp"
+#include "node/detect.hpp"
+#include "select/choose.hpp"
 
 namespace taquin::cli {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/plan_body.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
+#include "schedule/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
 #include "taquin/memory_budget.hpp"
@@ -39,7 +39,7 @@ struct riding {
   std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
   /// case memory() must be over that limit as well: the exchange then fails on all ranks.
-  riding_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;
+  piggyback_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;
 };
 
 struct algorithm {
@@ -62,7 +62,7 @@ struct algorithm {
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.
-  body_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
+  operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   riding ride{};
 };
 
@@ -71,11 +71,11 @@ struct algorithm {
 #undef TAQUIN_ALGORITHM
 
 /// What the algorithm prepares: its own body, or the executor of its schedule. For callers that have agreed already.
-body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
+operation_ptr prepare_operation(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
 /// The same for an exchange inside another. Throws usage_error where the algorithm does not serve it: on all ranks
 /// alike, as they have the same shape.
-body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
+operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
 /// Its cost; infinite where prepare_inside would throw.
 seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept;

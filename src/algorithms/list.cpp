@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "algorithms/algorithm.hpp"
+#include "node/detect.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/error.hpp"
-#include "topology/detect.hpp"
 
 namespace taquin::detail {
 
@@ -26,19 +26,19 @@ const algorithm* find_algorithm(std::string_view name) noexcept {
   return found == all.end() ? nullptr : *found;
 }
 
-body_ptr prepare_body(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_operation(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
   if (a.prepare != nullptr) return a.prepare(x, c, budget);
   const topology* nodes = c.nodes != nullptr ? &c.nodes->topology : nullptr;
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
-  return make_body<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
-                             execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+  return make_operation<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
+                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
-body_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
   if (!a.supports(*c.shape))
     throw usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a.name),
                       MPI_ERR_UNSUPPORTED_OPERATION);
-  return prepare_body(a, x, c, budget);
+  return prepare_operation(a, x, c, budget);
 }
 
 seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept {

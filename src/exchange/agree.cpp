@@ -10,8 +10,8 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/raw_buffer.hpp"
 #include "exchange/log_round.hpp"
-#include "exchange/raw_buffer.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -48,13 +48,13 @@ constexpr const char* disagreement = "ranks disagree on the algorithm, on an opt
 /// The reduction's rounds. A message is a record and what the carrier adds; nothing is carried in place.
 class dissemination {
  public:
-  dissemination(mpi::communicator& comm, int tag, bool in_place, carrier* cargo, std::pmr::memory_resource* memory)
+  dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
-        cargo_(cargo),
+        payload_(payload),
         head_(in_place ? sizeof(record) : agreement_head),
-        size_(head_ + (cargo == nullptr ? 0 : cargo->capacity())),
-        buffer_(cargo == nullptr ? 0 : agreement_bytes(comm.size(), cargo->capacity()), memory) {}
+        size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
+        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
 
   /// Makes `v` what all ranks know together. A rank with another carrier, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
@@ -78,24 +78,24 @@ class dissemination {
     int round;
     std::byte* next;
     std::span<const std::byte> load(int digit) {
-      if (all->cargo_ == nullptr) return std::as_bytes(std::span(&all->told_, 1)).first(all->head_);
+      if (all->payload_ == nullptr) return std::as_bytes(std::span(&all->told_, 1)).first(all->head_);
       std::byte* const message = next;
       std::memcpy(message, &all->told_, all->head_);
       next += all->head_;
-      next += all->cargo_->load(round, digit, {next, all->size_ - all->head_});
+      next += all->payload_->load(round, digit, {next, all->size_ - all->head_});
       return {message, next};
     }
     std::span<std::byte> room() const {
-      if (all->cargo_ == nullptr) return std::as_writable_bytes(std::span(&all->theirs_, 1)).first(all->size_);
-      return {all->cargo_->landing(), all->size_};
+      if (all->payload_ == nullptr) return std::as_writable_bytes(std::span(&all->theirs_, 1)).first(all->size_);
+      return {all->payload_->receive_slot(), all->size_};
     }
     // A rank that takes part in another form of exchange may have told less.
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
       v.learn(theirs);
-      if (all->cargo_ != nullptr && from.size() >= all->head_)
-        all->cargo_->unload(round, digit, from.subspan(all->head_));
+      if (all->payload_ != nullptr && from.size() >= all->head_)
+        all->payload_->unload(round, digit, from.subspan(all->head_));
     }
     // The rounds go on after a message that was too long, so that no rank waits for this one, and tell that something
     // was lost.
@@ -107,7 +107,7 @@ class dissemination {
 
   mpi::communicator& comm_;
   int tag_;
-  carrier* cargo_;
+  piggyback* payload_;
   std::size_t head_;
   std::size_t size_;
   raw_buffer buffer_;
@@ -121,7 +121,7 @@ std::int64_t narrow(std::uint64_t v) {
 }
 
 // The culprit tells the others what is wrong. Texts are cut to what fits.
-[[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<defect>& bad) {
+[[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
   struct {
     std::array<char, 448> text{};
     int mpi_class = MPI_ERR_ARG;
@@ -149,7 +149,7 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
   return static_cast<std::size_t>(agreement_radix(ranks) - 1) * (agreement_head + capacity);
 }
 
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* cargo,
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
              std::pmr::memory_resource* memory) {
   record v;
   auto& most = v.most;
@@ -163,7 +163,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   most[sent_max] = narrow(mine.sent_bytes);
   most[received_max] = narrow(mine.received_bytes);
   v.in_place = {narrow(mine.peers), narrow(mine.unit_size), -narrow(mine.unit_size), narrow(mine.unit_span)};
-  dissemination(comm, tag, mine.in_place, cargo, memory).run(v);
+  dissemination(comm, tag, mine.in_place, payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
   // learn who has a defect.
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
@@ -188,7 +188,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* ca
   return a;
 }
 
-void agree_on_defect(mpi::communicator& comm, const std::optional<defect>& bad) {
+void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
   int culprit_rank = bad ? comm.rank() : -1;
   if (comm.size() > 1) TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get()));
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
@@ -200,16 +200,16 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
   std::pmr::vector<std::int64_t> theirs(p, memory);
   for (int peer = 0; peer < comm.size(); ++peer) mine[static_cast<std::size_t>(peer)] = x.send[peer].bytes();
   TAQUIN_MPI(PMPI_Alltoall(mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get()));
-  std::optional<defect> bad;
+  std::optional<invalid_argument> bad;
   for (int peer = 0; !bad && peer < comm.size(); ++peer) {
     const count_t sent = theirs[static_cast<std::size_t>(peer)];
     const count_t expected = x.recv[peer].bytes();
     if (sent != expected)
-      bad = defect{
+      bad = invalid_argument{
           fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, sent, comm.rank(), expected),
           MPI_ERR_TRUNCATE, peer};
   }
-  agree_on_defect(comm, bad);
+  agree_on_invalid_argument(comm, bad);
 }
 
 }  // namespace taquin::detail

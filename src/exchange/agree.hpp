@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "exchange/raw_buffer.hpp"
+#include "base/raw_buffer.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
@@ -17,7 +17,7 @@ namespace taquin::detail {
 
 /// What one rank brings: its defect if any, its figures, and its choices, which must be the same everywhere.
 struct proposal {
-  std::optional<defect> bad;
+  std::optional<invalid_argument> bad;
   std::uint64_t choices = 0;  ///< a fingerprint of everything that must be alike
   std::size_t memory = unlimited;
   std::uint64_t max_block_bytes = 0;
@@ -48,18 +48,18 @@ struct agreed {
 /// Small data that ride on the agreement's messages, so that an exchange in log rounds costs no more than agreeing on
 /// it. The messages are those of a Bruck exchange: in round k, for each digit j of 1 … radix−1 with j·radix^k < p,
 /// rank u sends one message to u + j·radix^k and receives one from u − j·radix^k (mod p).
-class carrier {
+class piggyback {
  public:
-  carrier() = default;
-  carrier(const carrier&) = delete;
-  carrier& operator=(const carrier&) = delete;
-  virtual ~carrier() = default;
+  piggyback() = default;
+  piggyback(const piggyback&) = delete;
+  piggyback& operator=(const piggyback&) = delete;
+  virtual ~piggyback() = default;
   /// The most bytes that any message of any rank carries: from what all ranks know alike.
   [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
   /// Writes what the message of round `round` and digit `digit` carries; returns its bytes.
   virtual std::size_t load(int round, int digit, std::span<std::byte> to) = 0;
   /// Where the next message lands: agreement_head bytes of the agreement's own, then at most capacity().
-  virtual std::byte* landing() noexcept = 0;
+  virtual std::byte* receive_slot() noexcept = 0;
   /// Takes what such a message brought; `from` is where it landed, behind the agreement's own bytes.
   virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
 };
@@ -68,18 +68,18 @@ class carrier {
 constexpr std::size_t agreement_head = 64;
 
 /// Carries nothing, where other ranks do: a rank that has nothing valid to send.
-class empty_carrier final : public carrier {
+class empty_piggyback final : public piggyback {
  public:
-  empty_carrier(std::size_t capacity, std::pmr::memory_resource* memory)
-      : capacity_(capacity), landing_(agreement_head + capacity, memory) {}
+  empty_piggyback(std::size_t capacity, std::pmr::memory_resource* memory)
+      : capacity_(capacity), receive_slot_(agreement_head + capacity, memory) {}
   [[nodiscard]] std::size_t capacity() const noexcept override { return capacity_; }
   std::size_t load(int, int, std::span<std::byte>) override { return 0; }
-  std::byte* landing() noexcept override { return landing_.data(); }
+  std::byte* receive_slot() noexcept override { return receive_slot_.data(); }
   void unload(int, int, std::span<const std::byte>) override {}
 
  private:
   std::size_t capacity_;
-  raw_buffer landing_;
+  raw_buffer receive_slot_;
 };
 
 /// The radix of the agreement's rounds: the least power of two with which two rounds are enough, at most 8. Measured
@@ -92,11 +92,12 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 /// One reduction to all: dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
 /// when any rank brings a defect (its text and rank are then broadcast) or when the choices differ. What `cargo`
 /// carried is complete only when this returns.
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, carrier* cargo, std::pmr::memory_resource* memory);
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
+             std::pmr::memory_resource* memory);
 
 /// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
 /// something is wrong.
-void agree_on_defect(mpi::communicator& comm, const std::optional<defect>& bad);
+void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad);
 
 /// The optional check: what rank i sends to j is what j expects from i. Collective: one exchange of p numbers and one
 /// reduction. Throws usage_error on every rank, naming the two ranks and both sizes.

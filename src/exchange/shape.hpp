@@ -7,20 +7,9 @@
 
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
+#include "topology/topology.hpp"
 
 namespace taquin::detail {
-
-struct topology;
-
-/// Levels inside nodes that are told apart: packages and caches, or as many as are given.
-constexpr std::size_t most_levels_inside = 2;
-
-/// One of them: the most groups that any group of the level outside has, the ranks of the largest and the smallest.
-struct level_shape {
-  int groups = 1;
-  int largest = 1;
-  int smallest = 1;
-};
 
 /// The same on every rank. Algorithms decide from this alone whether they serve and how much memory they take.
 struct shape {
@@ -59,6 +48,9 @@ struct shape {
   /// What an algorithm may take on any rank.
   std::size_t memory_limit = unlimited;
 };
+
+/// What a shape says of the levels; of none where there are none.
+void describe(const topology& t, shape& s);
 
 /// One rank's part of an exchange, without any MPI object but type handles: schedules are built from this, also where
 /// no MPI runs.

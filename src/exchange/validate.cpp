@@ -40,17 +40,20 @@ bool plainly_valid(const blocks& side, int ranks) {
   return signs >= 0;
 }
 
-std::optional<defect> check_blocks(const blocks& side, const char* name, int ranks) {
+std::optional<invalid_argument> check_blocks(const blocks& side, const char* name, int ranks) {
   if (plainly_valid(side, ranks)) return std::nullopt;
   for (int peer = 0; peer < ranks; ++peer) {
     const block b = side[peer];
     if (b.count < 0)
-      return defect{fmt::format("negative {} count {} for rank {}", name, b.count, peer), MPI_ERR_COUNT, peer};
+      return invalid_argument{fmt::format("negative {} count {} for rank {}", name, b.count, peer), MPI_ERR_COUNT,
+                              peer};
     if (b.count == 0) continue;
     if (b.element.type == MPI_DATATYPE_NULL)
-      return defect{fmt::format("null {} datatype for rank {} with count {}", name, peer, b.count), MPI_ERR_TYPE, peer};
+      return invalid_argument{fmt::format("null {} datatype for rank {} with count {}", name, peer, b.count),
+                              MPI_ERR_TYPE, peer};
     if (b.element.size > 0 && is_null(side, b))
-      return defect{fmt::format("null {} buffer for rank {} with count {}", name, peer, b.count), MPI_ERR_BUFFER, peer};
+      return invalid_argument{fmt::format("null {} buffer for rank {} with count {}", name, peer, b.count),
+                              MPI_ERR_BUFFER, peer};
   }
   return std::nullopt;
 }
@@ -60,14 +63,14 @@ bool comparable(const blocks& side, const block& b) {
   return side.elements == nullptr ? b.element.true_extent <= b.element.extent : b.element.contiguous();
 }
 
-std::optional<defect> overlap(const span_of& a, const span_of& b, const char* name) {
-  return defect{fmt::format("{} blocks of ranks {} and {} overlap: bytes {} to {} and {} to {}", name, a.peer, b.peer,
-                            a.begin, a.end - 1, b.begin, b.end - 1),
-                MPI_ERR_BUFFER, b.peer};
+std::optional<invalid_argument> overlap(const span_of& a, const span_of& b, const char* name) {
+  return invalid_argument{fmt::format("{} blocks of ranks {} and {} overlap: bytes {} to {} and {} to {}", name, a.peer,
+                                      b.peer, a.begin, a.end - 1, b.begin, b.end - 1),
+                          MPI_ERR_BUFFER, b.peer};
 }
 
 template <class Relevant>
-std::optional<defect> compare_all_pairs(const blocks& side, const char* name, int ranks, Relevant relevant) {
+std::optional<invalid_argument> compare_all_pairs(const blocks& side, const char* name, int ranks, Relevant relevant) {
   for (int i = 0; i < ranks; ++i) {
     if (!relevant(side[i])) continue;
     const span_of a = span(side[i], i);
@@ -80,8 +83,8 @@ std::optional<defect> compare_all_pairs(const blocks& side, const char* name, in
   return std::nullopt;
 }
 
-std::optional<defect> check_overlap(const blocks& side, const char* name, int ranks,
-                                    std::pmr::memory_resource* memory) {
+std::optional<invalid_argument> check_overlap(const blocks& side, const char* name, int ranks,
+                                              std::pmr::memory_resource* memory) {
   const auto relevant = [&](const block& b) { return b.bytes() > 0 && comparable(side, b); };
   bool ordered = true;
   count_t end = std::numeric_limits<count_t>::min();
@@ -109,8 +112,8 @@ std::optional<defect> check_overlap(const blocks& side, const char* name, int ra
 
 }  // namespace
 
-std::optional<defect> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
-  if (x.fault != nullptr) return defect{x.fault, MPI_ERR_ARG, -1};
+std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
+  if (x.fault != nullptr) return invalid_argument{x.fault, MPI_ERR_ARG, -1};
   // All blocks of an alltoall are alike: one says it for all, and none overlap.
   const int compared = x.kind == exchange::form::alltoall ? 1 : ranks;
   if (!x.in_place)

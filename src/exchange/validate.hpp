@@ -3,22 +3,15 @@
 
 #include <memory_resource>
 #include <optional>
-#include <string>
 
+#include "base/invalid_argument.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
-/// What is wrong with one rank's arguments.
-struct defect {
-  std::string what;
-  int mpi_class = MPI_ERR_ARG;
-  int peer = -1;
-};
-
 /// The first defect of this rank's arguments, if any: negative counts, a null buffer or type for a block with data,
 /// receive blocks that overlap (in place: send blocks as well). Local; O(ranks) when blocks are in order, otherwise
 /// O(ranks log ranks). Blocks of types with holes may interleave legally and are not compared.
-std::optional<defect> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
+std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
 
 }  // namespace taquin::detail

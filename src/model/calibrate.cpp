@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "model/profile.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::detail {
 

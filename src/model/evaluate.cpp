@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedule/lockstep.hpp"
+#include "schedule/simulated.hpp"
 
 namespace taquin::detail {
 
@@ -106,7 +106,7 @@ class evaluation {
     std::vector<seconds> ends;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       if (states_[i].round < ranks_[i]->rounds.size())
-        throw lockstep_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].round));
+        throw simulated_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].round));
       ends.push_back(states_[i].cpu);
     }
     return ends;

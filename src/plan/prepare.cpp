@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/environment.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/choose.hpp"
-#include "plan/environment.hpp"
+#include "select/choose.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -55,13 +55,13 @@ bool beyond_int(const blocks& side, int ranks) {
   return false;
 }
 
-std::optional<defect> check_inner(std::string_view name) {
+std::optional<invalid_argument> check_inner(std::string_view name) {
   const algorithm* inner = find_algorithm(name);
   if (inner != nullptr && inner->serves_inside) return std::nullopt;
-  return defect{fmt::format("algorithm '{}' does not serve as an inner one", name)};
+  return invalid_argument{fmt::format("algorithm '{}' does not serve as an inner one", name)};
 }
 
-std::optional<defect> check_levels(std::string_view names) {
+std::optional<invalid_argument> check_levels(std::string_view names) {
   while (true) {
     const auto comma = names.find(',');
     if (auto bad = check_inner(names.substr(0, comma))) return bad;
@@ -70,17 +70,17 @@ std::optional<defect> check_levels(std::string_view names) {
   }
 }
 
-std::optional<defect> check_options(const options& o, std::string_view name) {
-  if (!environment::get().defect.empty()) return defect{environment::get().defect};
+std::optional<invalid_argument> check_options(const options& o, std::string_view name) {
+  if (!environment::get().invalid_argument.empty()) return invalid_argument{environment::get().invalid_argument};
   if (name != automatic && find_algorithm(name) == nullptr)
-    return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
+    return invalid_argument{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
   if (auto bad = check_inner(o.inner)) return bad;
   if (auto bad = check_levels(o.levels)) return bad;
-  if (o.radix && *o.radix < 2) return defect{fmt::format("radix {} is below 2", *o.radix)};
+  if (o.radix && *o.radix < 2) return invalid_argument{fmt::format("radix {} is below 2", *o.radix)};
   if (o.ports < 0 || o.ports > most_ports)
-    return defect{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
-  if (o.aux_parts < 0) return defect{fmt::format("aux_parts {} is negative", o.aux_parts)};
-  if (o.max_in_flight < 0) return defect{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
+    return invalid_argument{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
+  if (o.aux_parts < 0) return invalid_argument{fmt::format("aux_parts {} is negative", o.aux_parts)};
+  if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
 }
 
@@ -109,13 +109,14 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
 }
 
 // What a rank sends to itself it also receives.
-std::optional<defect> check_equal_blocks(const exchange& x) {
+std::optional<invalid_argument> check_equal_blocks(const exchange& x) {
   if (x.kind != exchange::form::alltoall || x.in_place) return std::nullopt;
   const count_t sent = x.send[0].bytes();
   const count_t received = x.recv[0].bytes();
   if (sent == received) return std::nullopt;
-  return defect{fmt::format("alltoall sends blocks of {} bytes and receives blocks of {} bytes", sent, received),
-                MPI_ERR_TRUNCATE};
+  return invalid_argument{
+      fmt::format("alltoall sends blocks of {} bytes and receives blocks of {} bytes", sent, received),
+      MPI_ERR_TRUNCATE};
 }
 
 // What the in-place algorithms go by: how many blocks there are, and whether one type serves for all.
@@ -211,7 +212,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   all.large = mine.large;
   const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
-    all = agree_riding(x, o, name, reused, mine, *comm, tag);
+    all = agree_with_payload(x, o, name, reused, mine, *comm, tag);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
@@ -242,7 +243,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   }
   shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
-    const algorithm* rode = body != nullptr ? chooser::of(*comm).rider(x.kind) : nullptr;
+    const algorithm* rode = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
     if (chosen != rode) body.reset();  // what rode was in vain, and is forgotten
   }
@@ -260,32 +261,32 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (free_choice && reused && o.tune && tune(x, o, *comm, tag)) return;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
   const context c{comm, tag, &shape, &o, nodes.get(), reused, left};
-  body = prepare_body(*chosen, x, c, budget);
+  body = prepare_operation(*chosen, x, c, budget);
 }
 
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
-agreed plan_state::agree_riding(const exchange& x, const options& o, std::string_view name, bool reused,
-                                const proposal& mine, mpi::communicator& comm, int tag) {
+agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
+                                      const proposal& mine, mpi::communicator& comm, int tag) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
-  const algorithm* a = name == automatic ? chooser::of(comm).rider(x.kind) : find_algorithm(name);
+  const algorithm* a = name == automatic ? chooser::of(comm).piggyback_choice(x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
   if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
       a->ride.capacity(comm.size(), o) == 0)
     return agree(comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {
-      auto rider = a->ride.prepare(x, comm, tag, o, budget);
-      carrier* cargo = rider.get();
-      body = std::move(rider);
-      return agree(comm, agreement_tag, mine, cargo, &budget);
+      auto piggyback_choice = a->ride.prepare(x, comm, tag, o, budget);
+      piggyback* payload = piggyback_choice.get();
+      body = std::move(piggyback_choice);
+      return agree(comm, agreement_tag, mine, payload, &budget);
     }
-    empty_carrier nothing(a->ride.capacity(comm.size(), o), &budget);
+    empty_piggyback nothing(a->ride.capacity(comm.size(), o), &budget);
     return agree(comm, agreement_tag, mine, &nothing, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    empty_carrier nothing(a->ride.capacity(comm.size(), o), std::pmr::new_delete_resource());
+    empty_piggyback nothing(a->ride.capacity(comm.size(), o), std::pmr::new_delete_resource());
     return agree(comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }
@@ -293,22 +294,22 @@ agreed plan_state::agree_riding(const exchange& x, const options& o, std::string
 // Several candidates, as far as the memory allows; false where it allows one only.
 bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& comm, int tag) {
   const std::size_t limit = shape.memory_limit;
-  const auto few = contestants(chooser::of(comm).ranked(shape, o, limit), shape, o, limit);
+  const auto few = candidates(chooser::of(comm).ranked(shape, o, limit), shape, o, limit);
   if (few.size() < 2) return false;
-  std::size_t needed = tuned_body::overhead(shape.ranks, few.size());
+  std::size_t needed = autotuner::overhead(shape.ranks, few.size());
   for (const algorithm* a : few) needed += a->memory(shape, o);
   // Those that make use of more than they need share what is left.
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
-  std::pmr::vector<contestant> all(&budget);
+  std::pmr::vector<prepared_candidate> all(&budget);
   all.reserve(few.size());
   for (const algorithm* a : few) {
     detail::shape own = shape;
     if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
     const int own_tag = all.empty() ? tag : comm.next_tag();
     const context c{&comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
-    all.push_back({a, prepare_body(*a, x, c, budget)});
+    all.push_back({a, prepare_operation(*a, x, c, budget)});
   }
-  auto made = make_body<tuned_body>(budget, std::move(all), comm, tag + mpi::communicator::agreement_tag, &budget);
+  auto made = make_operation<autotuner>(budget, std::move(all), comm, tag + mpi::communicator::agreement_tag, &budget);
   tuned = made.get();
   chosen = tuned->running();
   body = std::move(made);

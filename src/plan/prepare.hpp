@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/plan_body.hpp"
+#include "base/inline_pool.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/inline_pool.hpp"
-#include "plan/kept_types.hpp"
-#include "plan/tuned_body.hpp"
+#include "node/detect.hpp"
+#include "plan/owned_types.hpp"
+#include "schedule/operation.hpp"
+#include "select/autotuner.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
-#include "topology/detect.hpp"
 
 namespace taquin::detail {
 
@@ -30,12 +30,12 @@ struct plan_state {
   inline_pool pool;
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
-  kept_types types;                    // of a plan, whose callers may free theirs
+  owned_types types;                   // of a plan, whose callers may free theirs
   detail::shape shape;
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
-  body_ptr body;
-  const tuned_body* tuned = nullptr;  // the body, where the plan tunes itself
+  operation_ptr body;
+  const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;
   bool started = false;
 
@@ -45,8 +45,8 @@ struct plan_state {
   void run();
 
  private:
-  agreed agree_riding(const exchange& x, const options& o, std::string_view name, bool reused, const proposal& mine,
-                      mpi::communicator& comm, int tag);
+  agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
+                            const proposal& mine, mpi::communicator& comm, int tag);
   bool tune(const exchange& x, const options& o, mpi::communicator& comm, int tag);
   void finish();
 };

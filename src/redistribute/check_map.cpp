@@ -11,23 +11,24 @@
 
 namespace taquin::detail {
 
-std::optional<defect> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
+std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
   const count_t mine = blocks[static_cast<std::size_t>(rank)];
   if (map.length < 0 || map.length > mine)
-    return defect{fmt::format("destinations for {} blocks, the array has {}", map.length, mine), MPI_ERR_COUNT, -1};
-  if (!map.same_length) return defect{"not one index for each rank of the destinations", MPI_ERR_COUNT, -1};
+    return invalid_argument{fmt::format("destinations for {} blocks, the array has {}", map.length, mine),
+                            MPI_ERR_COUNT, -1};
+  if (!map.same_length) return invalid_argument{"not one index for each rank of the destinations", MPI_ERR_COUNT, -1};
   if (map.length > 0 && (map.ranks.missing() || map.indices.missing()))
-    return defect{"null destinations", MPI_ERR_ARG, -1};
+    return invalid_argument{"null destinations", MPI_ERR_ARG, -1};
   for (count_t k = 0; k < map.length; ++k) {
     const count_t r = map.ranks[static_cast<int>(k)];
     if (r == -1) continue;
     if (r < 0 || r >= static_cast<count_t>(blocks.size()))
-      return defect{fmt::format("block {} goes to rank {} of {}", k, r, blocks.size()), MPI_ERR_RANK, -1};
+      return invalid_argument{fmt::format("block {} goes to rank {} of {}", k, r, blocks.size()), MPI_ERR_RANK, -1};
     const count_t i = map.indices[static_cast<int>(k)];
     if (i < 0 || i >= blocks[static_cast<std::size_t>(r)])
-      return defect{fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r,
-                                blocks[static_cast<std::size_t>(r)]),
-                    MPI_ERR_ARG, static_cast<int>(r)};
+      return invalid_argument{fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r,
+                                          blocks[static_cast<std::size_t>(r)]),
+                              MPI_ERR_ARG, static_cast<int>(r)};
   }
   return std::nullopt;
 }

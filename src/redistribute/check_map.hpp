@@ -20,7 +20,7 @@ struct given_map {
 };
 
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
-std::optional<defect> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
+std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
 
 /// Throws usage_error on every rank when two blocks go to one place, naming both. Collective; O(blocks) and a
 /// reduction. `t` has been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from

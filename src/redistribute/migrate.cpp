@@ -65,22 +65,23 @@ std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 std::size_t migration::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
   state& s = *state_;
   const auto p = static_cast<std::size_t>(s.comm.size());
-  std::optional<defect> bad;
-  if (fault != nullptr) bad = defect{fault};
+  std::optional<invalid_argument> bad;
+  if (fault != nullptr) bad = invalid_argument{fault};
   for (std::size_t k = 0; !bad && k < s.ranks->size(); ++k)
     if (const int r = (*s.ranks)[k]; r < 0 || r >= s.comm.size())
-      bad = defect{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
-  agree_on_defect(s.comm, bad);
+      bad = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+  agree_on_invalid_argument(s.comm, bad);
   std::pmr::vector<int> out(p, 0, &s.budget);
   std::pmr::vector<int> in(p, 0, &s.budget);
   for (const int r : *s.ranks) ++out[static_cast<std::size_t>(r)];
   TAQUIN_MPI(PMPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, s.comm.get()));
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
   if (total > state::most_elements)
-    bad = defect{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
+    bad = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
   else if (total > room && !storage)
-    bad = defect{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
-  agree_on_defect(s.comm, bad);
+    bad =
+        invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
+  agree_on_invalid_argument(s.comm, bad);
   s.arriving = static_cast<std::size_t>(total);
   s.allow(total > room ? *storage : 0);
   // By source, then by position: every source learns where its elements begin.

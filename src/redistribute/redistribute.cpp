@@ -24,18 +24,19 @@ namespace {
 
 constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
 
-std::optional<defect> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
-                                      const redistribute_options& o) {
-  if (o.fault != nullptr) return defect{o.fault, MPI_ERR_ARG};
+std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
+                                                const redistribute_options& o) {
+  if (o.fault != nullptr) return invalid_argument{o.fault, MPI_ERR_ARG};
   if (blocks < 0 || blocks > most_blocks)
-    return defect{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
-  if (length < 0) return defect{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
-  if (type == MPI_DATATYPE_NULL) return defect{"null datatype", MPI_ERR_TYPE};
-  if (data == nullptr && blocks > 0 && length > 0) return defect{"null data", MPI_ERR_BUFFER};
+    return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
+  if (length < 0) return invalid_argument{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
+  if (type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  if (data == nullptr && blocks > 0 && length > 0) return invalid_argument{"null data", MPI_ERR_BUFFER};
   if (find_redistribution(o.algorithm) == nullptr)
-    return defect{fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
+    return invalid_argument{
+        fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
   if (!(o.least_progress >= 0 && o.least_progress <= 1))
-    return defect{fmt::format("least_progress {} is not between 0 and 1", o.least_progress)};
+    return invalid_argument{fmt::format("least_progress {} is not between 0 and 1", o.least_progress)};
   return std::nullopt;
 }
 
@@ -89,7 +90,7 @@ struct redistribution::state {
   }
 
   void run(const given_map& given) {
-    agree_on_defect(comm, check_ranges(given, *blocks, comm.rank()));
+    agree_on_invalid_argument(comm, check_ranges(given, *blocks, comm.rank()));
     block_map map(*store, &budget);
     for (slot s = 0; s < static_cast<slot>(given.length); ++s) {
       const auto k = static_cast<int>(s);

@@ -9,11 +9,11 @@
 #include <memory_resource>
 #include <vector>
 
-#include "algorithms/plan_body.hpp"
-#include "exchange/raw_buffer.hpp"
+#include "base/raw_buffer.hpp"
 #include "mpi/datatype.hpp"
+#include "node/shared_segment.hpp"
+#include "schedule/operation.hpp"
 #include "schedule/schedule.hpp"
-#include "topology/shared_segment.hpp"
 
 namespace taquin::detail {
 
@@ -28,7 +28,7 @@ struct execution {
   shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
 };
 
-class executor final : public plan_body {
+class executor final : public operation {
  public:
   /// Everything is taken from `memory`, which must outlive the executor. Local.
   executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory);

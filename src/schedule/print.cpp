@@ -75,7 +75,7 @@ void add_message(std::string& text, const schedule& s, const message& m, const l
 }
 
 // "      carries 3>7 4>7"; nothing where all blocks go straight from their sender to their receiver.
-void add_cargo(std::string& text, const cargo& blocks, int from, int to) {
+void add_payload(std::string& text, const payload& blocks, int from, int to) {
   if (std::ranges::all_of(blocks, [&](const auto& b) { return b == std::pair{from, to}; })) return;
   text += "      carries";
   for (const auto& [source, target] : blocks) text += fmt::format(" {}>{}", source, target);
@@ -89,7 +89,7 @@ void add_copy(std::string& text, const schedule& s, const copy& c) {
 
 }  // namespace
 
-std::string to_text(const schedule& s, const local_exchange* x, std::span<const cargo> cargos) {
+std::string to_text(const schedule& s, const local_exchange* x, std::span<const payload> payloads) {
   std::string text;
   std::uint32_t message = 0;
   std::uint32_t copy = 0;
@@ -105,9 +105,9 @@ std::string to_text(const schedule& s, const local_exchange* x, std::span<const 
     for (; message < r.messages_end; ++message) {
       const detail::message& m = s.messages[message];
       add_message(text, s, m, x);
-      if (x == nullptr || message >= cargos.size()) continue;
+      if (x == nullptr || message >= payloads.size()) continue;
       const bool sends = m.way == direction::send;
-      add_cargo(text, cargos[message], sends ? x->rank : m.peer, sends ? m.peer : x->rank);
+      add_payload(text, payloads[message], sends ? x->rank : m.peer, sends ? m.peer : x->rank);
     }
     for (; copy < r.copies_end; ++copy) add_copy(text, s, s.copies[copy]);
   }

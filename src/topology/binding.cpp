@@ -1,4 +1,4 @@
-#include "topology/detect.hpp"
+#include "node/detect.hpp"
 
 #ifdef TAQUIN_HAVE_HWLOC
 #include <hwloc.h>

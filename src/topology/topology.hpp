@@ -1,13 +1,22 @@
 // Which ranks of a communicator share what: nodes, and inside them packages and caches.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "exchange/shape.hpp"
-
 namespace taquin::detail {
+
+/// Levels inside nodes that are told apart: packages and caches, or as many as are given.
+constexpr std::size_t most_levels_inside = 2;
+
+/// One of them: the most groups that any group of the level outside has, the ranks of the largest and the smallest.
+struct level_shape {
+  int groups = 1;
+  int largest = 1;
+  int smallest = 1;
+};
 
 /// One partition of the ranks. Groups are numbered in the order of their lowest rank.
 struct level {
@@ -53,8 +62,5 @@ struct topology {
   void refine(std::string_view name, std::span<const int> colours);
   bool operator==(const topology&) const = default;
 };
-
-/// What a shape says of the levels; of none where there are none.
-void describe(const topology& t, shape& s);
 
 }  // namespace taquin::detail

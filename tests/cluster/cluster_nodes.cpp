@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "topology/detect.hpp"
+#include "node/detect.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/choose.hpp"
+#include "select/choose.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {

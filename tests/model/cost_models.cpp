@@ -6,7 +6,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "model/evaluate.hpp"
-#include "schedule/lockstep.hpp"
+#include "schedule/simulated.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {
@@ -207,7 +207,7 @@ TEST(cost_models, a_deadlock_is_an_error) {
   s.recv(0, {0, 1, 0, 1, 0, place::recv});
   s.end_round();
   const std::vector<const schedule*> pointers{&s};
-  EXPECT_THROW(evaluate_slowest(pointers, model_of(model_kind::loggp), same_node), lockstep_error);
+  EXPECT_THROW(evaluate_slowest(pointers, model_of(model_kind::loggp), same_node), simulated_error);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "model/profile.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,5 +1,5 @@
 // The choice among algorithms, without MPI: by time, by memory, by the order of the list, by measured points.
-#include "model/selection.hpp"
+#include "select/selection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -155,7 +155,7 @@ TEST(selection, a_sparse_exchange_is_not_charged_for_blocks_that_are_empty) {
 TEST(selection, small_blocks_that_ride_cost_a_blocking_call_less_than_messages_of_their_own) {
   const shape small = equal_blocks(8, 8);
   EXPECT_EQ(select(small, {}, false, unlimited, {}), &bruck_v);
-  EXPECT_NE(select(equal_blocks(8, 512), {}, false, unlimited, {}), &bruck_v) << "above what rides";
+  EXPECT_NE(select(equal_blocks(8, 512), {}, false, unlimited, {}), &bruck_v) << "above what piggybacks";
 }
 
 TEST(selection, mpi_in_place_within_no_memory_is_not_left_without_an_algorithm) {

@@ -8,15 +8,15 @@
 #include <thread>
 #include <vector>
 
-#include "plan/tuned_body.hpp"
+#include "select/autotuner.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
 namespace {
 
-using detail::tuned_body;
+using detail::autotuner;
 
-constexpr int all_measured = 4 * tuned_body::tries;  // starts, at most
+constexpr int all_measured = 4 * autotuner::tries;  // starts, at most
 
 class tuned_plans : public testing::Test {
  protected:
@@ -93,7 +93,7 @@ TEST_F(tuned_plans, try_several_algorithms_and_stay_with_one) {
 }
 
 /// Does nothing but take its time on one rank.
-class idler final : public detail::plan_body {
+class idler final : public detail::operation {
  public:
   idler(bool slow, int* starts) : slow_(slow), starts_(starts) {}
   void start() override {
@@ -115,22 +115,22 @@ TEST_F(tuned_plans, choose_by_the_slowest_rank) {
   const int last = comm.size() - 1;
   memory_budget memory;
   std::array<int, 3> starts{};
-  std::pmr::vector<detail::contestant> all(&memory);
+  std::pmr::vector<detail::prepared_candidate> all(&memory);
   all.reserve(3);
-  all.push_back({&detail::native, detail::make_body<idler>(memory, comm.rank() == 0, &starts[0])});
-  all.push_back({&detail::pairwise, detail::make_body<idler>(memory, comm.rank() == last, &starts[1])});
-  all.push_back({&detail::one_factor, detail::make_body<idler>(memory, false, &starts[2])});
+  all.push_back({&detail::native, detail::make_operation<idler>(memory, comm.rank() == 0, &starts[0])});
+  all.push_back({&detail::pairwise, detail::make_operation<idler>(memory, comm.rank() == last, &starts[1])});
+  all.push_back({&detail::one_factor, detail::make_operation<idler>(memory, false, &starts[2])});
   {
-    tuned_body body(std::move(all), comm, comm.next_tag(), &memory);
-    for (int i = 0; i < 3 * tuned_body::tries; ++i) {
+    autotuner body(std::move(all), comm, comm.next_tag(), &memory);
+    for (int i = 0; i < 3 * autotuner::tries; ++i) {
       body.start();
       while (!body.test()) {
       }
     }
-    EXPECT_EQ(starts, (std::array<int, 3>{tuned_body::tries, tuned_body::tries, tuned_body::tries}));
+    EXPECT_EQ(starts, (std::array<int, 3>{autotuner::tries, autotuner::tries, autotuner::tries}));
     body.run();
     EXPECT_EQ(body.running(), &detail::one_factor);
-    EXPECT_EQ(starts[2], tuned_body::tries + 1);
+    EXPECT_EQ(starts[2], autotuner::tries + 1);
   }
   EXPECT_EQ(memory.used(), 0U);
 }

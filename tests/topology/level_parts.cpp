@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/level_part.hpp"
+#include "algorithms/nodes/level_part.hpp"
 
 namespace taquin::detail {
 namespace {

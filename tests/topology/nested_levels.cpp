@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "node/detect.hpp"
 #include "support/world.hpp"
-#include "topology/detect.hpp"
 
 namespace taquin::test {
 namespace {

@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/aggregation.hpp"
 #include "algorithms/algorithm.hpp"
-#include "schedule/lockstep.hpp"
+#include "algorithms/nodes/aggregation.hpp"
+#include "schedule/simulated.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {
@@ -59,7 +59,7 @@ void run(const topology& t, const counts_type& counts, bool uniform, delivery ho
                  .largest_node = t.nodes().largest(),
                  .smallest_node = t.nodes().smallest()};
   std::vector<rank_data> ranks(n);
-  std::vector<lockstep_rank> lock;
+  std::vector<simulated_rank> lock;
   for (std::size_t r = 0; r < n; ++r) {
     auto& d = ranks[r];
     d.scounts = counts[r];
@@ -195,7 +195,7 @@ void hand_over(int awaited) {
   ranks[1].end_round();
   std::vector<std::byte> data(4, std::byte{7});
   std::vector<std::byte> result(4);
-  const std::array<lockstep_rank, 2> both{
+  const std::array<simulated_rank, 2> both{
       {{ranks.data(), data.data(), nullptr, 0}, {&ranks[1], nullptr, result.data(), 0}}};
   run_lockstep(both, delivery::eager);
   EXPECT_EQ(result, data);
@@ -203,8 +203,8 @@ void hand_over(int awaited) {
 
 TEST(node_schedules, see_what_another_rank_has_written_when_they_have_waited_for_it) {
   hand_over(1);
-  EXPECT_THROW(hand_over(0), lockstep_error);
-  EXPECT_THROW(hand_over(2), lockstep_error);  // nobody arrives twice: it waits forever
+  EXPECT_THROW(hand_over(0), simulated_error);
+  EXPECT_THROW(hand_over(2), simulated_error);  // nobody arrives twice: it waits forever
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "node/detect.hpp"
 #include "taquin/taquin.hpp"
-#include "topology/detect.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "node/detect.hpp"
 #include "taquin/taquin.hpp"
-#include "topology/detect.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,0 +1,272 @@
+// bruck_v: irregular exchange in log rounds for small blocks, directly for the others.
+//
+// Source:  beyond Träff, Rougier, Hunold, §3.5: sizes travel with the data, no rank needs the largest block of any
+// other,
+//          and each pair decides from its own size whether its block takes the log rounds.
+// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large. A
+// blocking
+//          call's log rounds are those of the agreement that every exchange needs: it costs no round more.
+// Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
+// is
+//          reused, without the 2 bytes: sizes travel when it is made.
+// Memory:  room for what may pass through the rank, p⌈log_r p⌉ times the threshold of some 100 bytes, when blocking; in
+// a
+//          reused plan what does pass through it. Large
+//          blocks are not staged. memory() states the most, from p, the threshold and the largest block.
+// Limits:  separate buffers.
+// Wins:    small blocks, equal or not, among more than a few ranks.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/bruck/bruck.hpp"
+#include "algorithms/bruck/bruck_v_schedule.hpp"
+#include "algorithms/bruck/bruck_v_state.hpp"
+#include "algorithms/direct/spread_out.hpp"
+#include "exchange/log_round.hpp"
+#include "model/terms.hpp"
+#include "mpi/check.hpp"
+#include "schedule/executor.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using namespace bruck;
+
+// A message of a blocking call, with what the agreement adds, stays below the size from which MPI libraries
+// synchronise sender and receiver (4 KB within a node). Twice through memory, a block of more than 256 bytes costs as
+// much as a message of its own.
+constexpr count_t message_bytes = 3584;
+constexpr count_t least_threshold = 16;
+constexpr count_t most_blocking = 256;
+// A reused plan knows all sizes, so that no capacity has to be set aside.
+constexpr count_t most_reused = 1024;
+
+route blocking_route(int ranks, int radix) noexcept {
+  const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
+  const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
+  return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
+}
+
+route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
+
+// Riding needs the agreement's radix.
+bool piggybacks(const options& o) noexcept { return !o.radix; }
+
+route piggyback_route(int ranks) noexcept {
+  route r = blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));
+  r.head = agreement_head;
+  return r;
+}
+
+local_exchange local(const exchange& x, const mpi::communicator& comm) {
+  return {.rank = comm.rank(), .ranks = comm.size(), .in_place = x.in_place, .send = x.send, .recv = x.recv};
+}
+
+// The log rounds on their own.
+template <class Machine>
+void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_t capacity, Machine& machine,
+                    std::pmr::memory_resource* memory) {
+  struct ends {
+    Machine& machine;
+    count_t weight;
+    std::size_t capacity;
+    std::byte* next;
+    std::span<const std::byte> load(int digit) {
+      std::byte* const message = next;
+      next += machine.load(weight, count_t{digit}, std::span(message, capacity));
+      return {message, next};
+    }
+    std::span<std::byte> room() const { return {machine.receive_slot(), capacity}; }
+    void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
+    static void lost(int code) { mpi::check(code, "MPI_Recv"); }
+  };
+  const auto most = static_cast<std::size_t>(r.radix - 1);
+  const raw_buffer buffer(most * capacity, memory);
+  std::pmr::vector<MPI_Request> requests(most, memory);
+  for_each_weight(r.ranks, r.radix, [&](count_t weight) {
+    const auto digits = static_cast<int>(std::min<count_t>(r.radix - 1, (r.ranks - 1) / weight));
+    log_round(comm, tag, weight, digits, requests, ends{machine, weight, capacity, buffer.data()});
+  });
+}
+
+std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
+  return static_cast<std::size_t>(r.radix - 1) * (capacity + sizeof(MPI_Request));
+}
+
+// One blocking call.
+class bruck_v_body final : public piggyback_operation {
+ public:
+  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
+               std::pmr::memory_resource* memory)
+      : comm_(comm), tag_(tag), route_(r), piggyback_(riding), memory_(memory), state_(local(x, comm), r, memory) {
+    if (!state_.any_direct()) return;
+    const local_exchange mine = local(x, comm);
+    schedule s(memory, direct_size({.ranks = r.ranks, .kind = x.kind}));
+    s.add_types(mine);
+    add_direct_round(s, mine, o, r.threshold);
+    direct_ = make_operation<executor>(*memory, std::move(s),
+                                       execution{comm.get(), tag + 1, x.send.base, x.recv.base, false}, memory);
+  }
+
+  [[nodiscard]] std::size_t capacity() const noexcept override { return route_.capacity(true); }
+  std::size_t load(int round, int digit, std::span<std::byte> to) override {
+    return load(weight_of(round), count_t{digit}, to);
+  }
+  void unload(int round, int digit, std::span<const std::byte> from) override {
+    state_.unload(weight_of(round), digit, from);
+  }
+
+  std::byte* receive_slot() noexcept override { return state_.receive_slot(); }
+
+  // As a machine of run_log_rounds.
+  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {
+    const std::size_t bytes = state_.load(weight, digit, to);
+    ++messages_;
+    bytes_ += bytes;
+    return bytes;
+  }
+  void unload(count_t weight, count_t digit, std::span<const std::byte> from) { state_.unload(weight, digit, from); }
+
+  void start() override {
+    if (!piggyback_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
+    state_.deliver();
+    if (direct_ != nullptr) direct_->start();
+  }
+  bool test() override { return direct_ == nullptr || direct_->test(); }
+  void wait() override {
+    if (direct_ != nullptr) direct_->wait();
+  }
+
+  void account(statistics& s) const override {
+    s.rounds += bruck::count(route_.ranks, route_.radix).rounds;
+    s.messages += messages_;
+    s.bytes_sent += bytes_;
+    s.bytes_copied += state_.bytes_copied();
+    if (direct_ != nullptr) direct_->account(s);
+  }
+
+ private:
+  [[nodiscard]] count_t weight_of(int round) const noexcept {
+    count_t weight = 1;
+    for (int k = 0; k < round; ++k) weight *= route_.radix;
+    return weight;
+  }
+
+  mpi::communicator& comm_;
+  int tag_;
+  route route_;
+  bool piggyback_;
+  std::pmr::memory_resource* memory_;
+  bruck_v_state state_;
+  operation_ptr direct_;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+std::size_t blocking_memory(const shape& s, const options& o) noexcept {
+  const route r = piggybacks(o) ? piggyback_route(s.ranks) : blocking_route(s.ranks, radix_of(o, s.ranks));
+  const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
+  const std::size_t rounds = log_rounds_bytes(r, r.capacity(true));
+  return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
+         (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, r.capacity(true))) : rounds);
+}
+
+std::size_t piggyback_capacity(int ranks, const options& o) noexcept {
+  return piggybacks(o) ? piggyback_route(ranks).capacity(true) : 0;
+}
+
+piggyback_ptr prepare_piggyback(const exchange& x, mpi::communicator& comm, int tag, const options& o,
+                                memory_budget& budget) {
+  return make_operation<bruck_v_body>(budget, x, comm, tag, o, piggyback_route(comm.size()), true, &budget);
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  const local_exchange mine = local(x, *c.comm);
+  if (!c.reused) {
+    const route r = blocking_route(mine.ranks, radix_of(*c.opts, mine.ranks));
+    return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, false, &budget);
+  }
+  const route r = reused_route(mine.ranks, *c.opts);
+  size_history sizes(mine, r, &budget);
+  run_log_rounds(*c.comm, c.tag, r, r.capacity(false), sizes, &budget);
+  agree_on_invalid_argument(*c.comm, sizes.mismatch());
+  return make_operation<executor>(budget, bruck_v_schedule(mine, *c.shape, *c.opts, r, sizes.received(), &budget),
+                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, true}, &budget);
+}
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  const route r = reused_route(s.ranks, o);
+  const std::size_t reused = bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, r.capacity(false));
+  return std::max(blocking_memory(s, o), reused);
+}
+
+// What goes in log rounds and what directly. Of uneven blocks, those above the threshold are taken to be as large as
+// the largest.
+struct division {
+  double small = 0;  // bytes of a block in the log rounds
+  double direct = 0;
+  double direct_bytes = 0;
+
+  division(const shape& s, const terms& t, count_t limit) noexcept : small(t.mean_block()) {
+    const auto threshold = static_cast<double>(limit);
+    if (t.largest_block() <= threshold) return;
+    direct = s.uniform ? t.ranks() - 1 : std::min(t.ranks() - 1, std::ceil(t.busiest() / t.largest_block()));
+    direct_bytes = s.uniform ? t.busiest() : std::min(t.busiest(), direct * t.largest_block());
+    small = std::min(threshold, (t.busiest() - direct_bytes) / t.ranks());
+  }
+};
+
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const route r = reused_route(s.ranks, o);
+  const figures f = bruck::count(r.ranks, r.radix);
+  if (f.rounds == 0) return t.copies(1, t.mean_block());
+  const division d(s, t, r.threshold);
+  const auto elements = static_cast<double>(f.elements);
+  const auto rounds = static_cast<double>(f.rounds);
+  const double messages = static_cast<double>(f.messages) / rounds;
+  const double bytes = elements * d.small / rounds;
+  return rounds * t.round(messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * d.small) +
+         t.round(d.direct, d.direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
+}
+
+// The agreement's rounds are there anyway: what its messages carry makes them longer.
+seconds piggyback_cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const route r = piggyback_route(s.ranks);
+  const figures f = bruck::count(r.ranks, r.radix);
+  if (f.rounds == 0) return t.copies(1, t.mean_block());
+  const division d(s, t, r.threshold);
+  const auto elements = static_cast<double>(f.elements);
+  const auto rounds = static_cast<double>(f.rounds);
+  const double messages = static_cast<double>(f.messages) / rounds;
+  const double bytes = elements * (d.small + sizeof(size_field)) / rounds;
+  const seconds longer = rounds * (t.round(messages, bytes, bytes / messages) - t.round(messages, 0, 0));
+  const seconds direct = d.direct > 0 ? t.round(d.direct, d.direct_bytes, t.largest_block()) +
+                                            t.packs(1, static_cast<double>(executor::footprint(direct_size(s), 0)))
+                                      : 0;
+  return longer + t.packs(2 * elements, 2 * elements * d.small) + direct + t.copies(t.ranks(), t.mean_block());
+}
+
+}  // namespace
+
+const algorithm bruck_v{
+    .name = "bruck_v",
+    .summary = "irregular blocks: small ones in log rounds, large ones directly",
+    .source = "Träff et al. §3.5, and beyond",
+    .rounds = "⌈log_r p⌉",
+    .serves_inside = true,
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+    .ride = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,185 @@
+#include "algorithms/bruck/bruck_v_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/bruck/bruck.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail::bruck {
+
+namespace {
+
+const std::byte* address(const blocks& side, const block& b) {
+  return static_cast<const std::byte*>(side.base) + b.offset;
+}
+
+std::byte* writable(const blocks& side, const block& b) { return static_cast<std::byte*>(side.base) + b.offset; }
+
+// For 0 ≤ distance ≤ p. A division costs more than everything else that is done for a small block.
+int up(const local_exchange& x, int distance) {
+  const int peer = x.rank + distance;
+  return peer < x.ranks ? peer : peer - x.ranks;
+}
+int down(const local_exchange& x, int distance) {
+  const int peer = x.rank - distance;
+  return peer >= 0 ? peer : peer + x.ranks;
+}
+
+bool travels(size_field size) { return size < unknown_size; }
+
+void pack_block(const blocks& side, int peer, std::byte* to) {
+  const block b = side[peer];
+  if (b.element.contiguous()) {
+    std::memcpy(to, address(side, b), static_cast<std::size_t>(b.bytes()));
+  } else {
+    pack(address(side, b), b.count, b.element, to);
+  }
+}
+
+void unpack_block(const blocks& side, int peer, const std::byte* from) {
+  const block b = side[peer];
+  if (b.element.contiguous()) {
+    std::memcpy(writable(side, b), from, static_cast<std::size_t>(b.bytes()));
+  } else {
+    unpack(from, writable(side, b), b.count, b.element);
+  }
+}
+
+}  // namespace
+
+std::size_t route::capacity(bool with_data) const noexcept {
+  return count(ranks, radix).message_elements *
+         (sizeof(size_field) + (with_data ? static_cast<std::size_t>(threshold) : 0));
+}
+
+count_t route::next_weight(count_t weight, int t) const noexcept {
+  for (weight *= radix; weight <= t; weight *= radix)
+    if (t / weight % radix != 0) return weight;
+  return 0;
+}
+
+bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
+    : x_(x), route_(r), sizes_(static_cast<std::size_t>(r.ranks), memory) {
+  for (int t = 0; t < r.ranks; ++t) {
+    const count_t bytes = x.send[up(x, t)].bytes();
+    const bool direct = bytes > r.threshold;
+    sizes_[static_cast<std::size_t>(t)] = direct ? goes_directly : static_cast<size_field>(bytes);
+    any_direct_ = any_direct_ || (t > 0 && (direct || x.recv[down(x, t)].bytes() > r.threshold));
+  }
+}
+
+std::size_t bruck_v_sizes::bytes(const route& r) noexcept {
+  return static_cast<std::size_t>(r.ranks) * sizeof(size_field);
+}
+
+std::size_t bruck_v_sizes::load(count_t weight, count_t digit, std::span<std::byte> to) const {
+  std::byte* at = to.data();
+  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
+    std::memcpy(at, &sizes_[static_cast<std::size_t>(t)], sizeof(size_field));
+    at += sizeof(size_field);
+  });
+  return static_cast<std::size_t>(at - to.data());
+}
+
+size_field bruck_v_sizes::take(int t, std::span<const std::byte>& from) noexcept {
+  size_field size = unknown_size;
+  if (from.size() >= sizeof size) {
+    std::memcpy(&size, from.data(), sizeof size);
+    from = from.subspan(sizeof size);
+  }
+  if (travels(size) && size > route_.threshold) size = unknown_size;
+  return sizes_[static_cast<std::size_t>(t)] = size;
+}
+
+void bruck_v_sizes::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
+  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { take(t, from); });
+}
+
+std::optional<invalid_argument> bruck_v_sizes::mismatch() const {
+  for (int t = 1; t < route_.ranks; ++t) {
+    const int peer = down(x_, t);
+    const count_t expected = x_.recv[peer].bytes();
+    const size_field size = sizes_[static_cast<std::size_t>(t)];
+    if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
+    if (travels(size))
+      return invalid_argument{
+          fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, size, x_.rank, expected),
+          MPI_ERR_TRUNCATE, peer};
+    return invalid_argument{fmt::format("rank {} sends more than {} bytes to rank {}, which expects {} bytes", peer,
+                                        route_.threshold, x_.rank, expected),
+                            MPI_ERR_TRUNCATE, peer};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// All messages side by side; the last one's room is taken to be as large as any.
+std::size_t arriving_bytes(const route& r) noexcept {
+  const figures f = count(r.ranks, r.radix);
+  return f.elements * (sizeof(size_field) + static_cast<std::size_t>(r.threshold)) + f.messages * r.head + r.head +
+         r.capacity(true);
+}
+
+}  // namespace
+
+bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
+    : x_(x),
+      route_(r),
+      sizes_(x, r, memory),
+      arrived_(arriving_bytes(r), memory),
+      places_(static_cast<std::size_t>(r.ranks), memory) {}
+
+std::size_t bruck_v_state::bytes(const route& r) noexcept {
+  return bruck_v_sizes::bytes(r) + arriving_bytes(r) + static_cast<std::size_t>(r.ranks) * sizeof(std::uint32_t);
+}
+
+std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::byte> to) {
+  std::byte* data = to.data() + sizes_.load(weight, digit, to);
+  const std::byte* const first_byte = data;
+  for_each_row(route_.ranks, route_.radix, weight, digit, [&](int first, int end) {
+    if (const size_field size = sizes_[first]; travels(size) && size > 0) {  // it has not moved yet
+      pack_block(x_.send, up(x_, first), data);
+      data += size;
+    }
+    for (int t = first + 1; t < end; ++t) {
+      const size_field size = sizes_[t];
+      if (!travels(size)) continue;
+      std::memcpy(data, arrived_.data() + places_[static_cast<std::size_t>(t)], size);
+      data += size;
+    }
+  });
+  copied_ += static_cast<std::uint64_t>(data - first_byte);
+  return static_cast<std::size_t>(data - to.data());
+}
+
+void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
+  const auto begin = static_cast<std::size_t>(from.data() - arrived_.data());
+  used_ = begin + from.size();
+  auto at = static_cast<std::uint32_t>(begin + message_elements(route_.ranks, route_.radix, weight, digit) *
+                                                   sizeof(size_field));
+  for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
+    places_[static_cast<std::size_t>(t)] = at;
+    if (const size_field size = sizes_.take(t, from); travels(size)) at += size;
+  });
+}
+
+void bruck_v_state::deliver() {
+  if (const auto bad = sizes_.mismatch()) throw usage_error(bad->what, bad->mpi_class, x_.rank, bad->peer);
+  const block own = x_.send[x_.rank];
+  const block home = x_.recv[x_.rank];
+  typed_copy(address(x_.send, own), own.count, own.element, writable(x_.recv, home), home.count, home.element);
+  copied_ += static_cast<std::uint64_t>(own.bytes());
+  for (int t = 1; t < route_.ranks; ++t) {
+    const size_field size = sizes_[t];
+    if (!travels(size) || size == 0) continue;
+    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[static_cast<std::size_t>(t)]);
+    copied_ += size;
+  }
+}
+
+}  // namespace taquin::detail::bruck

@@ -1,0 +1,100 @@
+// Irregular Bruck as state machines: what each message of the log rounds holds, without any communication.
+//
+// Element t of rank u is the block that u sends to u + t (mod p). In the round of weight w it moves z·w ranks up, where
+// z is its digit of that weight. A message starts with the sizes of its elements, 2 bytes each, in order; their data
+// follow. Elements of more than `threshold` bytes are marked and do not travel: both ends know that their pair is
+// direct.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/raw_buffer.hpp"
+#include "exchange/shape.hpp"
+#include "exchange/validate.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail::bruck {
+
+/// The size of an element in a message.
+using size_field = std::uint16_t;
+constexpr size_field goes_directly = 0xffff;
+constexpr size_field unknown_size = 0xfffe;
+
+/// How irregular blocks are routed; the same on all ranks.
+struct route {
+  int ranks = 1;
+  int radix = 2;
+  count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
+  std::size_t head = 0;   ///< bytes that come before each message and are not its own
+
+  /// Most bytes of a message: its sizes, and its data when `with_data` is set.
+  [[nodiscard]] std::size_t capacity(bool with_data) const noexcept;
+  /// The weight of the round that follows the one of weight `weight` for element t; 0 when it has arrived.
+  [[nodiscard]] count_t next_weight(count_t weight, int t) const noexcept;
+};
+
+/// What a rank of a route knows of its elements.
+class bruck_v_sizes {
+ public:
+  bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
+  static std::size_t bytes(const route& r) noexcept;
+
+  /// True when a block is too large for the log rounds, on either side.
+  [[nodiscard]] bool any_direct() const noexcept { return any_direct_; }
+
+  /// Writes the sizes of the elements that the message of this round and digit holds; returns the bytes written.
+  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const;
+  /// Takes them from a message; what is too short leaves sizes unknown.
+  void unload(count_t weight, count_t digit, std::span<const std::byte> from);
+
+  /// The size of element t as this rank has it now.
+  [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[static_cast<std::size_t>(t)]; }
+  /// Takes the size of element t from the start of `from`, and shortens `from` by it.
+  size_field take(int t, std::span<const std::byte>& from) noexcept;
+  /// After the last round: the first block whose size is not what this rank expects.
+  [[nodiscard]] std::optional<invalid_argument> mismatch() const;
+
+ private:
+  local_exchange x_;
+  route route_;
+  std::pmr::vector<size_field> sizes_;
+  bool any_direct_ = false;
+};
+
+/// Sizes and data together: what a blocking exchange moves.
+class bruck_v_state {
+ public:
+  /// Takes bytes(r) from `memory`.
+  bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
+  static std::size_t bytes(const route& r) noexcept;
+
+  [[nodiscard]] bool any_direct() const noexcept { return sizes_.any_direct(); }
+
+  std::size_t load(count_t weight, count_t digit, std::span<std::byte> to);
+  /// Where the next message has to land: its head, then at most route::capacity. Data stay where they land.
+  [[nodiscard]] std::byte* receive_slot() noexcept { return arrived_.data() + used_; }
+  /// `from` begins behind the head at landing().
+  void unload(count_t weight, count_t digit, std::span<const std::byte> from);
+  /// After the last round: puts what has arrived, and the rank's own block, into the receive buffer. Throws usage_error
+  /// before anything is written when a size is not what this rank expects.
+  void deliver();
+
+  [[nodiscard]] std::uint64_t bytes_copied() const noexcept { return copied_; }
+
+ private:
+  local_exchange x_;
+  route route_;
+  bruck_v_sizes sizes_;
+  // What has arrived, message after message: as much memory is touched as data came, and nothing is moved.
+  raw_buffer arrived_;
+  std::size_t used_ = 0;
+  std::pmr::vector<std::uint32_t> places_;  // of each element that has moved
+  std::uint64_t copied_ = 0;
+};
+
+}  // namespace taquin::detail::bruck

@@ -1,0 +1,126 @@
+// lean_bruck: zero-copy Bruck with half the intermediate buffer.
+//
+// Source:  answers the open problem of Träff, Rougier, Hunold, §5; docs/bruck.md has the proof.
+// Rounds:  as zero_copy_bruck.
+// Bytes:   as zero_copy_bruck.
+// Memory:  for r = 2 p − 2^(⌈log₂ p⌉−1) − 1 ≤ ⌊p/2⌋ − 1 blocks; for any radix the least that zero copy allows, none for
+//          r ≥ p.
+// Limits:  as zero_copy_bruck.
+// Wins:    large blocks in little memory.
+//
+// A block waits from the round that brings it to the round that sends it on, both included. A receive block is free for
+// other blocks until its own block comes for good. Seen backwards in time, every receive block is taken at first, and
+// is freed at the round of its index' highest digit; giving each waiting block any free place is then the colouring of
+// an interval graph, which greedily needs no more places than there are blocks at the worst moment.
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/bruck/zero_copy_bruck.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using namespace bruck;
+
+// The blocks that wait, leave or arrive at the worst moment, less the receive blocks, own block aside.
+std::size_t spare_blocks(int ranks, int radix) noexcept {
+  count_t most = 0;
+  for_each_weight(ranks, radix, [&](count_t weight) {
+    count_t arriving = 0;
+    for_each_digit(ranks, radix, weight,
+                   [&](count_t digit) { for_each_element(ranks, radix, weight, digit, [&](int) { ++arriving; }); });
+    const count_t still_in_send_buffer = (ranks - 1) / weight + 1;  // multiples of the weight, the own block included
+    most = std::max(most, 1 - still_in_send_buffer + arriving);
+  });
+  return static_cast<std::size_t>(most);
+}
+
+class colouring final : public placement {
+ public:
+  colouring(int ranks, int radix, std::size_t spare, std::pmr::memory_resource* memory)
+      : ranks_(ranks),
+        radix_(radix),
+        rounds_(count(ranks, radix).rounds),
+        table_(rounds_ * static_cast<std::size_t>(ranks), memory),
+        free_(static_cast<std::size_t>(ranks) + spare, memory) {
+    if (rounds_ == 0) return;
+    for (int j = 0; j < ranks; ++j) table_[index(rounds_ - 1, j)] = j;
+    std::fill(free_.begin() + ranks, free_.end(), char{1});
+    count_t weight = 1;
+    for (std::size_t d = 1; d < rounds_; ++d) weight *= radix;
+    for (std::size_t d = rounds_; d-- > 0; weight /= radix) step_back(d, weight);
+  }
+
+  [[nodiscard]] location after(count_t weight, int j) const override {
+    std::size_t d = 0;
+    for (count_t w = 1; w < weight; w *= radix_) ++d;
+    return table_[index(d, j)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(std::size_t round, int j) const {
+    return round * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(j);
+  }
+
+  // Row d of the table holds the place of each element after round d. From it the row before: elements that this round
+  // brings came from a place of their own, and give up the one where they arrive.
+  void step_back(std::size_t d, count_t weight) {
+    if (d == 0) return;
+    const auto moved = [&](int j) { return j / weight % radix_ != 0; };
+    for (int j = 0; j < ranks_; ++j) table_[index(d - 1, j)] = moved(j) ? in_send_buffer : table_[index(d, j)];
+    for (int j = 0; j < ranks_; ++j)  // its own receive block, if that is free: rows of blocks stay rows
+      if (moved(j) && j % weight != 0 && free_[static_cast<std::size_t>(j)] != 0) take(d - 1, j, j);
+    location next = 0;
+    for (int j = 0; j < ranks_; ++j) {
+      if (!moved(j) || j % weight == 0 || table_[index(d - 1, j)] != in_send_buffer) continue;
+      while (free_[static_cast<std::size_t>(next)] == 0) ++next;
+      take(d - 1, j, next);
+    }
+    for (int j = 0; j < ranks_; ++j)
+      if (moved(j)) free_[static_cast<std::size_t>(table_[index(d, j)])] = 1;
+  }
+
+  void take(std::size_t round, int j, location place) {
+    table_[index(round, j)] = place;
+    free_[static_cast<std::size_t>(place)] = 0;
+  }
+
+  int ranks_;
+  int radix_;
+  std::size_t rounds_;
+  std::pmr::vector<location> table_;
+  std::pmr::vector<char> free_;
+};
+
+bruck_layout layout_of(const options& o) noexcept {
+  return o.layout == bruck_layout::automatic ? bruck_layout::regular : o.layout;
+}
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  const int radix = radix_of(o, s.ranks);
+  const figures f = count(s.ranks, radix);
+  const std::size_t spare = spare_blocks(s.ranks, radix);
+  const auto p = static_cast<std::size_t>(s.ranks);
+  return zero_copy_memory(s, f, layout_of(o), spare) + f.rounds * p * sizeof(location) + p + spare;
+}
+
+schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+  const int radix = radix_of(o, x.ranks);
+  const std::size_t spare = spare_blocks(x.ranks, radix);
+  const colouring places(x.ranks, radix, spare, memory);
+  return zero_copy_schedule(x, shape, radix, layout_of(o), places, spare, memory);
+}
+
+}  // namespace
+
+const algorithm lean_bruck = bruck::regular<0>({
+    .name = "lean_bruck",
+    .summary = "zero-copy log rounds with half the intermediate buffer",
+    .source = "ours, after Träff et al. §5",
+    .memory = memory,
+    .build = build,
+});
+
+}  // namespace taquin::detail

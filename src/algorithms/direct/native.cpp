@@ -1,0 +1,215 @@
+// native: the MPI library's own collective.
+//
+// Source:  the MPI library; called by its PMPI name, so that a preloaded library is not called back.
+// Rounds:  the MPI library's.
+// Memory:  counts and displacements as the MPI library takes them; derived types beyond its counts. What the MPI
+//          library takes itself is outside the budget.
+// Limits:  in place only MPI_Alltoall.
+// Wins:    where the MPI library knows the machine better.
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "model/terms.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "mpi/datatype.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using form = exchange::form;
+
+// One side as arguments of the MPI library's calls.
+struct arguments {
+  void* base;
+  int count = 0;  // alltoall
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  const int* counts = nullptr;  // alltoallv, alltoallw
+  const int* displs = nullptr;
+  const MPI_Datatype* types = nullptr;  // alltoallw
+};
+
+// Blocks that are given by address: beyond int counts or displacements. And with one rank, where Open MPI 4.1 takes
+// MPI_Alltoallw's displacements for multiples of the extent.
+bool by_address(const shape& s) noexcept { return s.large || (s.kind == form::alltoallw && s.ranks == 1); }
+
+class native_operation final : public operation {
+ public:
+  native_operation(const exchange& x, const context& c, std::pmr::memory_resource* memory)
+      : comm_(c.comm != nullptr ? c.comm->get() : x.comm),
+        kind_(c.shape->large ? form::alltoallw : x.kind),
+        ints_(memory),
+        types_(memory),
+        owned_(memory),
+        ranks_(c.shape->ranks) {
+    ints_.reserve(4 * static_cast<std::size_t>(ranks_));
+    types_.reserve(2 * static_cast<std::size_t>(ranks_));
+    owned_.reserve(by_address(*c.shape) ? 4 * static_cast<std::size_t>(ranks_) : 0);
+    const bool large = by_address(*c.shape);
+    recv_ = large ? absolute(x.recv) : plain(x.recv, c.reused);
+    send_ = x.in_place ? arguments{MPI_IN_PLACE} : large ? absolute(x.send) : plain(x.send, c.reused);
+    if (x.in_place) bytes_ = 0;
+    for (int peer = 0; peer < ranks_; ++peer)
+      if (c.comm == nullptr || peer != c.comm->rank()) {
+        bytes_ += static_cast<std::uint64_t>(x.send[peer].bytes());
+        messages_ += x.send[peer].bytes() > 0 ? 1 : 0;
+      }
+  }
+
+  void start() override {
+    const arguments& s = send_;
+    const arguments& r = recv_;
+    switch (kind_) {
+      case form::alltoall:
+        TAQUIN_MPI(PMPI_Ialltoall(s.base, s.count, s.type, r.base, r.count, r.type, comm_, &request_));
+        break;
+      case form::alltoallv:
+        TAQUIN_MPI(
+            PMPI_Ialltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, comm_, &request_));
+        break;
+      case form::alltoallw:
+        TAQUIN_MPI(PMPI_Ialltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, comm_,
+                                   &request_));
+        break;
+    }
+  }
+
+  bool test() override {
+    int done = 0;
+    TAQUIN_MPI(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  }
+
+  void wait() override { TAQUIN_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
+
+  // MPI libraries tune their blocking collectives more than the nonblocking ones.
+  void run() override {
+    const arguments& s = send_;
+    const arguments& r = recv_;
+    switch (kind_) {
+      case form::alltoall:
+        TAQUIN_MPI(PMPI_Alltoall(s.base, s.count, s.type, r.base, r.count, r.type, comm_));
+        break;
+      case form::alltoallv:
+        TAQUIN_MPI(PMPI_Alltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, comm_));
+        break;
+      case form::alltoallw:
+        TAQUIN_MPI(PMPI_Alltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, comm_));
+        break;
+    }
+  }
+
+  // What the MPI library sends is not seen; each block once is the least.
+  void account(statistics& s) const override {
+    s.rounds += 1;
+    s.messages += messages_;
+    s.bytes_sent += bytes_;
+  }
+
+ private:
+  const int* ints(const count_view& v, bool keep) {
+    if (v.narrow() != nullptr && !keep) return v.narrow();
+    const std::size_t first = ints_.size();
+    for (int i = 0; i < ranks_; ++i) ints_.push_back(static_cast<int>(v[i]));
+    return ints_.data() + first;
+  }
+
+  arguments plain(const blocks& b, bool keep) {
+    if (kind_ == form::alltoall) return {b.base, static_cast<int>(b.counts[0]), b.element.type};
+    arguments a{b.base, 0, b.element.type, ints(b.counts, keep), ints(b.displs, keep)};
+    if (kind_ == form::alltoallw) a.types = types_of(b);
+    return a;
+  }
+
+  const MPI_Datatype* types_of(const blocks& b) {
+    const std::size_t first = types_.size();
+    for (int i = 0; i < ranks_; ++i) {
+      const MPI_Datatype type = b.element_of(i).type;
+      types_.push_back(type == MPI_DATATYPE_NULL ? MPI_BYTE : type);  // a null type is allowed for an empty block
+    }
+    return types_.data() + first;
+  }
+
+  // Beyond int counts or displacements: each block as one element of a type that holds its address.
+  arguments absolute(const blocks& b) {
+    const std::size_t first_int = ints_.size();
+    const std::size_t first_type = types_.size();
+    for (int i = 0; i < ranks_; ++i) {
+      const block k = b[i];
+      ints_.push_back(k.bytes() > 0 ? 1 : 0);
+      if (k.bytes() == 0) {
+        types_.push_back(MPI_BYTE);
+        continue;
+      }
+      auto run = mpi::make_counted(k.count, k.element.type);
+      if (run.owner) owned_.push_back(std::move(run.owner));
+      MPI_Aint address = 0;
+      TAQUIN_MPI(MPI_Get_address(static_cast<std::byte*>(b.base) + k.offset, &address));
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      TAQUIN_MPI(MPI_Type_create_struct(1, &run.count, &address, &run.type, &type));
+      owned_.emplace_back(type);
+      TAQUIN_MPI(MPI_Type_commit(&type));
+      types_.push_back(type);
+    }
+    const std::size_t zeros = ints_.size();
+    ints_.resize(zeros + static_cast<std::size_t>(ranks_), 0);
+    return {
+        MPI_BOTTOM, 0, MPI_DATATYPE_NULL, ints_.data() + first_int, ints_.data() + zeros, types_.data() + first_type};
+  }
+
+  MPI_Comm comm_;
+  form kind_;
+  std::pmr::vector<int> ints_;
+  std::pmr::vector<MPI_Datatype> types_;
+  std::pmr::vector<mpi::datatype> owned_;
+  int ranks_;
+  arguments send_{nullptr};
+  arguments recv_{nullptr};
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place where some counts are zero (4.1.4).
+bool supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
+
+std::size_t memory(const shape& s, const options&) noexcept {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  return sizeof(native_operation) + p * (4 * sizeof(int) + 2 * sizeof(MPI_Datatype)) +
+         (by_address(s) ? 4 * p * sizeof(mpi::datatype) : 0);
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_operation<native_operation>(budget, x, c, &budget);
+}
+
+// A nonblocking collective makes a schedule of its own at each start.
+seconds preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
+  return reused ? terms(s, m).packs(1, static_cast<double>(spread_out.memory(s, o))) : 0;
+}
+
+// As spread_out: MPI libraries send large blocks directly. What they do better or worse only measuring shows.
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  if (s.in_place)  // pair by pair, through a buffer
+    return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
+  return t.all_at_once();
+}
+
+}  // namespace
+
+const algorithm native{
+    .name = "native",
+    .summary = "the MPI library's own collective",
+    .source = "the MPI library",
+    .rounds = "the MPI library's",
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .preparation = preparation,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

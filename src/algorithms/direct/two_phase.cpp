@@ -1,0 +1,264 @@
+// two_phase: alltoallv as two balanced exchanges through intermediate ranks.
+//
+// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; part k travels
+//          by way of rank k. The paper pads both exchanges to equal messages; here all ranks know all counts, and both
+//          are exchanges of exactly what there is.
+// Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
+// Bytes:   each block twice.
+// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
+//          with holes, p² counts, and twice what the inner algorithm takes.
+// Limits:  separate buffers.
+// Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
+//          total / p, so no pair of ranks is the last to finish.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/direct/packed_side.hpp"
+#include "base/raw_buffer.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "exchange/owned_blocks.hpp"
+#include "model/terms.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+/// A part of a block of m bytes.
+struct part {
+  count_t offset;
+  count_t bytes;
+};
+
+/// The counts of all ranks, and how blocks are cut: the bytes that do not divide go to the parts that follow i + j, so
+/// that they spread over the intermediate ranks.
+class cutting {
+ public:
+  cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
+      : p_(comm.size()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_), memory) {
+    count_t* mine = bytes_.data() + index(comm.rank(), 0);
+    for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
+    TAQUIN_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get()));
+  }
+  [[nodiscard]] part of(int i, int j, int k) const {
+    const count_t m = bytes_[index(i, j)];
+    const int turn = ((k - i - j) % p_ + p_) % p_;
+    return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
+  }
+  /// What i sends by way of k; what goes to j by way of k.
+  [[nodiscard]] count_t first(int i, int k) const {
+    count_t sum = 0;
+    for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;
+    return sum;
+  }
+  [[nodiscard]] count_t second(int j, int k) const {
+    count_t sum = 0;
+    for (int i = 0; i < p_; ++i) sum += of(i, j, k).bytes;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int i, int j) const {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
+  }
+  int p_;
+  std::pmr::vector<count_t> bytes_;
+};
+
+const algorithm& inner_of(const options& o) { return *find_algorithm(o.inner); }
+
+// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
+shape inner_shape(const shape& s) noexcept {
+  const auto p = static_cast<std::uint64_t>(s.ranks);
+  const std::uint64_t message = std::max(s.max_rank_bytes, s.max_received_bytes) / p + p;
+  return {.ranks = s.ranks,
+          .kind = exchange::form::alltoallv,
+          .uniform = false,
+          .large = message * p > std::numeric_limits<int>::max(),
+          .max_block_bytes = message,
+          .max_rank_bytes = message * p,
+          .max_received_bytes = message * p};
+}
+
+class two_phase_body final : public operation {
+ public:
+  two_phase_body(const exchange& x, const context& c, memory_budget& budget)
+      : send_(x.send, c.comm->size(), &budget),
+        recv_(x.recv, c.comm->size(), &budget),
+        rank_(c.comm->rank()),
+        p_(c.comm->size()),
+        cut_(x, *c.comm, &budget),
+        out_(p_, &budget),
+        mid_(p_, &budget),
+        on_(p_, &budget),
+        in_(p_, &budget),
+        leaving_(0, &budget),
+        coming_(0, &budget),
+        staging_(&budget) {
+    out_.fill([&](int k) { return cut_.first(rank_, k); });
+    mid_.fill([&](int i) { return cut_.first(i, rank_); });
+    on_.fill([&](int j) { return cut_.second(j, rank_); });
+    in_.fill([&](int k) { return cut_.second(rank_, k); });
+    leaving_.reset(std::max(out_.bytes(), on_.bytes()));
+    coming_.reset(std::max(mid_.bytes(), in_.bytes()));
+    for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
+    for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
+    count_t most = 0;
+    for (int i = 0; i < p_; ++i)
+      for (const block& b : {send_[i], recv_[i]})
+        if (!b.element.contiguous()) most = std::max(most, b.bytes());
+    staging_.resize(static_cast<std::size_t>(most));
+    const shape inner = inner_shape(*c.shape);
+    const auto prepare_phase = [&](packed_side& from, packed_side& to, int tag) {
+      exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+      y.send = from.view();
+      y.recv = to.view();
+      return prepare_inside(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
+    };
+    phases_[0] = prepare_phase(out_, mid_, c.tag);
+    phases_[1] = prepare_phase(on_, in_, c.tag + 1);
+  }
+
+  void start() override {
+    deal();
+    phase_ = 0;
+    phases_[0]->start();
+  }
+
+  bool test() override {
+    while (phase_ < 2) {
+      if (!phases_[phase_]->test()) return false;
+      next();
+    }
+    return true;
+  }
+
+  void wait() override {
+    while (phase_ < 2) {
+      phases_[phase_]->wait();
+      next();
+    }
+  }
+
+  void account(statistics& s) const override {
+    for (const auto& phase : phases_) phase->account(s);
+    s.bytes_copied += out_.bytes() + mid_.bytes() + in_.bytes();
+  }
+
+ private:
+  void next() {
+    if (phase_ == 0) {
+      pass_on();
+      phases_[1]->start();
+    } else {
+      assemble();
+    }
+    ++phase_;
+  }
+
+  // S1, S2: the parts of all blocks, by intermediate rank, then by receiver.
+  void deal() {
+    out_.go_through([&](auto put) {
+      for (int j = 0; j < p_; ++j) {
+        const block b = send_[j];
+        const std::byte* data = send_.at(b);
+        if (!b.element.contiguous()) {
+          pack(data, b.count, b.element, staging_.data());
+          data = staging_.data();
+        }
+        for (int k = 0; k < p_; ++k) {
+          const part q = cut_.of(rank_, j, k);
+          copy_bytes(put(k, q.bytes), data + q.offset, q.bytes);
+        }
+      }
+    });
+  }
+
+  // S4: what came by sender, then receiver, goes by receiver, then sender.
+  void pass_on() {
+    const std::byte* from = mid_.data();
+    on_.go_through([&](auto put) {
+      for (int i = 0; i < p_; ++i)
+        for (int j = 0; j < p_; ++j) {
+          const part q = cut_.of(i, j, rank_);
+          copy_bytes(put(j, q.bytes), from, q.bytes);
+          from += q.bytes;
+        }
+    });
+  }
+
+  // S6: each block from its parts.
+  void assemble() {
+    in_.go_through([&](auto take) {
+      for (int i = 0; i < p_; ++i) {
+        const block b = recv_[i];
+        std::byte* data = b.element.contiguous() ? recv_.at(b) : staging_.data();
+        for (int k = 0; k < p_; ++k) {
+          const part q = cut_.of(i, rank_, k);
+          copy_bytes(data + q.offset, take(k, q.bytes), q.bytes);
+        }
+        if (!b.element.contiguous()) unpack(data, recv_.at(b), b.count, b.element);
+      }
+    });
+  }
+
+  owned_blocks send_;
+  owned_blocks recv_;
+  int rank_;
+  int p_;
+  cutting cut_;
+  packed_side out_;     // by intermediate rank
+  packed_side mid_;     // by sender
+  packed_side on_;      // by receiver
+  packed_side in_;      // by intermediate rank
+  raw_buffer leaving_;  // of both phases, one after the other
+  raw_buffer coming_;
+  std::pmr::vector<std::byte> staging_;  // a block without its holes
+  std::array<operation_ptr, 2> phases_;
+  std::size_t phase_ = 2;
+};
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
+  return sizeof(two_phase_body) + p * p * sizeof(count_t) + 2 * owned_blocks::bytes(p) +
+         4 * packed_side::bookkeeping(p) + std::max<std::size_t>(s.max_rank_bytes, passed) +
+         std::max<std::size_t>(passed, s.max_received_bytes) + s.max_block_bytes +
+         2 * inner_of(o).memory(inner_shape(s), o);
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_operation<two_phase_body>(budget, x, c, budget);
+}
+
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  shape balanced = inner_shape(s);
+  balanced.nodes = s.nodes, balanced.largest_node = s.largest_node, balanced.smallest_node = s.smallest_node;
+  balanced.max_rank_bytes = balanced.max_received_bytes = static_cast<std::uint64_t>(t.busiest());
+  balanced.min_block_bytes = static_cast<std::uint64_t>(std::ceil(t.mean_block()));  // none is empty
+  return 2 * cost_inside(inner_of(o), balanced, o, m) +
+         t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
+}
+
+}  // namespace
+
+const algorithm two_phase{
+    .name = "two_phase",
+    .summary = "two balanced exchanges by way of intermediate ranks",
+    .source = "MPI primitives §4.7, S1–S6",
+    .rounds = "twice the inner algorithm's",
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,57 @@
+// in_place: any counts and displacements in one buffer, each rank asking for what it can place.
+//
+// Source:  new; from Hofmann & Rünger (index sets, compaction) and the sliding puzzle: data go straight to their place
+//          as soon as it is free, and leave a free place behind.
+// Rounds:  not fixed: a rank asks anew whenever something has become free.
+// Bytes:   each block once, in chunks, with a request of 24 bytes for each chunk.
+// Memory:  bookkeeping linear in the blocks with data of the rank that has the most, and at least one element.
+// Limits:  one type, of the same size on all ranks.
+// Wins:    wherever there is one buffer only.
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_driver.hpp"
+#include "model/terms.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+
+std::size_t memory(const shape& s, const options&) noexcept { return in_place_driver::least(s); }
+
+// Measured: chunks are a quarter of the auxiliary memory where data pass through it, and a third of the data do. It
+// polls while it waits, at the cost of the ranks that share its core.
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+  constexpr double largest_chunk = 256 << 10;
+  constexpr seconds patience = 1e-6;
+  const terms t(s, m);
+  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_driver::least(s)));
+  const double peers = std::min(t.ranks() - 1, static_cast<double>(s.max_peers));
+  const double chunk = std::max(std::min(largest_chunk, aux / 2), 1.0);
+  const double messages = peers + t.busiest() / chunk;
+  const double share = m.ranks_per_core > 1 ? 2 : 1;
+  return share * (messages * t.round(1, 24, 24) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
+         t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : patience);
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_operation<in_place_driver>(budget, x, c,
+                                         in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), &budget);
+}
+
+}  // namespace
+
+const algorithm in_place{
+    .name = "in_place",
+    .summary = "one buffer, any counts: each rank asks for what it can place, chunk by chunk",
+    .source = "ours",
+    .rounds = "as places become free",
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

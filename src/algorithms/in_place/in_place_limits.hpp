@@ -1,0 +1,37 @@
+// Bounds of the state machine of in_place, and how large its chunks are.
+#pragma once
+
+#include <cstddef>
+
+#include "algorithms/in_place/problem.hpp"
+
+namespace taquin::detail {
+
+/// Bounds of one rank's machine. `runs` must be the same on all ranks.
+struct in_place_limits {
+  int runs = 1;             ///< runs of what is left per message, from which on only its first may be asked for
+  int per_peer = 1;         ///< requests to one peer that are not answered yet
+  int requests = 1;         ///< requests to all peers that are not answered yet
+  int sends = 1;            ///< answers that are not complete yet
+  int parked = 1;           ///< runs of data in auxiliary memory
+  count_t aux = 1;          ///< units of auxiliary memory
+  count_t chunk = 1;        ///< most units of a request in place
+  count_t aux_chunk = 1;    ///< most units of a request by way of auxiliary memory
+  count_t small_chunk = 1;  ///< fewer units are asked for only when nothing else is left to do
+  bool scratch = false;     ///< locations that only send blocks cover serve as auxiliary memory when they are free
+
+  /// Sets `aux` to `units`, and chunks that suit `bytes` of auxiliary memory, units of `unit_bytes` and that many
+  /// peers.
+  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers) noexcept;
+
+  [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
+    return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;
+  }
+  [[nodiscard]] std::size_t gaps(std::size_t in) const noexcept {
+    return static_cast<std::size_t>(runs + per_peer) * in + static_cast<std::size_t>(requests + parked) + 4;
+  }
+  /// Bytes that a machine takes beside itself.
+  [[nodiscard]] std::size_t bytes(std::size_t out, std::size_t in) const noexcept;
+};
+
+}  // namespace taquin::detail

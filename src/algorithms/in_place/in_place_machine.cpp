@@ -1,0 +1,395 @@
+#include "algorithms/in_place/in_place_machine.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// A compaction copies at most so many units for each that it makes usable, unless nothing else is left to do.
+constexpr count_t most_held = 2;
+
+}  // namespace
+
+in_place_machine::in_place_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
+                                   const in_place_limits& limits, std::pmr::memory_resource* memory)
+    : rank_(rank),
+      out_(out),
+      in_(in),
+      limits_(limits),
+      sends_(limits.pieces(out.size(), in.size()), memory),
+      recvs_(limits.gaps(in.size()), in.size(), memory),
+      aux_(static_cast<std::size_t>(limits.parked) + 3, memory),
+      free_sends_(memory),
+      send_at_(static_cast<std::size_t>(limits.sends), memory),
+      free_requests_(memory),
+      flights_(static_cast<std::size_t>(limits.requests), memory),
+      unanswered_(in.size(), memory) {
+  free_sends_.reserve(send_at_.size());
+  free_requests_.reserve(flights_.size());
+}
+
+void in_place_machine::reset() {
+  sends_.reset(out_, in_);
+  recvs_.reset(in_);
+  aux_.reset(limits_.aux);
+  find_scratch();
+  free_sends_.resize(send_at_.size());
+  std::iota(free_sends_.begin(), free_sends_.end(), 0);
+  free_requests_.resize(flights_.size());
+  std::iota(free_requests_.begin(), free_requests_.end(), 0);
+  std::ranges::fill(unanswered_, 0);
+  const auto self = std::ranges::find(out_, rank_, &peer_block::peer);
+  self_left_ = self == out_.end() ? 0 : self->length;
+  staged_ = 0;
+  turn_ = 0;
+  compact_end_ = compact_begin_;
+  changed_ = true;
+  waited_ = true;
+  rounds_ = 0;
+}
+
+in_place_step in_place_machine::next(bool idle) {
+  if (auto m = compact()) return {{}, m};
+  if (!changed_ && !idle) return {};
+  if (auto m = unpark(false)) return {{}, m};
+  if (recvs_.left() > 0 && !free_requests_.empty()) {
+    if (auto m = slide()) return {{}, m};
+    if (auto h = best_hole(false)) return ask(*h, gap_state::flying);
+    if (auto h = best_staging(false)) return ask(*h, gap_state::staged_on_the_way);
+    if (blocked_ && begin_any_compaction(false)) return {{}, compact()};
+  }
+  if (idle) {
+    if (auto m = unpark(true)) return {{}, m};
+    if (recvs_.left() > 0 && !free_requests_.empty()) {
+      if (auto h = best_hole(true)) return ask(*h, gap_state::flying);
+      if (auto h = best_staging(true)) return ask(*h, gap_state::staged_on_the_way);
+    }
+    if (free_requests_.size() == flights_.size() && begin_any_compaction(true)) return {{}, compact()};
+  }
+  changed_ = false;
+  waited_ = true;
+  return {};
+}
+
+// Where only send blocks lie, data may be parked once they have left. In auxiliary memory's numbers these locations
+// follow behind it, with one number between, so that no run spans both.
+void in_place_machine::find_scratch() {
+  scratch_length_ = 0;
+  scratch_open_ = false;
+  if (!limits_.scratch) return;
+  const auto gaps = recvs_.gaps();
+  count_t begin = 0;
+  count_t end = 0;
+  for (const piece& p : sends_.pieces()) {
+    const std::size_t g = recvs_.first_after(p.at);
+    if (g < gaps.size() && gaps[g].at < p.end()) continue;
+    if (p.at != end) begin = p.at;
+    end = p.end();
+    if (end - begin > scratch_length_) {
+      scratch_at_ = begin;
+      scratch_length_ = end - begin;
+    }
+  }
+}
+
+void in_place_machine::open_scratch() {
+  if (scratch_open_ || scratch_length_ == 0) return;
+  if (sends_.free_from(scratch_at_, scratch_length_) < scratch_length_) return;
+  scratch_open_ = true;
+  aux_.give_back(limits_.aux + 1, scratch_length_);
+}
+
+location in_place_machine::aux_location(count_t at) const noexcept {
+  return at < limits_.aux ? location{at, true} : location{scratch_at_ + at - limits_.aux - 1, false};
+}
+
+in_place_answer in_place_machine::requested(int peer, count_t offset, count_t length) {
+  const int slot = free_sends_.back();
+  const auto run = sends_.take(peer, offset, length, slot);
+  if (run.length == 0) return {};
+  free_sends_.pop_back();
+  send_at_[static_cast<std::size_t>(slot)] = run.at;
+  return {slot, run.at, run.length};
+}
+
+void in_place_machine::sent(int slot) {
+  sends_.release(slot, send_at_[static_cast<std::size_t>(slot)]);
+  free_sends_.push_back(slot);
+  open_scratch();
+  changed_ = true;
+}
+
+void in_place_machine::arrived(int slot, count_t length) {
+  const flight f = flights_[static_cast<std::size_t>(slot)];
+  free_requests_.push_back(slot);
+  changed_ = true;
+  const std::size_t i = recvs_.at(f.at);
+  const gap g = recvs_.gaps()[i];
+  --unanswered_[static_cast<std::size_t>(g.source)];
+  if (g.state == gap_state::staged_on_the_way) {
+    if (length < f.length) aux_.give_back(g.aux + length, f.length - length);
+    recvs_.park(i, length);
+  } else if (length < f.length) {
+    recvs_.reopen_rest(i, length);
+  } else {
+    recvs_.fill(i, length);
+  }
+}
+
+// A parked run whose place is free goes there: whole, or with `any_part` as much of its beginning as fits.
+std::optional<local_move> in_place_machine::unpark(bool any_part) {
+  if (staged_ == 0) return {};
+  const auto gaps = recvs_.gaps();
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const gap g = gaps[i];
+    if (g.state != gap_state::parked) continue;
+    const count_t n = sends_.free_from(g.at, g.length);
+    if (n == 0 || (n < g.length && !any_part)) continue;
+    aux_.give_back(g.aux, n);
+    if (n == g.length) --staged_;
+    recvs_.fill(i, n);
+    changed_ = true;
+    return local_move{aux_location(g.aux), {g.at, false}, n};
+  }
+  return {};
+}
+
+// Data that stay on this rank and whose old and new places overlap move at once when all places beyond their own are
+// free, in whichever direction they go.
+std::optional<local_move> in_place_machine::slide() {
+  if (self_left_ == 0) return {};
+  const auto block = std::ranges::find(in_, rank_, &peer_block::peer);
+  if (block == in_.end()) return {};
+  const auto pieces = sends_.pieces();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const piece p = pieces[i];
+    if (p.peer != rank_) continue;
+    const count_t to = block->at + p.offset;
+    const count_t distance = to < p.at ? p.at - to : to - p.at;
+    if (distance >= p.length) continue;
+    const std::size_t k = recvs_.first_after(to);
+    if (k == recvs_.gaps().size()) continue;
+    const gap& g = recvs_.gaps()[k];
+    if (g.state != gap_state::open || g.at > to || g.end() < to + p.length) continue;
+    const count_t beyond = to < p.at ? to : p.end();
+    if (sends_.free_from(beyond, distance) < distance) continue;
+    const bool inner = g.at < to && to + p.length < g.end();
+    if (inner && recvs_.runs(g.source) >= limits_.runs) continue;
+    sends_.erase(i);
+    self_left_ -= p.length;
+    recvs_.fill(recvs_.ask(k, to, p.length, gap_state::flying, 0), p.length);
+    changed_ = true;
+    if (distance == 0) return slide();
+    return local_move{{p.at, false}, {to, false}, p.length};
+  }
+  return {};
+}
+
+template <class Visit>
+void in_place_machine::for_each_hole(Visit visit) const {
+  const auto gaps = recvs_.gaps();
+  const auto pieces = sends_.pieces();
+  std::size_t p = 0;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (gaps[i].state != gap_state::open) continue;
+    count_t at = gaps[i].at;
+    while (at < gaps[i].end()) {
+      while (p < pieces.size() && pieces[p].end() <= at) ++p;
+      const count_t end = p < pieces.size() ? std::min(gaps[i].end(), pieces[p].at) : gaps[i].end();
+      if (end > at) visit(hole{i, at, end - at});
+      at = p < pieces.size() ? std::max(end, std::min(gaps[i].end(), pieces[p].end())) : end;
+    }
+  }
+}
+
+// Requests keep the runs of a message few. From the limit on only the first run's beginning may be asked for, one
+// request at a time: what a short answer leaves then joins the run that it came from.
+bool in_place_machine::may_ask(const gap& g, count_t at) const noexcept {
+  const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+  if (recvs_.runs(g.source) >= limits_.runs) return unanswered == 0 && at == g.at;
+  return unanswered < limits_.per_peer;
+}
+
+// The longest part of a hole, up to a chunk, that may be asked for; among equals one at the border of its run, so that
+// runs stay few, then one whose source has least to do for us.
+std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size) {
+  std::optional<hole> best;
+  blocked_ = false;
+  bool best_inner = false;
+  int best_unanswered = 0;
+  for_each_hole([&](hole h) {
+    const gap& g = recvs_.gaps()[h.gap];
+    const bool low = h.at == g.at;
+    const bool high = h.at + h.length == g.end();
+    if (h.length > limits_.chunk) {
+      if (!low && high) h.at += h.length - limits_.chunk;
+      h.length = limits_.chunk;
+    }
+    if (h.length < limits_.small_chunk && h.length < g.length && !any_size) return;
+    if (!may_ask(g, h.at)) {
+      blocked_ = true;
+      return;
+    }
+    const bool inner = !low && !high;
+    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    if (best) {
+      if (h.length < best->length) return;
+      if (h.length == best->length && (inner > best_inner || (inner == best_inner && unanswered >= best_unanswered)))
+        return;
+    }
+    best = h;
+    best_inner = inner;
+    best_unanswered = unanswered;
+  });
+  return best;
+}
+
+// Where data stand in each other's place it is enough that one of them takes a detour. Of a pair, each rank detours one
+// half of what the other sends; in longer cycles one rank of four does, each another quarter.
+std::optional<in_place_machine::hole> in_place_machine::detour(std::size_t i) const {
+  const gap& g = recvs_.gaps()[i];
+  const peer_block& from = source(g);
+  if (from.peer == rank_) return {};
+  const std::size_t p = sends_.first_after(g.at);
+  const bool mutual =
+      p < sends_.pieces().size() && sends_.pieces()[p].at <= g.at && sends_.pieces()[p].peer == from.peer;
+  const int parts = mutual ? 2 : 4;
+  const int mine = mutual ? (rank_ < from.peer ? 0 : 1) : rank_ % 4;
+  const count_t begin = std::max(g.at, from.at + from.length * mine / parts);
+  const count_t end = std::min(g.end(), from.at + from.length * (mine + 1) / parts);
+  return begin < end ? std::optional(hole{i, begin, end - begin}) : std::nullopt;
+}
+
+// The beginning of some message's first run, by way of auxiliary memory.
+std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) const {
+  const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
+  if (room == 0 || staged_ == static_cast<std::size_t>(limits_.parked)) return {};
+  const bool starving = free_requests_.size() == flights_.size();
+  std::optional<hole> best;
+  int best_unanswered = 0;
+  const auto gaps = recvs_.gaps();
+  for (std::size_t n = 0, i = turn_; n < gaps.size(); ++n, ++i) {
+    if (i >= gaps.size()) i = 0;
+    const gap& g = gaps[i];
+    if (g.state != gap_state::open) continue;
+    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    if (best && unanswered >= best_unanswered) continue;
+    if (starving && !idle && source(g).peer == rank_) continue;
+    const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : detour(i);
+    if (!wanted || !may_ask(g, wanted->at)) continue;
+    if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
+    best = hole{i, wanted->at, std::min(room, wanted->length)};
+    best_unanswered = unanswered;
+    if (unanswered == 0) break;
+  }
+  return best;
+}
+
+in_place_step in_place_machine::ask(const hole& h, gap_state how) {
+  const gap g = recvs_.gaps()[h.gap];
+  const int peer = source(g).peer;
+  const count_t offset = g.offset + (h.at - g.at);
+  location to{h.at, false};
+  count_t length = h.length;
+  changed_ = true;
+  location from{};
+  if (peer == rank_) {  // moves at once
+    const auto run = sends_.take(peer, offset, length, limits_.sends);
+    if (run.length == 0)
+      throw usage_error(fmt::format("rank {} sends less to itself than it expects", rank_), MPI_ERR_TRUNCATE, rank_,
+                        rank_);
+    sends_.release(limits_.sends, run.at);
+    from.at = run.at;
+    length = run.length;
+    self_left_ -= length;
+  }
+  count_t aux = 0;
+  if (how == gap_state::staged_on_the_way) {
+    aux = aux_.take(length);
+    to = aux_location(aux);
+    ++staged_;
+    turn_ = h.gap + 1;
+  }
+  const std::size_t i = recvs_.ask(h.gap, h.at, length, how, aux);
+  if (peer == rank_) {
+    if (how == gap_state::staged_on_the_way) {
+      recvs_.park(i, length);
+    } else {
+      recvs_.fill(i, length);
+    }
+    open_scratch();
+    return {{}, local_move{from, to, length}};
+  }
+  const int slot = free_requests_.back();
+  free_requests_.pop_back();
+  flights_[static_cast<std::size_t>(slot)] = {h.at, length};
+  ++unanswered_[static_cast<std::size_t>(g.source)];
+  if (waited_) ++rounds_;
+  waited_ = false;
+  return {in_place_request{peer, slot, offset, length, to, source(g).length}, {}};
+}
+
+bool in_place_machine::begin_any_compaction(bool last_resort) {
+  for (std::size_t i = 0; i < recvs_.gaps().size(); ++i)
+    if (begin_compaction(i, last_resort)) return true;
+  return false;
+}
+
+// The paper's compaction of one block's rest, the gaps around gap i between two locations that data have arrived at:
+// what is left to be sent moves to its end, piece by piece from the last. It is for messages that have as many runs as
+// they may, where it is worth its copies; as the `last_resort` wherever there is a hole. Returns whether it has begun.
+bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
+  const auto gaps = recvs_.gaps();
+  const auto pieces = sends_.pieces();
+  const auto rests = [&](std::size_t k) {
+    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::flying;
+  };
+  const auto source = static_cast<std::size_t>(gaps[i].source);
+  const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;
+  if (!rests(i) || !(full || last_resort)) return false;
+  std::size_t first = i;
+  while (first > 0 && rests(first - 1) && gaps[first - 1].end() == gaps[first].at) --first;
+  std::size_t last = i;
+  while (rests(last + 1) && gaps[last].end() == gaps[last + 1].at) ++last;
+  const count_t begin = gaps[first].at;
+  const count_t end = gaps[last].end();
+  if (sends_.free_from(begin, 1) > 0) return false;
+  count_t held = 0;
+  std::size_t p = sends_.first_after(begin);
+  for (; p < pieces.size() && pieces[p].at < end; ++p) {
+    if (pieces[p].slot >= 0) return false;
+    held += pieces[p].length;
+  }
+  const count_t free = end - begin - held;
+  if (free == 0 || (!last_resort && (free < limits_.small_chunk || held > most_held * free))) return false;
+  compacted_ = p;
+  compact_begin_ = begin;
+  compact_end_ = end;
+  return true;
+}
+
+// The next move of a compaction that has begun. Nothing else happens to the rank until it has ended.
+std::optional<local_move> in_place_machine::compact() {
+  while (compact_begin_ < compact_end_ && compacted_ > 0) {
+    const piece p = sends_.pieces()[compacted_ - 1];
+    if (p.end() <= compact_begin_) break;
+    --compacted_;
+    const count_t to = compact_end_ - p.length;
+    compact_end_ = to;
+    if (to == p.at) continue;
+    sends_.relocate(compacted_, to);
+    changed_ = true;
+    return local_move{{p.at, false}, {to, false}, p.length};
+  }
+  compact_end_ = compact_begin_;
+  return {};
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,141 @@
+// The decisions of the algorithm in_place, for one rank: pure, without MPI and without data.
+//
+// Every rank asks for what it can place: a request names a part of one message, by offset and length, and the sender
+// answers each with one data message. A rank asks
+//   1. for what belongs where a location is free: the data move once, straight to their place, and leave a free
+//      location behind where they came from, so that a free slot travels from rank to rank as in the sliding puzzle;
+//   2. where nothing is free, for what fits into auxiliary memory, which frees a location elsewhere; these data are
+//      copied once more when their place has become free.
+// A message has a bounded number of runs of what is left, so that bookkeeping is linear in the number of peers. Where
+// that bound forbids to use what is free, the data left in a block move up to its end (the paper's compaction), so
+// that what is free lies at its beginning. docs/in-place.md has the proof that this ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/in_place/aux_heap.hpp"
+#include "algorithms/in_place/in_place_limits.hpp"
+#include "algorithms/in_place/index_sets.hpp"
+#include "algorithms/in_place/problem.hpp"
+
+namespace taquin::detail {
+
+/// Ask `peer` for a part of its message, to arrive at `to`, under the number `slot`.
+struct in_place_request {
+  int peer = 0;
+  int slot = 0;
+  count_t offset = 0;
+  count_t length = 0;
+  location to;
+  count_t expected = 0;  ///< units of the whole message
+};
+
+/// Answer a request: send `length` units from location `at` of the buffer.
+struct in_place_answer {
+  int slot = 0;
+  count_t at = 0;
+  count_t length = 0;
+};
+
+/// What to do next: at most one of the two is set.
+struct in_place_step {
+  std::optional<in_place_request> request;
+  std::optional<local_move> move;
+};
+
+class in_place_machine {
+ public:
+  /// `out` in order of peer, `in` in order of location; both without empty blocks, and alive as long as the machine.
+  in_place_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
+                   const in_place_limits& limits, std::pmr::memory_resource* memory);
+
+  /// Begins an exchange.
+  void reset();
+
+  /// The next thing to do, to be done before the next call; nothing when the rank must wait for others. `idle` says
+  /// that nothing has happened for a while: then the machine does what costs more than waiting a little.
+  in_place_step next(bool idle);
+
+  /// A peer asks for a part of the message to it. Call only while wants_request(). The answer must be sent; one of
+  /// length 0 says that the peer asked for what is not there: the two ranks' counts differ.
+  in_place_answer requested(int peer, count_t offset, count_t length);
+  /// The answer `slot` is complete: its locations are free.
+  void sent(int slot);
+  /// The request `slot` was answered with `length` units.
+  void arrived(int slot, count_t length);
+
+  /// True while requests are still to come and there is room for an answer.
+  [[nodiscard]] bool wants_request() const noexcept { return sends_.left() > self_left_ && !free_sends_.empty(); }
+  /// True while an answer is still to come.
+  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < flights_.size(); }
+  /// True when nothing is left to ask for, to answer or to place.
+  [[nodiscard]] bool done() const noexcept {
+    return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
+  }
+  [[nodiscard]] const in_place_limits& limits() const noexcept { return limits_; }
+  /// Times that the rank asked for more after it had to wait.
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+
+ private:
+  struct hole {
+    std::size_t gap = 0;
+    count_t at = 0;
+    count_t length = 0;
+  };
+  struct flight {
+    count_t at = 0;  // of its gap
+    count_t length = 0;
+  };
+
+  void find_scratch();
+  void open_scratch();
+  [[nodiscard]] location aux_location(count_t at) const noexcept;
+  std::optional<local_move> unpark(bool any_part);
+  std::optional<local_move> slide();
+  std::optional<hole> best_hole(bool any_size);
+  std::optional<hole> best_staging(bool idle) const;
+  bool begin_any_compaction(bool last_resort);
+  bool begin_compaction(std::size_t i, bool last_resort);
+  std::optional<local_move> compact();
+  in_place_step ask(const hole& h, gap_state how);
+  [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
+  [[nodiscard]] std::optional<hole> detour(std::size_t i) const;
+  [[nodiscard]] const peer_block& source(const gap& g) const noexcept {
+    return in_[static_cast<std::size_t>(g.source)];
+  }
+  template <class Visit>
+  void for_each_hole(Visit visit) const;
+
+  int rank_;
+  std::span<const peer_block> out_;
+  std::span<const peer_block> in_;
+  in_place_limits limits_;
+  send_set sends_;
+  recv_set recvs_;
+  aux_heap aux_;
+  std::pmr::vector<int> free_sends_;
+  std::pmr::vector<count_t> send_at_;
+  std::pmr::vector<int> free_requests_;
+  std::pmr::vector<flight> flights_;
+  std::pmr::vector<int> unanswered_;  // per source
+  count_t self_left_ = 0;             // units that stay on this rank and have not moved yet
+  count_t scratch_at_ = 0;            // the longest run of locations that only send blocks cover
+  count_t scratch_length_ = 0;
+  bool scratch_open_ = false;
+  std::size_t staged_ = 0;     // runs in auxiliary memory or on their way there
+  std::size_t turn_ = 0;       // where the search for a detour begins
+  bool blocked_ = false;       // the number of runs forbids to use a hole
+  std::size_t compacted_ = 0;  // a compaction in progress: the piece to look at next is before this one
+  count_t compact_begin_ = 0;
+  count_t compact_end_ = 0;  // at the beginning: none is in progress
+  bool changed_ = true;
+  bool waited_ = true;
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace taquin::detail

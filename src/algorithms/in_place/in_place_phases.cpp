@@ -1,0 +1,58 @@
+// in_place_phases: any counts and displacements in one buffer, in phases of requests, data and update.
+//
+// Source:  Hofmann & Rünger, An In-place Algorithm for Irregular All-to-All Communication with Limited Memory, §3.
+// Rounds:  not fixed: the more, the less memory there is.
+// Bytes:   each block once; in each phase a request of 32 bytes to every rank, in log p rounds, or with
+//          `sparse_requests` only to those that still have data for this one.
+// Memory:  bookkeeping linear in p (`sparse_requests`: in the blocks with data of the rank that has the most), and at
+//          least one element for each part of the auxiliary memory.
+// Limits:  one type, of the same size on all ranks.
+// Wins:    as the measure of what in_place gains.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_phases_driver.hpp"
+#include "model/terms.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+
+std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_driver::least(s, o); }
+
+// How many phases it takes depends on the displacements, which a shape does not tell. Measured: two thirds of what it
+// would take if all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once
+// inside its rank, and a phase looks at each block some four times.
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_driver::least(s, o)));
+  const double phases = std::max(1.0, std::ceil(t.busiest() / aux * 2 / 3));
+  const double peers = t.ranks() - 1;
+  const seconds requests =
+      o.sparse_requests ? t.round(peers, 32 * peers, 32) : in_place_phases_driver::dense_cost(s.ranks, m);
+  return phases * (requests + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
+         t.copies(4 * phases * t.ranks(), t.busiest());
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return make_operation<in_place_phases_driver>(
+      budget, x, c, in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), budget);
+}
+
+}  // namespace
+
+const algorithm in_place_phases{
+    .name = "in_place_phases",
+    .summary = "one buffer, any counts: phases of requests, data, and compaction",
+    .source = "Hofmann & Rünger §3",
+    .rounds = "as many phases as the memory needs",
+    .supports = supports,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,120 @@
+#include "algorithms/in_place/in_place_phases_machine.hpp"
+
+#include <algorithm>
+
+namespace taquin::detail {
+
+std::size_t phase_limits::bytes(std::size_t out, std::size_t in) const noexcept {
+  // source, request: 4 counts each; part: 2.
+  return send_set::bytes(pieces(out, in)) + aux_heap::bytes(in + 2) + in * 8 * sizeof(count_t) + out * sizeof(count_t) +
+         static_cast<std::size_t>(parts) * 2 * sizeof(count_t);
+}
+
+in_place_phases_machine::in_place_phases_machine(std::span<const peer_block> out, std::span<const peer_block> in,
+                                                 const phase_limits& limits, std::pmr::memory_resource* memory)
+    : out_(out),
+      in_(in),
+      limits_(limits),
+      sends_(phase_limits::pieces(out.size(), in.size()), memory),
+      heap_(in.size() + 2, memory),
+      parts_(static_cast<std::size_t>(limits.parts), memory),
+      sources_(in.size(), memory),
+      requests_(in.size(), memory),
+      sent_(out.size(), memory) {}
+
+void in_place_phases_machine::reset() {
+  sends_.reset(out_, in_);
+  heap_.reset(limits_.aux);
+  std::ranges::fill(parts_, part{});
+  for (std::size_t k = 0; k < in_.size(); ++k) sources_[k] = {in_[k].at, in_[k].length};
+  std::ranges::fill(sent_, 0);
+}
+
+bool in_place_phases_machine::done() const noexcept {
+  return sends_.pieces().empty() && std::ranges::all_of(sources_, [](const source& s) { return s.left == 0; });
+}
+
+count_t in_place_phases_machine::take_aux(std::size_t k, count_t wanted, count_t& at) {
+  if (limits_.heap) {
+    const count_t n = std::min(wanted, heap_.longest());
+    if (n > 0) at = heap_.take(n);
+    return n;
+  }
+  const auto parts = static_cast<count_t>(parts_.size());
+  const auto index = static_cast<count_t>(part_of(k));
+  const count_t begin = limits_.aux * index / parts;
+  const count_t size = limits_.aux * (index + 1) / parts - begin;
+  part& p = parts_[part_of(k)];
+  const count_t n = std::min(wanted, size - p.used);
+  at = begin + p.used;
+  p.used += n;
+  p.live += n;
+  return n;
+}
+
+void in_place_phases_machine::give_back(std::size_t k, count_t at, count_t length) {
+  if (limits_.heap) return heap_.give_back(at, length);
+  part& p = parts_[part_of(k)];
+  p.live -= length;
+  if (p.live == 0) p.used = 0;
+}
+
+std::span<const in_place_phases_machine::request> in_place_phases_machine::determine() {
+  for (std::size_t k = 0; k < sources_.size(); ++k) {
+    source& s = sources_[k];
+    request& r = requests_[k] = {};
+    if (s.left == 0 || s.parked > 0) continue;
+    r.at = s.at;
+    r.direct = sends_.free_from(s.at, std::min(s.left, limits_.most));
+    if (r.direct < limits_.most) r.aux = take_aux(k, std::min(s.left - r.direct, limits_.most), r.aux_at);
+  }
+  return requests_;
+}
+
+void in_place_phases_machine::begin_update() {
+  sends_.release_all();
+  for (std::size_t k = 0; k < sources_.size(); ++k) {
+    source& s = sources_[k];
+    const request& r = requests_[k];
+    s.at += r.direct;
+    s.left -= r.direct;
+    if (r.aux == 0) continue;
+    s.parked = r.aux;
+    s.aux_at = r.aux_at;
+  }
+  updating_ = 0;
+  packing_ = false;
+}
+
+std::optional<local_move> in_place_phases_machine::next_move() {
+  for (; updating_ < sources_.size(); ++updating_, packing_ = false) {
+    source& s = sources_[updating_];
+    if (s.left == 0) continue;
+    if (!packing_) {
+      packing_ = true;
+      high_ = s.at + s.left;
+      piece_ = sends_.first_after(s.at);
+      while (piece_ < sends_.pieces().size() && sends_.pieces()[piece_].at < high_) ++piece_;
+    }
+    while (piece_ > 0 && sends_.pieces()[piece_ - 1].end() > s.at) {
+      const piece p = sends_.pieces()[--piece_];
+      high_ -= p.length;
+      if (high_ == p.at) continue;
+      sends_.relocate(piece_, high_);
+      return local_move{{p.at, false}, {high_, false}, p.length};
+    }
+    piece_ = 0;
+    const count_t n = std::min(s.parked, high_ - s.at);
+    if (n == 0) continue;
+    const local_move home{{s.aux_at, true}, {s.at, false}, n};
+    give_back(updating_, s.aux_at, n);
+    s.at += n;
+    s.left -= n;
+    s.parked -= n;
+    s.aux_at += n;
+    return home;
+  }
+  return {};
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,106 @@
+// The decisions of the algorithm in_place_phases, for one rank: pure, without MPI and without data.
+//
+// Source: Hofmann & Rünger §3. Messages go from their lowest index to their highest. In each phase a rank determines
+// how much of each message it can take, in place and into auxiliary memory; when the data have gone both ways, what is
+// left to be sent moves to the high end of each receive block and data from auxiliary memory to the freed low end.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/in_place/aux_heap.hpp"
+#include "algorithms/in_place/index_sets.hpp"
+#include "algorithms/in_place/problem.hpp"
+
+namespace taquin::detail {
+
+/// Auxiliary memory of a rank: `parts` static parts of equal size, where source j uses part j mod parts, first come,
+/// first served; or, with `heap`, all of it for everyone, any free run.
+struct phase_limits {
+  count_t aux = 1;
+  int parts = 1;
+  bool heap = false;
+  count_t most = 1;  ///< units in one message
+
+  [[nodiscard]] std::size_t bytes(std::size_t out, std::size_t in) const noexcept;
+  /// Pieces that a rank's send blocks are split into: at most so many.
+  static constexpr std::size_t pieces(std::size_t out, std::size_t in) noexcept { return 3 * out + 2 * in + 1; }
+};
+
+class in_place_phases_machine {
+ public:
+  /// `out` in order of peer, `in` in order of location; both without empty blocks, alive as long as the machine.
+  in_place_phases_machine(std::span<const peer_block> out, std::span<const peer_block> in, const phase_limits& limits,
+                          std::pmr::memory_resource* memory);
+
+  /// Begins an exchange.
+  void reset();
+
+  /// What a source may send in this phase: first `direct` units, to location `at`, then `aux` units, to `aux_at`.
+  struct request {
+    count_t direct = 0;
+    count_t aux = 0;
+    count_t at = 0;
+    count_t aux_at = 0;
+  };
+  /// Step 1: determines the requests of a phase, one per incoming block.
+  std::span<const request> determine();
+  [[nodiscard]] std::span<const request> requests() const noexcept { return requests_; }
+  /// Step 3: the next `length` units of the message of outgoing block `k`; calls visit(at, length) for each run of
+  /// them in memory, in order. Returns false when there are not so many: the ranks' counts differ.
+  template <class Visit>
+  bool send(std::size_t k, count_t length, Visit visit) {
+    while (length > 0) {
+      const auto run = sends_.take(out_[k].peer, sent_[k], length, 0);
+      if (run.length == 0) return false;
+      visit(run.at, run.length);
+      sent_[k] += run.length;
+      length -= run.length;
+    }
+    return true;
+  }
+  /// Step 4: all data of the phase have gone both ways. Then call next_move() until it has no more.
+  void begin_update();
+  std::optional<local_move> next_move();
+
+  /// Units of incoming block k that are still to be asked for; units of outgoing block k that are still to be sent.
+  [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].parked; }
+  [[nodiscard]] count_t unsent(std::size_t k) const noexcept { return out_[k].length - sent_[k]; }
+  [[nodiscard]] bool done() const noexcept;
+
+ private:
+  struct source {
+    count_t at = 0;      // lowest location whose data are not in place
+    count_t left = 0;    // locations from there on
+    count_t parked = 0;  // units of them that are in auxiliary memory
+    count_t aux_at = 0;
+  };
+  struct part {
+    count_t used = 0;  // from its beginning
+    count_t live = 0;  // of that, not given back yet
+  };
+  count_t take_aux(std::size_t k, count_t wanted, count_t& at);
+  void give_back(std::size_t k, count_t at, count_t length);
+  [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept {
+    return static_cast<std::size_t>(in_[k].peer) % parts_.size();
+  }
+
+  std::span<const peer_block> out_;
+  std::span<const peer_block> in_;
+  phase_limits limits_;
+  send_set sends_;
+  aux_heap heap_;
+  std::pmr::vector<part> parts_;
+  std::pmr::vector<source> sources_;
+  std::pmr::vector<request> requests_;
+  std::pmr::vector<count_t> sent_;
+  std::size_t updating_ = 0;  // the source whose block is being updated
+  std::size_t piece_ = 0;     // one past the piece to look at next
+  count_t high_ = 0;          // where the pieces that are packed begin
+  bool packing_ = false;
+};
+
+}  // namespace taquin::detail

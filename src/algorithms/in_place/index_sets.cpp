@@ -1,0 +1,190 @@
+#include "algorithms/in_place/index_sets.hpp"
+
+#include <algorithm>
+
+namespace taquin::detail {
+
+namespace {
+
+template <class Runs>
+std::size_t first_ending_after(const Runs& runs, count_t at) noexcept {
+  const auto found = std::ranges::upper_bound(runs, at, {}, [](const auto& r) { return r.end(); });
+  return static_cast<std::size_t>(found - runs.begin());
+}
+
+auto position(auto& runs, std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); }
+
+}  // namespace
+
+send_set::send_set(std::size_t capacity, std::pmr::memory_resource* memory) : pieces_(memory) {
+  pieces_.reserve(capacity);
+}
+
+void send_set::reset(std::span<const peer_block> out, std::span<const peer_block> in) {
+  pieces_.clear();
+  out_ = out;
+  left_ = 0;
+  moved_ = false;
+  for (const peer_block& b : out) {
+    pieces_.push_back({b.at, b.length, 0, b.peer, -1});
+    left_ += b.length;
+  }
+  std::ranges::sort(pieces_, {}, &piece::at);
+  for (const peer_block& b : in)
+    for (const count_t border : {b.at, b.at + b.length}) {
+      const std::size_t i = first_after(border);
+      if (i < pieces_.size() && pieces_[i].at < border) split(i, border - pieces_[i].at);
+    }
+}
+
+// Makes the first `length` units of piece i a piece of their own.
+void send_set::split(std::size_t i, count_t length) {
+  piece rest = pieces_[i];
+  rest.at += length;
+  rest.offset += length;
+  rest.length -= length;
+  pieces_[i].length = length;
+  pieces_.insert(position(pieces_, i + 1), rest);
+}
+
+void send_set::erase(std::size_t i) {
+  if (pieces_[i].slot < 0) left_ -= pieces_[i].length;
+  pieces_.erase(position(pieces_, i));
+}
+
+std::size_t send_set::find(int peer, count_t offset) const noexcept {
+  const auto holds = [&](const piece& p) {
+    return p.peer == peer && p.slot < 0 && p.offset <= offset && offset < p.offset + p.length;
+  };
+  const auto block = std::ranges::lower_bound(out_, peer, {}, &peer_block::peer);
+  if (block == out_.end() || block->peer != peer || offset < 0 || offset >= block->length) return pieces_.size();
+  const std::size_t i = first_after(block->at + offset);
+  if (i < pieces_.size() && holds(pieces_[i])) return i;
+  if (!moved_) return pieces_.size();
+  return static_cast<std::size_t>(std::ranges::find_if(pieces_, holds) - pieces_.begin());
+}
+
+send_set::run send_set::take(int peer, count_t offset, count_t length, int slot) {
+  std::size_t i = find(peer, offset);
+  if (i == pieces_.size()) return {};
+  if (pieces_[i].offset < offset) {
+    split(i, offset - pieces_[i].offset);
+    ++i;
+  }
+  run all{pieces_[i].at, 0};
+  while (i < pieces_.size() && all.length < length) {
+    const piece& p = pieces_[i];
+    if (p.peer != peer || p.slot >= 0 || p.offset != offset + all.length || p.at != all.at + all.length) break;
+    const count_t part = std::min(p.length, length - all.length);
+    if (part < p.length) split(i, part);
+    pieces_[i].slot = slot;
+    all.length += part;
+    ++i;
+  }
+  left_ -= all.length;
+  return all;
+}
+
+void send_set::release(int slot, count_t at) {
+  const std::size_t first = first_after(at);
+  std::size_t last = first;
+  while (last < pieces_.size() && pieces_[last].slot == slot) ++last;
+  pieces_.erase(position(pieces_, first), position(pieces_, last));
+}
+
+std::size_t send_set::first_after(count_t at) const noexcept { return first_ending_after(pieces_, at); }
+
+count_t send_set::free_from(count_t at, count_t most) const noexcept {
+  const std::size_t i = first_after(at);
+  return i == pieces_.size() ? most : std::clamp<count_t>(pieces_[i].at - at, 0, most);
+}
+
+recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory)
+    : gaps_(memory), runs_(sources, memory) {
+  gaps_.reserve(capacity);
+}
+
+void recv_set::reset(std::span<const peer_block> in) {
+  gaps_.clear();
+  runs_.assign(in.size(), 1);
+  left_ = 0;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    gaps_.push_back({in[k].at, in[k].length, 0, 0, static_cast<int>(k), gap_state::open});
+    left_ += in[k].length;
+  }
+}
+
+std::size_t recv_set::at(count_t at) const noexcept {
+  return static_cast<std::size_t>(std::ranges::lower_bound(gaps_, at, {}, &gap::at) - gaps_.begin());
+}
+
+std::size_t recv_set::first_after(count_t at) const noexcept { return first_ending_after(gaps_, at); }
+
+// Makes the first `length` units of gap i a gap of their own.
+void recv_set::cut(std::size_t i, count_t length) {
+  gap rest = gaps_[i];
+  rest.at += length;
+  rest.offset += length;
+  rest.aux += length;
+  rest.length -= length;
+  gaps_[i].length = length;
+  gaps_.insert(position(gaps_, i + 1), rest);
+  if (rest.state == gap_state::open) ++runs_[static_cast<std::size_t>(rest.source)];
+}
+
+std::size_t recv_set::ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux) {
+  if (gaps_[i].at < at) {
+    cut(i, at - gaps_[i].at);
+    ++i;
+  }
+  if (gaps_[i].length > length) cut(i, length);
+  gaps_[i].state = how;
+  gaps_[i].aux = aux;
+  --runs_[static_cast<std::size_t>(gaps_[i].source)];
+  left_ -= length;
+  return i;
+}
+
+void recv_set::fill(std::size_t i, count_t length) {
+  gap& g = gaps_[i];
+  if (g.length == length) {
+    gaps_.erase(position(gaps_, i));
+    return;
+  }
+  g.at += length;
+  g.offset += length;
+  g.aux += length;
+  g.length -= length;
+}
+
+// Gap i is open from now on, and one with its neighbours where they are.
+void recv_set::open(std::size_t i) {
+  const auto one = [](const gap& a, const gap& b) {
+    return a.state == gap_state::open && b.state == gap_state::open && a.source == b.source && a.end() == b.at;
+  };
+  gaps_[i].state = gap_state::open;
+  left_ += gaps_[i].length;
+  int& runs = ++runs_[static_cast<std::size_t>(gaps_[i].source)];
+  const auto join = [&](std::size_t k) {
+    gaps_[k].length += gaps_[k + 1].length;
+    gaps_.erase(position(gaps_, k + 1));
+    --runs;
+  };
+  if (i + 1 < gaps_.size() && one(gaps_[i], gaps_[i + 1])) join(i);
+  if (i > 0 && one(gaps_[i - 1], gaps_[i])) join(i - 1);
+}
+
+void recv_set::park(std::size_t i, count_t length) {
+  if (length < gaps_[i].length) {
+    cut(i, length);
+    open(i + 1);
+  }
+  gaps_[i].state = gap_state::parked;
+}
+
+void recv_set::reopen_rest(std::size_t i, count_t length) {
+  fill(i, length);
+  open(i);
+}
+
+}  // namespace taquin::detail

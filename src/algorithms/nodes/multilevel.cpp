@@ -1,0 +1,118 @@
+// multilevel: an exchange inside nodes, then one between them, each by an algorithm of the list.
+//
+// Source:  ours; aggregation in the manner of MPI libraries' node-aware exchanges, with every rank of a node at work.
+//          Levels compose: what a node's ranks exchange goes by the levels inside it.
+// Rounds:  those of the algorithms of all levels, one after the other; in irregular exchanges, an exchange of sizes
+//          inside groups when the plan is made.
+// Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
+//          inside nodes.
+// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and
+// what
+//          the levels' algorithms take.
+// Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
+// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
+// those
+//          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/nodes/level_shapes.hpp"
+#include "algorithms/nodes/multilevel_operation.hpp"
+#include "model/terms.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+// Of one of `size` ranks of a group that is one of s.nodes.
+std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept;
+
+// On any rank. `exact`: the numbers of groups are those of this rank's level, rather than the most of any.
+std::size_t memory_of(const shape& s, const options& o, std::string_view names, bool exact) noexcept {
+  if (s.nodes == 0) return first_of(names).memory(s, o);
+  std::size_t most = 0;
+  if (!exact || s.nodes == 1) most = memory_of(one_group(s), o, after_first(names), exact);
+  if (!exact || s.largest_node == 1) most = std::max(most, first_of(names).memory(s, o));
+  if (exact && most > 0) return most;
+  shape some = s;
+  for (some.nodes = exact ? s.nodes : 2; some.nodes <= s.nodes; ++some.nodes)
+    for (int size = s.smallest_node; size <= s.largest_node; ++size)
+      most = std::max(most, memory_between(some, o, names, size));
+  return most;
+}
+
+std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept {
+  const auto n = static_cast<std::size_t>(size);
+  const auto columns = static_cast<std::size_t>(level_part::columns_of(size, s.largest_node));
+  const auto groups = static_cast<std::size_t>(s.nodes);
+  const shape in = inside_of(s, size);
+  const std::uint64_t passed = in.max_received_bytes;
+  const std::size_t sizes =
+      (n * columns * groups + static_cast<std::size_t>(s.ranks)) * sizeof(count_t) + 4 * n * sizeof(int);
+  return sizeof(multilevel_operation) + (s.uniform ? 0 : sizes) + groups * sizeof(count_t) +
+         2 * owned_blocks::bytes(static_cast<std::size_t>(s.ranks)) + 2 * packed_side::bookkeeping(n) +
+         columns * (sizeof(column) + 2 * packed_side::bookkeeping(groups)) + std::max(s.max_rank_bytes, passed) +
+         std::max(s.max_received_bytes, passed) + columns * first_of(names).memory(column_of(s), o) +
+         memory_of(in, o, after_first(names), false);
+}
+
+// Who has not asked for nodes has one.
+std::string_view names_for(const shape& s, const options& o) noexcept {
+  return s.nodes == 0 ? after_first(o.levels) : o.levels;
+}
+
+std::size_t memory(const shape& s, const options& o) noexcept { return memory_of(s, o, names_for(s, o), true); }
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  return prepare_levels(x, c, c.opts->levels, *c.nodes, budget);
+}
+
+// The levels one after the other, for what an average rank of the largest group moves; a rank of the smallest is in
+// several columns.
+seconds cost_of(const shape& s, const options& o, const machine_model& m, std::string_view names, bool nodes) noexcept {
+  const auto leaf = [&](shape x, std::string_view name, bool between) {
+    x.nodes = between ? x.ranks : 1;
+    x.largest_node = between ? 1 : x.ranks;
+    return cost_inside(first_of(name), x, o, m);
+  };
+  if (s.nodes == 0) return leaf(s, names, false);
+  if (s.nodes == 1) return cost_of(one_group(s), o, m, after_first(names), false);
+  if (s.largest_node == 1) return leaf(s, names, nodes);
+  const terms t(s, m);
+  const int n = s.largest_node;
+  const auto bytes = static_cast<std::uint64_t>(t.busiest());
+  const auto bytes_of = [&](double blocks) { return static_cast<std::uint64_t>(std::ceil(blocks * t.mean_block())); };
+  shape in = inside_of(s, n);
+  in.max_block_bytes = bytes_of(t.ranks() / n);
+  in.max_rank_bytes = in.max_received_bytes = bytes;
+  if (in.uniform) in.min_block_bytes = in.max_block_bytes;
+  shape across = column_of(s);
+  across.max_block_bytes = bytes_of(n);
+  across.max_rank_bytes = across.max_received_bytes = bytes;
+  if (across.uniform) across.min_block_bytes = across.max_block_bytes;
+  return cost_of(in, o, m, after_first(names), false) +
+         level_part::columns_of(s.smallest_node, n) * leaf(across, names, nodes) +
+         t.packs(3 * t.ranks(), 3 * t.busiest());
+}
+
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  return cost_of(s, o, m, names_for(s, o), true);
+}
+
+}  // namespace
+
+const algorithm multilevel{
+    .name = "multilevel",
+    .summary = "level by level: inside nodes, then between them, each by an algorithm of the list",
+    .source = "ours: node-aware exchanges, composed",
+    .rounds = "those of the levels' algorithms",
+    .supports = supports,
+    .needs_nodes = true,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,181 @@
+#include "algorithms/nodes/multilevel_operation.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "algorithms/nodes/level_shapes.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "exchange/agree.hpp"
+#include "exchange/validate.hpp"
+#include "mpi/check.hpp"
+#include "node/level_comms.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+multilevel_operation::multilevel_operation(const exchange& x, const context& c, std::string_view names,
+                                           const node_view& view, memory_budget& budget)
+    : send_(x.send, c.comm->size(), &budget),
+      recv_(x.recv, c.comm->size(), &budget),
+      part_(view.topology.nodes(), c.comm->rank()),
+      block_bytes_(c.shape->uniform ? static_cast<count_t>(c.shape->max_block_bytes) : 0),
+      sizes_(&budget),
+      out_(part_.size(), &budget),
+      mid_(part_.size(), &budget),
+      columns_(&budget),
+      leaving_(0, &budget),
+      coming_(0, &budget) {
+  const level_comms& comms = level_comms_of(*c.comm, view);
+  part_.for_each_served(part_.me(), [&](int) { ++served_; });
+  if (!c.shape->uniform) learn_sizes(c.comm->size(), *comms.inside);
+  out_.fill([&](int i) {
+    count_t sum = 0;
+    part_.for_each_served(i, [&](int rank) { sum += send_[rank].bytes(); });
+    return sum;
+  });
+  mid_.fill([&](int i) {
+    count_t sum = 0;
+    for (std::size_t k = 0; k < served_; ++k) sum += size_of(i, k);
+    return sum;
+  });
+  columns_.reserve(comms.columns.size());
+  std::pmr::vector<count_t> to(static_cast<std::size_t>(part_.groups()), &budget);
+  std::size_t which = 0;
+  std::size_t leaving = 0;
+  std::size_t coming = 0;
+  for (std::size_t k = 0; k < comms.columns.size(); ++k) {
+    std::ranges::fill(to, count_t{0});
+    part_.for_each_in_column(static_cast<int>(k), [&](int group) {
+      for (int i = 0; i < part_.size(); ++i) to[static_cast<std::size_t>(group)] += size_of(i, which);
+      ++which;
+    });
+    columns_.push_back({packed_side(part_.groups(), &budget), packed_side(part_.groups(), &budget), nullptr});
+    column& made = columns_.back();
+    made.out.fill([&](int group) { return to[static_cast<std::size_t>(group)]; });
+    made.in.fill([&](int group) {  // a rank's own column is its first
+      count_t sum = 0;
+      if (k == 0)
+        for (const int rank : part_.members(group)) sum += recv_[rank].bytes();
+      return sum;
+    });
+    leaving += made.out.bytes();
+    coming += made.in.bytes();
+  }
+  leaving_.reset(std::max(leaving, out_.bytes()));
+  coming_.reset(std::max(coming, mid_.bytes()));
+  out_.place_at(leaving_.data());
+  mid_.place_at(coming_.data());
+  leaving = coming = 0;
+  for (column& k : columns_) {
+    k.out.place_at(leaving_.data() + leaving);
+    k.in.place_at(coming_.data() + coming);
+    leaving += k.out.bytes();
+    coming += k.in.bytes();
+  }
+  exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+  y.send = out_.view();
+  y.recv = mid_.view();
+  shape in = inside_of(*c.shape, part_.size());
+  describe(comms.next.topology, in);
+  inside_ = prepare_levels(y, {comms.inside.get(), c.tag, &in, c.opts, nullptr, c.reused}, after_first(names),
+                           comms.next, budget);
+  // Sizes that a peer does not expect are found by the ranks of its column: the others learn of them when all have
+  // prepared.
+  const shape across = column_of(*c.shape);
+  const bool agrees = c.reused && !c.shape->uniform;
+  std::optional<invalid_argument> bad;
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    y.send = columns_[k].out.view();
+    y.recv = columns_[k].in.view();
+    try {
+      columns_[k].body = prepare_inside(first_of(names), y,
+                                        {comms.columns[k].get(), c.tag, &across, c.opts, nullptr, c.reused}, budget);
+    } catch (const usage_error& e) {
+      if (!agrees || !first_of(names).supports(across)) throw;
+      bad = invalid_argument{e.what(), e.mpi_class()};
+    }
+  }
+  if (agrees) agree_on_invalid_argument(*c.comm, bad);
+}
+
+// What the group's ranks send by way of this one, they tell it once.
+void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& inside) {
+  auto* const memory = sizes_.get_allocator().resource();
+  const auto n = static_cast<std::size_t>(part_.size());
+  std::pmr::vector<count_t> mine(memory);
+  mine.reserve(static_cast<std::size_t>(ranks));
+  std::pmr::vector<int> layout(4 * n, memory);
+  const std::span<int> counts(layout.data(), n);
+  const std::span<int> displs(layout.data() + n, n);
+  const std::span<int> rcounts(layout.data() + 2 * n, n);
+  const std::span<int> rdispls(layout.data() + 3 * n, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    displs[i] = static_cast<int>(mine.size());
+    part_.for_each_served(static_cast<int>(i), [&](int rank) { mine.push_back(send_[rank].bytes()); });
+    counts[i] = static_cast<int>(mine.size()) - displs[i];
+    rcounts[i] = static_cast<int>(served_);
+    rdispls[i] = static_cast<int>(i * served_);
+  }
+  sizes_.resize(n * served_);
+  TAQUIN_MPI(MPI_Alltoallv(mine.data(), counts.data(), displs.data(), MPI_INT64_T, sizes_.data(), rcounts.data(),
+                           rdispls.data(), MPI_INT64_T, inside.get()));
+}
+
+void multilevel_operation::deal() {
+  out_.go_through([&](auto put) {
+    for (int i = 0; i < part_.size(); ++i)
+      part_.for_each_served(i, [&](int rank) {
+        const block b = send_[rank];
+        pack(send_.at(b), b.count, b.element, put(i, b.bytes()));
+      });
+  });
+}
+
+// What came by senders goes on by columns, groups, and then senders.
+void multilevel_operation::cross() {
+  mid_.go_through([&](auto take) {
+    std::size_t which = 0;
+    for (std::size_t k = 0; k < columns_.size(); ++k)
+      columns_[k].out.go_through([&](auto put) {
+        part_.for_each_in_column(static_cast<int>(k), [&](int group) {
+          for (int i = 0; i < part_.size(); ++i) {
+            const count_t bytes = size_of(i, which);
+            copy_bytes(put(group, bytes), take(i, bytes), bytes);
+          }
+          ++which;
+        });
+      });
+  });
+  stage_ = 1;
+  for (column& k : columns_) {
+    k.done = false;
+    k.body->start();
+  }
+}
+
+void multilevel_operation::deliver() {
+  columns_.front().in.go_through([&](auto take) {
+    for (int group = 0; group < part_.groups(); ++group)
+      for (const int rank : part_.members(group)) {
+        const block b = recv_[rank];
+        unpack(take(group, b.bytes()), recv_.at(b), b.count, b.element);
+      }
+  });
+  stage_ = 2;
+}
+
+operation_ptr prepare_levels(const exchange& x, const context& c, std::string_view names, const node_view& view,
+                             memory_budget& budget) {
+  const topology& t = view.topology;
+  if (t.levels.empty() || t.nodes().largest() == 1) return prepare_inside(first_of(names), x, c, budget);
+  if (t.nodes().groups() > 1) return make_operation<multilevel_operation>(budget, x, c, names, view, budget);
+  if (t.levels.size() == 1) return prepare_inside(first_of(after_first(names)), x, c, budget);
+  const level_comms& comms = level_comms_of(*c.comm, view);
+  shape next = *c.shape;
+  describe(comms.next.topology, next);
+  return prepare_levels(x, {comms.inside.get(), c.tag, &next, c.opts, nullptr, c.reused}, after_first(names),
+                        comms.next, budget);
+}
+
+}  // namespace taquin::detail

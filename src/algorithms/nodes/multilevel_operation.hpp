@@ -1,0 +1,104 @@
+// multilevel at work: one exchange inside this rank's group, then one in each column that the rank is in.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/direct/packed_side.hpp"
+#include "algorithms/nodes/level_part.hpp"
+#include "base/raw_buffer.hpp"
+#include "exchange/owned_blocks.hpp"
+
+namespace taquin::detail {
+
+/// Between groups: one column.
+struct column {
+  packed_side out;
+  packed_side in;
+  operation_ptr body;
+  bool done = true;
+};
+
+class multilevel_operation final : public operation {
+ public:
+  multilevel_operation(const exchange& x, const context& c, std::string_view names, const node_view& view,
+                       memory_budget& budget);
+
+  void start() override {
+    deal();
+    stage_ = 0;
+    inside_->start();
+  }
+
+  bool test() override {
+    if (stage_ == 0) {
+      if (!inside_->test()) return false;
+      cross();
+    }
+    if (stage_ == 1) {
+      bool all = true;
+      for (column& k : columns_) {
+        k.done = k.done || k.body->test();
+        all = all && k.done;
+      }
+      if (!all) return false;
+      deliver();
+    }
+    return true;
+  }
+
+  void wait() override {
+    if (stage_ == 0) {
+      inside_->wait();
+      cross();
+    }
+    if (stage_ == 1 && columns_.size() == 1) {
+      columns_.front().body->wait();
+      columns_.front().done = true;
+    }
+    while (!test()) {  // columns go on side by side: other ranks may wait for any of them
+    }
+  }
+
+  void account(statistics& s) const override {
+    inside_->account(s);
+    s.bytes_copied += out_.bytes();
+    for (const column& k : columns_) {
+      k.body->account(s);
+      s.bytes_copied += k.out.bytes() + k.in.bytes();
+    }
+  }
+
+ private:
+  void learn_sizes(int ranks, const mpi::communicator& inside);
+  [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
+    return sizes_.empty() ? block_bytes_ : sizes_[static_cast<std::size_t>(from) * served_ + which];
+  }
+  void deal();
+  void cross();
+  void deliver();
+
+  owned_blocks send_;
+  owned_blocks recv_;
+  level_part part_;
+  count_t block_bytes_;  // of uniform exchanges
+  std::size_t served_ = 0;
+  std::pmr::vector<count_t> sizes_;  // otherwise: [local rank][rank served]
+  packed_side out_;                  // by the local rank that serves the receiver
+  packed_side mid_;                  // by the local rank that sends
+  std::pmr::vector<column> columns_;
+  raw_buffer leaving_;  // out_, then all columns' out
+  raw_buffer coming_;   // mid_, then all columns' in
+  operation_ptr inside_;
+  int stage_ = 2;
+};
+
+/// The body of an exchange by the levels of `view`, named from the first of `names` inwards. Collective over the
+/// context's communicator. Throws usage_error on all ranks where an algorithm does not serve its level.
+operation_ptr prepare_levels(const exchange& x, const context& c, std::string_view names, const node_view& view,
+                             memory_budget& budget);
+
+}  // namespace taquin::detail

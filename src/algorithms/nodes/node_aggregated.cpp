@@ -1,0 +1,222 @@
+// node_aggregated: one message per pair of nodes.
+//
+// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work: the
+//          d-th node after this one is served by local rank (d − 1) mod n.
+// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
+//          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
+//          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
+//          that MPI libraries ask the receiver first.
+// Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
+// Memory:  what a pass of d nodes of n ranks passes through a rank: at most 2dn blocks, as its share of the node's
+//          memory; without shared memory 4(d + n)·n blocks. Irregular exchanges: and a table of n(p + N) sizes.
+// Limits:  separate buffers.
+// Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
+//          or one node: it is spread_out.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/nodes/aggregation.hpp"
+#include "model/terms.hpp"
+#include "mpi/check.hpp"
+#include "node/detect.hpp"
+#include "schedule/executor.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// A rank's share of a node's memory. What is larger goes faster in other ways.
+constexpr std::size_t most_shared = std::size_t{4} << 20U;
+
+bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
+std::size_t table_bytes(const shape& s) noexcept {
+  if (s.uniform) return 0;
+  const auto row = static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.nodes);
+  return (2 * static_cast<std::size_t>(s.largest_node) + 1) * row * sizeof(count_t);
+}
+
+std::size_t footprint(const shape& s, int distances) noexcept {
+  const aggregated_size size = size_of_aggregated(s, distances);
+  return executor::footprint(size.parts, size.scratch, size.staging) + table_bytes(s) +
+         2 * static_cast<std::size_t>(s.largest_node) * sizeof(region);
+}
+
+// Nothing to gather: every rank alone on its node, or all on one.
+bool flat(const shape& s) noexcept { return s.nodes <= 1 || s.largest_node <= 1; }
+
+// As many distances in a pass as the memory allows, by halves; where nothing fits, what takes least.
+int distances(const shape& s) noexcept {
+  int least = std::max(s.nodes - 1, 1);
+  for (int d = least;; d = (d + 1) / 2) {
+    if (footprint(s, d) <= s.memory_limit) return d;
+    if (footprint(s, d) < footprint(s, least)) least = d;
+    if (d == 1) return least;
+  }
+}
+
+// An executor, and the node's memory that it works on, counted in the budget by the rank's share.
+class shared_body final : public operation {
+ public:
+  /// Takes over `own`, or uses `lent`, which outlives it.
+  shared_body(schedule&& s, execution where, shared_segment own, shared_segment* lent, std::size_t share,
+              memory_budget* budget)
+      : budget_(budget), share_(share), own_(std::move(own)) {
+    budget_->charge(share_);
+    where.shared = lent != nullptr ? lent : &own_;
+    try {
+      moves_.emplace(std::move(s), where, budget_);
+    } catch (...) {
+      budget_->discharge(share_);
+      throw;
+    }
+  }
+  ~shared_body() override {
+    moves_.reset();
+    budget_->discharge(share_);
+  }
+
+  void start() override { moves_->start(); }
+  bool test() override { return moves_->test(); }
+  void wait() override { moves_->wait(); }
+  void account(statistics& s) const override { moves_->account(s); }
+
+ private:
+  memory_budget* budget_;
+  std::size_t share_;
+  shared_segment own_;
+  std::optional<executor> moves_;
+};
+
+std::size_t shared_footprint(const shape& s, int distances) noexcept {
+  const aggregated_size size = size_of_shared(s, distances);
+  return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_segment::overhead) +
+         table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
+}
+
+// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room.
+int shared_distances(const shape& s) noexcept {
+  for (int d = std::max(s.nodes, 1);; d = (d + 1) / 2) {
+    if (size_of_shared(s, d).scratch <= most_shared && shared_footprint(s, d) <= s.memory_limit) return d;
+    if (d == 1) return 0;
+  }
+}
+
+// Ranks that cannot have shared memory send messages instead.
+std::size_t memory(const shape& s, const options& o) noexcept {
+  if (flat(s)) return spread_out.memory(s, o);
+  const int shared = shared_distances(s);
+  return std::max(footprint(s, distances(s)), shared > 0 ? shared_footprint(s, shared) : 0);
+}
+
+// What the node's ranks send and receive they tell each other once.
+node_traffic ask(const exchange& x, const context& c, const level& nodes, std::pmr::memory_resource* memory) {
+  const int node = nodes.group[static_cast<std::size_t>(c.comm->rank())];
+  if (c.shape->uniform) return {nodes, node, static_cast<count_t>(c.shape->max_block_bytes), memory};
+  const auto n = static_cast<std::size_t>(nodes.size(node));
+  const auto groups = static_cast<std::size_t>(nodes.groups());
+  const auto p = static_cast<std::size_t>(c.comm->size());
+  const std::size_t row = groups + p;
+  std::pmr::vector<count_t> mine(row, memory);
+  std::pmr::vector<count_t> all(n * row, memory);
+  for (int rank = 0; rank < c.comm->size(); ++rank) {
+    mine[static_cast<std::size_t>(nodes.group[static_cast<std::size_t>(rank)])] += x.send[rank].bytes();
+    mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
+  }
+  const auto count = static_cast<int>(row);
+  TAQUIN_MPI(MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get()));
+  std::pmr::vector<count_t> to_node(memory);
+  std::pmr::vector<count_t> from(memory);
+  to_node.reserve(n * groups);
+  from.reserve(n * p);
+  for (std::size_t i = 0; i < n; ++i) {
+    const count_t* first = all.data() + i * row;
+    to_node.insert(to_node.end(), first, first + groups);
+    from.insert(from.end(), first + groups, first + row);
+  }
+  return {nodes, node, std::move(to_node), std::move(from)};
+}
+
+// True where all nodes have got their memory: messages between nodes go by the way that both have taken.
+bool everywhere(bool here, const mpi::communicator& comm) {
+  int all = here ? 1 : 0;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get()));
+  return all != 0;
+}
+
+// Null where ranks of a node cannot have shared memory, which all find out together.
+operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
+                             const node_traffic& traffic, memory_budget& budget) {
+  const int d = shared_distances(*c.shape);
+  const node_view& view = *c.nodes;
+  if (d == 0 || !view.shares) return nullptr;
+  const level& nodes = view.topology.nodes();
+  const auto size = static_cast<std::size_t>(nodes.size(nodes.group[static_cast<std::size_t>(local.rank)]));
+  schedule s = build_shared(local, nodes, traffic, d, &budget);
+  shared_segment own;
+  if (c.reused) {
+    if (size > 1) own = shared_segment::make(view.local.get(), s.shared_bytes);
+    view.shares = everywhere(size == 1 || !own.empty(), *c.comm);
+  } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, d).scratch, 1);
+             share > view.blocking_share) {
+    view.blocking = shared_segment();
+    if (size > 1) view.blocking = shared_segment::make(view.local.get(), share * size);
+    view.blocking_share = share;
+    view.shares = everywhere(size == 1 || !view.blocking.empty(), *c.comm);
+  }
+  if (!view.shares) return nullptr;
+  const execution where{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused};
+  if (size == 1) return make_operation<executor>(budget, std::move(s), where, &budget);
+  shared_segment* lent = c.reused ? nullptr : &view.blocking;
+  const std::size_t share = (s.shared_bytes + shared_segment::overhead + size - 1) / size;
+  return make_operation<shared_body>(budget, std::move(s), where, std::move(own), lent, share, &budget);
+}
+
+operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  if (flat(*c.shape)) return prepare_operation(spread_out, x, c, budget);
+  const level& nodes = c.nodes->topology.nodes();
+  const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
+  const node_traffic traffic = ask(x, c, nodes, &budget);
+  if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
+  return make_operation<executor>(budget, build_aggregated(local, nodes, traffic, distances(*c.shape), &budget),
+                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+}
+
+// Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.
+seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+  if (flat(s)) return spread_out.cost(s, o, m);
+  const terms t(s, m);
+  const double others = s.nodes - 1;
+  const double n = s.largest_node;
+  const double handled = std::ceil(others / n);
+  const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
+  const double message = n * outside / others;
+  if (shared_distances(s) > 0) {  // each block is written once and read once, after the node's ranks have met
+    const seconds meeting = t.round_on(0, 1, 0, 0);
+    return 2 * (meeting + t.copies(t.ranks(), t.busiest())) + t.round_on(1, handled, handled * message, message);
+  }
+  const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +
+                         t.packs(t.ranks(), outside + handled * message);
+  return 2 * gather + t.round_on(1, handled, handled * message, message) +
+         t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
+}
+
+}  // namespace
+
+const algorithm node_aggregated{
+    .name = "node_aggregated",
+    .summary = "one message per pair of nodes, gathered and scattered inside by all ranks of a node",
+    .source = "aggregation, shared by local ranks",
+    .rounds = "3 in each pass",
+    .supports = supports,
+    .needs_nodes = true,
+    .memory = memory,
+    .cost = cost,
+    .prepare = prepare,
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,60 @@
+#include "base/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace taquin::detail {
+
+namespace {
+
+// Numbers separated by commas; false when it is anything else.
+bool parse(std::string_view text, std::vector<int>& numbers) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return false;
+    numbers.push_back(number);
+    if (next == end) return true;
+    if (*next != ',') return false;
+    at = next + 1;
+  }
+}
+
+bool parse_levels(std::string_view text, environment& e) {
+  for (bool first = true;; first = false) {
+    const auto slash = text.find('/');
+    if (!parse(text.substr(0, slash), first ? e.nodes : e.groups.emplace_back())) return false;
+    if (slash == std::string_view::npos) return e.groups.size() <= environment::most_groups;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+environment read() {
+  environment e;
+  if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
+  if (const char* text = std::getenv("TAQUIN_PROFILE")) e.profile = text;
+  if (const char* text = std::getenv("TAQUIN_CHECK")) {
+    const std::string_view value = text;
+    e.check = value == "1";
+    if (value != "1" && value != "0" && !value.empty())
+      e.invalid_argument = "TAQUIN_CHECK must be 0 or 1, not '" + std::string(value) + "'";
+  }
+  if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
+    e.invalid_argument =
+        "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "
+        "nodes, each after a slash, not '" +
+        std::string(text) + "'";
+  return e;
+}
+
+}  // namespace
+
+const environment& environment::get() {
+  static const environment e = read();
+  return e;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,25 @@
+// Settings from the environment, read once.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace taquin::detail {
+
+struct environment {
+  std::string algorithm;  ///< TAQUIN_ALGORITHM: stands in for "auto"; empty when not set
+  bool check = false;     ///< TAQUIN_CHECK=1: as options::check, for every exchange
+  /// TAQUIN_NODES=1,4,2,8: ranks per node of MPI_COMM_WORLD; empty when not set.
+  std::vector<int> nodes;
+  /// TAQUIN_NODES=4,4/2,2,1,3: ranks per group inside nodes, and so on, from the outermost level inwards.
+  std::vector<std::vector<int>> groups;
+  static constexpr std::size_t most_groups = 2;  ///< lists after the first
+  std::string profile;                           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
+  std::string invalid_argument;                  ///< what is wrong with a setting; empty when nothing is
+
+  static const environment& get();
+};
+
+}  // namespace taquin::detail

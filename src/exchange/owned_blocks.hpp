@@ -1,0 +1,42 @@
+// A side of an exchange whose counts and displacements live as long as it does: a plan's callers may give theirs up.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+class owned_blocks {
+ public:
+  owned_blocks(const blocks& given, int ranks, std::pmr::memory_resource* memory)
+      : numbers_(2 * static_cast<std::size_t>(ranks), memory), blocks_(given) {
+    const auto n = static_cast<std::size_t>(ranks);
+    for (std::size_t i = 0; i < n; ++i) {
+      numbers_[i] = given.counts[static_cast<int>(i)];
+      numbers_[n + i] = given.displs[static_cast<int>(i)];
+    }
+    blocks_.counts = count_view(numbers_.data());
+    blocks_.displs = count_view(numbers_.data() + n);
+  }
+  owned_blocks(const owned_blocks&) = delete;
+  owned_blocks& operator=(const owned_blocks&) = delete;
+  ~owned_blocks() = default;
+
+  /// What it takes from `memory`.
+  static constexpr std::size_t bytes(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
+
+  [[nodiscard]] block operator[](int peer) const noexcept { return blocks_[peer]; }
+  /// Where a block begins.
+  [[nodiscard]] std::byte* at(const block& b) const noexcept {
+    return static_cast<std::byte*>(blocks_.base) + b.offset;
+  }
+
+ private:
+  std::pmr::vector<count_t> numbers_;
+  blocks blocks_;
+};
+
+}  // namespace taquin::detail

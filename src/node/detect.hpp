@@ -1,0 +1,50 @@
+// Finds the nodes of a communicator, once for each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/invalid_argument.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/owned_comm.hpp"
+#include "node/shared_segment.hpp"
+#include "topology/topology.hpp"
+
+namespace taquin::detail {
+
+struct level_comms;
+
+/// A communicator's topology, with the ranks of the caller's node as a communicator of their own.
+struct node_view {
+  detail::topology topology;
+  mpi::owned_comm local;   ///< the node's ranks in rank order
+  std::vector<int> given;  ///< the node sizes that it was made from; empty: found out
+  /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
+  mutable shared_segment blocking{};
+  mutable std::size_t blocking_share = 0;              ///< of each rank, alike on all nodes
+  mutable bool shares = true;                          ///< false once ranks of a node could not have shared memory
+  mutable std::shared_ptr<const level_comms> comms{};  ///< what level_comms_of has made
+};
+
+/// What is wrong with node sizes given by options::nodes or, where that is empty, by TAQUIN_NODES, which describes
+/// MPI_COMM_WORLD. Local.
+std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option);
+
+/// The nodes as given, or as found out: by shared memory, and inside by hwloc where it is there. Collective when asked
+/// for the first time (for the given sizes); all ranks give the same sizes, which check_nodes has passed. Kept with
+/// the communicator.
+std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
+
+/// This rank's node as a communicator, in rank order. Collective.
+mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t);
+
+/// Where this process is bound to: the numbers of its package and its last-level cache on this machine, −1 where it
+/// may run on several or nobody knows. Asked once.
+struct binding {
+  int package = -1;
+  int cache = -1;
+};
+binding binding_of_process();
+
+}  // namespace taquin::detail

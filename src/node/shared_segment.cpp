@@ -1,0 +1,94 @@
+#include "node/shared_segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <new>
+#include <random>
+#include <utility>
+
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using segment_name = std::array<char, 48>;
+
+// Memory that is not there would be noticed at the first access, by a signal: it is asked for now.
+bool reserve(int file, std::size_t bytes) noexcept { return posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0; }
+
+void* map(int file, std::size_t bytes) noexcept {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// The name is random: on another machine, which a rank may be on where the caller says what the nodes are, it means
+// nothing.
+void* create(segment_name& name, std::size_t bytes) {
+  std::random_device random;
+  std::snprintf(name.data(), name.size(), "/taquin-%08x%08x%08x%08x", random(), random(), random(), random());
+  const int file = shm_open(name.data(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (file < 0) return nullptr;
+  void* memory = reserve(file, bytes) ? map(file, bytes) : nullptr;
+  close(file);
+  if (memory == nullptr) shm_unlink(name.data());
+  return memory;
+}
+
+void* attach(const segment_name& name, std::size_t bytes) noexcept {
+  const int file = shm_open(name.data(), O_RDWR, 0);
+  if (file < 0) return nullptr;
+  void* memory = lseek(file, 0, SEEK_END) == static_cast<off_t>(bytes) ? map(file, bytes) : nullptr;
+  close(file);
+  return memory;
+}
+
+}  // namespace
+
+shared_segment::shared_segment(shared_segment&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_), ranks_(other.ranks_), base_(other.base_) {}
+
+shared_segment& shared_segment::operator=(shared_segment&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(size_, other.size_);
+  std::swap(ranks_, other.ranks_);
+  std::swap(base_, other.base_);
+  return *this;
+}
+
+shared_segment::~shared_segment() {
+  if (memory_ != nullptr) munmap(memory_, overhead + size_);
+}
+
+#ifdef TAQUIN_SMPI
+// Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
+shared_segment shared_segment::make(MPI_Comm, std::size_t) { return {}; }
+#else
+shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_rank(node, &rank));
+  TAQUIN_MPI(MPI_Comm_size(node, &ranks));
+  shared_segment s;
+  s.size_ = bytes;
+  s.ranks_ = static_cast<std::uint64_t>(ranks);
+  segment_name name{};
+  if (rank == 0) {
+    s.memory_ = create(name, overhead + bytes);
+    if (s.memory_ == nullptr) name[0] = '\0';
+    if (s.memory_ != nullptr) new (s.memory_) counter_type(0);
+  }
+  TAQUIN_MPI(MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, node));
+  if (rank != 0 && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
+  int all = s.memory_ != nullptr ? 1 : 0;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node));
+  if (rank == 0 && name[0] != '\0') shm_unlink(name.data());
+  return all != 0 ? std::move(s) : shared_segment();
+}
+#endif
+
+}  // namespace taquin::detail

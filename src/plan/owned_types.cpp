@@ -1,0 +1,57 @@
+#include "plan/owned_types.hpp"
+
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// A duplicate of a derived type; nothing for a predefined one.
+mpi::datatype duplicate([[maybe_unused]] MPI_Datatype type) {
+#ifdef TAQUIN_NO_TYPE_DUPLICATES
+  return {};
+#else
+  if (type == MPI_DATATYPE_NULL) return {};
+  int unused = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  TAQUIN_MPI(MPI_Type_get_envelope(type, &unused, &unused, &unused, &combiner));
+  if (combiner == MPI_COMBINER_NAMED) return {};
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(MPI_Type_dup(type, &copy));
+  return mpi::datatype(copy);
+#endif
+}
+
+// Stands for the type of `e` from now on.
+void replace(element& e, mpi::datatype& slot) {
+  slot = duplicate(e.type);
+  if (slot) e = element::of(slot.get());
+}
+
+}  // namespace
+
+void owned_types::keep(exchange& x, std::pmr::vector<element>& elements) {
+  if (x.kind != exchange::form::alltoallw) {
+    const bool alike = x.send.element.type == x.recv.element.type;
+    replace(x.recv.element, of_sides_[0]);
+    if (alike) {
+      x.send.element = x.recv.element;
+    } else {
+      replace(x.send.element, of_sides_[1]);
+    }
+    return;
+  }
+  of_blocks_.reserve(elements.size());
+  MPI_Datatype before = MPI_DATATYPE_NULL;  // many have one type for all
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const MPI_Datatype given = elements[i].type;
+    if (given != MPI_DATATYPE_NULL && given == before) {
+      elements[i] = elements[i - 1];
+    } else {
+      replace(elements[i], of_blocks_.emplace_back());
+    }
+    before = given;
+  }
+}
+
+}  // namespace taquin::detail

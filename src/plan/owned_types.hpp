@@ -1,0 +1,26 @@
+// Datatypes of a plan's own: its callers may free theirs once it is made.
+#pragma once
+
+#include <array>
+#include <memory_resource>
+#include <vector>
+
+#include "mpi/datatype.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+class owned_types {
+ public:
+  explicit owned_types(std::pmr::memory_resource* memory) : of_blocks_(memory) {}
+
+  /// Puts duplicates in the place of all derived types of `x`; those of alltoallw stand in `elements`, which x's sides
+  /// refer to. Takes a handle for each of `elements` from the memory.
+  void keep(exchange& x, std::pmr::vector<element>& elements);
+
+ private:
+  std::array<mpi::datatype, 2> of_sides_;
+  std::pmr::vector<mpi::datatype> of_blocks_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,62 @@
+// What an algorithm prepares: something that can be started, tested and waited for.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <utility>
+
+#include "exchange/agree.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+class operation {
+ public:
+  operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+  virtual ~operation() = default;
+
+  virtual void start() = 0;
+  virtual bool test() = 0;
+  virtual void wait() = 0;
+  virtual void run() {
+    start();
+    wait();
+  }
+  /// Adds what the last exchange did (rounds, messages, bytes sent and copied).
+  virtual void account(statistics& s) const = 0;
+};
+
+/// A body whose small blocks travel with the agreement: all that is left for run() is what did not. The user's receive
+/// buffer must not be written before run(), because the agreement may fail.
+class piggyback_operation : public operation, public piggyback {};
+
+/// Gives a body back to the memory it came from.
+struct operation_deleter {
+  std::pmr::memory_resource* memory = nullptr;
+  std::size_t size = 0;
+  std::size_t alignment = 0;
+  void operator()(operation* body) const noexcept {
+    void* place = dynamic_cast<void*>(body);
+    std::destroy_at(body);
+    memory->deallocate(place, size, alignment);
+  }
+};
+using operation_ptr = std::unique_ptr<operation, operation_deleter>;
+using piggyback_ptr = std::unique_ptr<piggyback_operation, operation_deleter>;
+
+/// Makes a body in the budget's memory.
+template <class Body, class... Args>
+std::unique_ptr<Body, operation_deleter> make_operation(std::pmr::memory_resource& memory, Args&&... args) {
+  void* place = memory.allocate(sizeof(Body), alignof(Body));
+  try {
+    return {new (place) Body(std::forward<Args>(args)...), operation_deleter{&memory, sizeof(Body), alignof(Body)}};
+  } catch (...) {
+    memory.deallocate(place, sizeof(Body), alignof(Body));
+    throw;
+  }
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,138 @@
+// The public collectives: validate together, build, execute.
+#include "taquin/patterns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datatypes/typed_copy.hpp"
+#include "exchange/agree.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "schedule/collectives.hpp"
+#include "schedule/executor.hpp"
+#include "taquin/error.hpp"
+#include "taquin/memory_budget.hpp"
+
+namespace taquin::patterns {
+
+namespace {
+
+using namespace detail;
+
+struct call {
+  collective what;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  count_t count = 0;
+  MPI_Datatype type = MPI_BYTE;
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+  bool reads = true;   // this rank's send buffer
+  bool writes = true;  // this rank's receive buffer
+};
+
+std::optional<invalid_argument> check(const call& c, int ranks) {
+  if (c.count < 0) return invalid_argument{fmt::format("negative count {}", c.count), MPI_ERR_COUNT};
+  if (c.root < 0 || c.root >= ranks)
+    return invalid_argument{fmt::format("root {} of {} ranks", c.root, ranks), MPI_ERR_ROOT};
+  if (c.type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  if (c.count > 0 && c.reads && c.send == nullptr) return invalid_argument{"null send buffer", MPI_ERR_BUFFER};
+  if (c.count > 0 && c.writes && c.recv == nullptr) return invalid_argument{"null receive buffer", MPI_ERR_BUFFER};
+  return std::nullopt;
+}
+
+mpi::communicator& state_of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (mpi::is_inter(comm)) throw usage_error("patterns do not serve intercommunicators", MPI_ERR_COMM);
+  return mpi::communicator::of(comm);
+}
+
+void execute(const call& c, mpi::communicator& comm) {
+  memory_budget memory;
+  const element e = element::of(c.type);
+  executor run(build_collective(c.what, comm.rank(), comm.size(), c.root, c.count, e, &memory),
+               {comm.get(), comm.next_tag(), const_cast<void*>(c.send), c.recv, false, c.op}, &memory);
+  run.start();
+  run.wait();
+}
+
+void start(call c, MPI_Comm comm) {
+  auto& state = state_of(comm);
+  const bool is_root = state.rank() == c.root;
+  if (c.what == collective::broadcast) c.reads = false;
+  if (c.what == collective::reduce || c.what == collective::gather) c.writes = is_root;
+  if (c.what == collective::scatter) c.reads = is_root;
+  agree_on_invalid_argument(state, check(c, state.size()));
+  execute(c, state);
+}
+
+}  // namespace
+
+void barrier(MPI_Comm comm) { execute({.what = collective::barrier, .reads = false, .writes = false}, state_of(comm)); }
+
+void broadcast(void* buffer, count_t count, MPI_Datatype type, int root, MPI_Comm comm) {
+  start({.what = collective::broadcast, .recv = buffer, .count = count, .type = type, .root = root}, comm);
+}
+
+void reduce(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+  start({collective::reduce, send, recv, count, type, op, root}, comm);
+}
+
+void allreduce(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  start({collective::allreduce, send, recv, count, type, op}, comm);
+}
+
+void gather(const void* send, void* recv, count_t count, MPI_Datatype type, int root, MPI_Comm comm) {
+  start({collective::gather, send, recv, count, type, MPI_OP_NULL, root}, comm);
+}
+
+void allgather(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Comm comm) {
+  start({collective::allgather, send, recv, count, type}, comm);
+}
+
+void scatter(const void* send, void* recv, count_t count, MPI_Datatype type, int root, MPI_Comm comm) {
+  start({collective::scatter, send, recv, count, type, MPI_OP_NULL, root}, comm);
+}
+
+void scan(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  start({collective::scan, send, recv, count, type, op}, comm);
+}
+
+// Local prefixes, then a scan of the ranks' totals, then each rank puts what is before it in front of its own. A rank
+// without elements has no total of its own: it passes on what comes from before, so empty ranks are left out of the
+// scan by a communicator of the others.
+void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  auto& state = state_of(comm);
+  agree_on_invalid_argument(state, check({collective::scan, send, recv, count, type, op}, state.size()));
+  MPI_Comm filled = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_split(state.get(), count > 0 ? 0 : MPI_UNDEFINED, state.rank(), &filled));
+  if (count == 0) return;
+  const element e = element::of(type);
+  const auto* from = static_cast<const std::byte*>(send);
+  auto* to = static_cast<std::byte*>(recv);
+  typed_copy(from, count, e, to, count, e);
+  for (count_t i = 1; i < count; ++i)
+    TAQUIN_MPI(MPI_Reduce_local(to + (i - 1) * e.extent, to + i * e.extent, 1, type, op));
+  const auto span = static_cast<std::size_t>(std::max(e.true_extent, e.extent) + std::abs(e.true_lb));
+  std::vector<std::byte> totals(2 * span);
+  std::byte* mine = totals.data() + std::max<count_t>(0, -e.true_lb);
+  std::byte* before = mine + span;
+  typed_copy(to + (count - 1) * e.extent, 1, e, mine, 1, e);
+  auto& group = mpi::communicator::of(filled);
+  execute({collective::scan, mine, before, 1, type, op}, group);
+  // The scan includes this rank: its predecessor's result is what stands before.
+  const int next = group.rank() + 1 < group.size() ? group.rank() + 1 : MPI_PROC_NULL;
+  const int previous = group.rank() > 0 ? group.rank() - 1 : MPI_PROC_NULL;
+  TAQUIN_MPI(MPI_Sendrecv(before, 1, type, next, 0, mine, 1, type, previous, 0, group.get(), MPI_STATUS_IGNORE));
+  if (group.rank() > 0)
+    for (count_t i = 0; i < count; ++i) TAQUIN_MPI(MPI_Reduce_local(mine, to + i * e.extent, 1, type, op));
+  TAQUIN_MPI(MPI_Comm_free(&filled));
+}
+
+}  // namespace taquin::patterns

@@ -1,0 +1,362 @@
+#include "schedule/simulated.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+
+#include "schedule/simulated_memory.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+/// Calls f(pointer, bytes) for each run of data bytes of a region.
+template <class F>
+void for_each_run(const region& r, const element& e, std::byte* base, F f) {
+  for (std::uint32_t k = 0; k < r.repeat; ++k) {
+    std::byte* at = base + r.offset + k * r.stride;
+    if (e.size == e.extent) {
+      f(at, static_cast<std::size_t>(r.count * e.size));
+    } else {
+      for (count_t i = 0; i < r.count; ++i) f(at + i * e.extent, static_cast<std::size_t>(e.size));
+    }
+  }
+}
+
+constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+
+// A message that waits for its counterpart. They are used again and again, with the memory of their data: there are
+// as many as wait at once.
+struct pending {
+  int rank = 0;
+  std::uint32_t index = 0;        // into its schedule's messages
+  std::size_t step = 0;           // the chain before it
+  std::uint32_t next = none;      // behind it in its channel
+  std::vector<std::byte> data{};  // eager sends
+};
+
+struct channel {  // from one rank to another: sends or receives that wait, never both
+  std::uint32_t first = none;
+  std::uint32_t last = none;
+  direction way = direction::send;
+};
+
+class simulation {
+ public:
+  simulation(std::span<const simulated_rank> ranks, delivery how, const combiner& op, const watcher& watch)
+      : ranks_(ranks), how_(how), op_(op), watch_(watch), states_(ranks.size()) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
+      ready_.push_back(static_cast<int>(i));
+      node_memory& node = nodes_[node_of(static_cast<int>(i))];
+      if (!node.arrivals.empty() && node.data.size() != ranks[i].plan->shared_bytes)
+        throw simulated_error(fmt::format("rank {} shares {} bytes, others of its node {}", i,
+                                          ranks[i].plan->shared_bytes, node.data.size()));
+      states_[i].local = node.arrivals.size();
+      node.arrivals.push_back(0);
+      node.resize(ranks[i].plan->shared_bytes);
+    }
+  }
+
+  simulated_result run() {
+    while (!ready_.empty()) {
+      const int rank = ready_.front();
+      ready_.pop_front();
+      states_[static_cast<std::size_t>(rank)].queued = false;
+      advance(rank);
+    }
+    simulated_result result;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const auto& rounds = ranks_[i].plan->rounds;
+      if (states_[i].round < rounds.size())
+        throw simulated_error(
+            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
+      result.rounds = std::max(result.rounds, rounds.size());
+      result.steps = std::max(result.steps, states_[i].steps);
+    }
+    for (const auto& [key, c] : channels_)
+      if (c.first != none)
+        throw simulated_error(fmt::format("messages of rank {} to rank {} never meet their counterparts",
+                                          key / ranks_.size() % ranks_.size(), key % ranks_.size()));
+    return result;
+  }
+
+ private:
+  struct lane {  // a round without lanes has one
+    std::uint32_t next = 0;
+    std::uint32_t end = 0;
+    std::uint32_t open = 0;       // posted and not complete
+    std::size_t steps = 0;        // messages in a chain before this stage
+    std::size_t stage_steps = 0;  // and at its end
+  };
+
+  struct state {
+    std::size_t round = 0;
+    bool entered = false;
+    bool queued = true;
+    std::vector<lane> lanes;
+    std::size_t local = 0;               // among its node's ranks
+    int awaited = 0;                     // arrivals of all of them that it has waited for
+    std::size_t steps = 0;               // messages in a chain before this round
+    std::vector<std::uint32_t> arrived;  // packed messages that are scattered when the round is over
+    std::vector<std::byte> scratch;
+  };
+
+  [[nodiscard]] int node_of(int rank) const {
+    const int node = ranks_[static_cast<std::size_t>(rank)].node;
+    return node >= 0 ? node : -1 - rank;
+  }
+
+  std::byte* base(int rank, place where) {
+    const auto i = static_cast<std::size_t>(rank);
+    switch (where) {
+      case place::send:
+        return ranks_[i].send;
+      case place::recv:
+        return ranks_[i].recv;
+      case place::shared:
+        return nodes_[node_of(rank)].data.data();
+      case place::scratch:
+        break;
+    }
+    return states_[i].scratch.data();
+  }
+
+  void touch(int rank, const region& r, const element& e, bool write) {
+    if (r.where != place::shared) return;
+    const state& st = states_[static_cast<std::size_t>(rank)];
+    node_memory& node = nodes_[node_of(rank)];
+    const int made = node.arrivals[st.local];
+    for_each_run(r, e, node.data.data(), [&](const std::byte* at, std::size_t n) {
+      const auto first = static_cast<std::size_t>(at - node.data.data());
+      if (first + n > node.data.size()) throw simulated_error(fmt::format("rank {} leaves the shared memory", rank));
+      if (write) {
+        node.write(rank, first, n, made, st.awaited);
+      } else {
+        node.read(rank, first, n, made, st.awaited);
+      }
+    });
+  }
+
+  void gather(int rank, const message& m, std::vector<std::byte>& data) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    std::size_t done = 0;
+    data.resize(static_cast<std::size_t>(s.bytes(m)));
+    for (std::uint32_t k = 0; k < m.regions; ++k) {
+      const region& r = s.regions[m.first_region + k];
+      touch(rank, r, s.types[r.type], false);
+      for_each_run(r, s.types[r.type], base(rank, r.where), [&](const std::byte* at, std::size_t n) {
+        std::memcpy(data.data() + done, at, n);
+        done += n;
+      });
+    }
+  }
+
+  void scatter(int rank, const message& m, const std::vector<std::byte>& data) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    std::size_t done = 0;
+    for (std::uint32_t k = 0; k < m.regions; ++k) {
+      const region& r = s.regions[m.first_region + k];
+      touch(rank, r, s.types[r.type], true);
+      for_each_run(r, s.types[r.type], base(rank, r.where), [&](std::byte* at, std::size_t n) {
+        std::memcpy(at, data.data() + done, n);
+        done += n;
+      });
+    }
+  }
+
+  void do_copies(int rank) {
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    const std::size_t round = states_[static_cast<std::size_t>(rank)].round;
+    std::vector<std::byte> data;
+    for (std::uint32_t i = round == 0 ? 0 : s.rounds[round - 1].copies_end; i < s.rounds[round].copies_end; ++i) {
+      const copy& c = s.copies[i];
+      if (s.bytes(c.from) != s.bytes(c.to)) throw simulated_error(fmt::format("rank {}: a copy between sizes", rank));
+      if (c.how == merge::combine) {
+        op_(base(rank, c.from.where) + c.from.offset, base(rank, c.to.where) + c.to.offset, c.to.count);
+        continue;
+      }
+      data.clear();
+      touch(rank, c.from, s.types[c.from.type], false);
+      touch(rank, c.to, s.types[c.to.type], true);
+      for_each_run(c.from, s.types[c.from.type], base(rank, c.from.where),
+                   [&](const std::byte* at, std::size_t n) { data.insert(data.end(), at, at + n); });
+      std::size_t done = 0;
+      for_each_run(c.to, s.types[c.to.type], base(rank, c.to.where), [&](std::byte* at, std::size_t n) {
+        std::memcpy(at, data.data() + done, n);
+        done += n;
+      });
+    }
+  }
+
+  void wake(int rank) {
+    auto& st = states_[static_cast<std::size_t>(rank)];
+    if (st.queued) return;
+    st.queued = true;
+    ready_.push_back(rank);
+  }
+
+  lane& lane_of(int rank, std::uint32_t i) {
+    return states_[static_cast<std::size_t>(rank)].lanes[ranks_[static_cast<std::size_t>(rank)].plan->messages[i].lane];
+  }
+
+  void complete(int rank, std::uint32_t i, std::size_t step) {
+    lane& l = lane_of(rank, i);
+    --l.open;
+    l.stage_steps = std::max(l.stage_steps, step);
+    wake(rank);
+  }
+
+  std::uint32_t take(int rank, std::uint32_t index, std::size_t step) {
+    std::uint32_t id = 0;
+    if (free_.empty()) {
+      id = static_cast<std::uint32_t>(pool_.size());
+      pool_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    pending& w = pool_[id];
+    w.rank = rank;
+    w.index = index;
+    w.step = step;
+    w.next = none;
+    return id;
+  }
+
+  void match(std::uint32_t send, std::uint32_t recv) {
+    pending& from = pool_[send];
+    pending& to = pool_[recv];
+    const schedule& s = *ranks_[static_cast<std::size_t>(from.rank)].plan;
+    const schedule& t = *ranks_[static_cast<std::size_t>(to.rank)].plan;
+    if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
+      throw simulated_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
+                                        s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
+    std::size_t step = from.step + 1;
+    if (how_ == delivery::rendezvous) {
+      step = std::max(step, to.step + 1);
+      if (s.messages[from.index].how != packing::packed) gather(from.rank, s.messages[from.index], from.data);
+      complete(from.rank, from.index, step);
+    }
+    complete(to.rank, to.index, step);
+    if (watch_) {
+      watch_(from.rank, from.index, from.data);
+      watch_(to.rank, to.index, from.data);
+    }
+    if (t.messages[to.index].how == packing::packed) {
+      std::swap(from.data, to.data);
+      states_[static_cast<std::size_t>(to.rank)].arrived.push_back(recv);
+    } else {
+      scatter(to.rank, t.messages[to.index], from.data);
+      free_.push_back(recv);
+    }
+    free_.push_back(send);
+  }
+
+  void post(int rank, std::uint32_t i) {
+    const message& m = ranks_[static_cast<std::size_t>(rank)].plan->messages[i];
+    const bool send = m.way == direction::send;
+    const auto p = ranks_.size();
+    const auto mine = static_cast<std::size_t>(rank);
+    const auto other = static_cast<std::size_t>(m.peer);
+    channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
+    lane& l = lane_of(rank, i);
+    const std::uint32_t id = take(rank, i, l.steps);
+    ++l.open;
+    if (send) {
+      if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, pool_[id].data);
+      if (how_ == delivery::eager) --l.open;
+    }
+    if (c.first != none && c.way != m.way) {
+      const std::uint32_t waited = c.first;
+      c.first = pool_[waited].next;
+      match(send ? id : waited, send ? waited : id);
+      return;
+    }
+    (c.first == none ? c.first : pool_[c.last].next) = id;
+    c.last = id;
+    c.way = m.way;
+  }
+
+  // Sets out the lanes of the round that `st` begins.
+  static void enter(const schedule& s, state& st) {
+    const round& r = s.rounds[st.round];
+    const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
+    const std::uint32_t joined = st.round > 0 && s.rounds[st.round - 1].joins ? st.lanes.front().open : 0;
+    st.lanes.assign(std::max<std::size_t>(r.lanes, 1), lane{0, 0, 0, st.steps, st.steps});
+    st.lanes.front().open = joined;
+    for (std::uint32_t i = first; i < r.messages_end; ++i) {
+      lane& l = st.lanes[s.messages[i].lane];
+      if (l.end == 0) l.next = i;
+      l.end = i + 1;
+    }
+    st.entered = true;
+  }
+
+  void post_what_may(int rank, const round& r, const schedule& s, lane& l) {
+    if (r.lanes == 0) {
+      while (l.next < l.end && (r.in_flight == 0 || l.open < r.in_flight)) post(rank, l.next++);
+      return;
+    }
+    while (l.next < l.end && l.open == 0) {
+      l.steps = l.stage_steps;
+      do post(rank, l.next++);
+      while (l.next < l.end && !s.messages[l.next].waits);
+    }
+  }
+
+  void advance(int rank) {
+    auto& st = states_[static_cast<std::size_t>(rank)];
+    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    while (st.round < s.rounds.size()) {
+      const round& r = s.rounds[st.round];
+      node_memory& node = nodes_[node_of(rank)];
+      if (!st.entered && r.awaits >= 0) {
+        if (std::ranges::min(node.arrivals) < r.awaits) return;
+        st.awaited = std::max(st.awaited, r.awaits);
+      }
+      if (!st.entered && how_ == delivery::eager) do_copies(rank);
+      if (!st.entered) enter(s, st);
+      for (lane& l : st.lanes) post_what_may(rank, r, s, l);
+      if (std::ranges::any_of(st.lanes, [&](const lane& l) { return l.next < l.end || (l.open > 0 && !r.joins); }))
+        return;
+      for (const std::uint32_t id : st.arrived) {
+        scatter(rank, s.messages[pool_[id].index], pool_[id].data);
+        free_.push_back(id);
+      }
+      st.arrived.clear();
+      if (how_ == delivery::rendezvous) do_copies(rank);
+      st.entered = false;
+      for (const lane& l : st.lanes) st.steps = std::max(st.steps, l.stage_steps);
+      ++st.round;
+      if (r.arrives) {
+        ++node.arrivals[st.local];
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+          if (node_of(static_cast<int>(i)) == node_of(rank)) wake(static_cast<int>(i));
+      }
+    }
+  }
+
+  std::span<const simulated_rank> ranks_;
+  delivery how_;
+  const combiner& op_;
+  const watcher& watch_;
+  std::vector<state> states_;
+  std::unordered_map<int, node_memory> nodes_;
+  std::unordered_map<std::size_t, channel> channels_;
+  std::deque<pending> pool_;
+  std::vector<std::uint32_t> free_;
+  std::deque<int> ready_;
+};
+
+}  // namespace
+
+simulated_result run_lockstep(std::span<const simulated_rank> ranks, delivery how, const combiner& op,
+                              const watcher& watch) {
+  return simulation(ranks, how, op, watch).run();
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,52 @@
+// Runs the schedules of all ranks inside one process, without MPI: for tests at any number of ranks, and to prove a
+// schedule free of deadlock and of races between a round's copies and messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace taquin::detail {
+
+/// One rank of a lockstep run: its schedule and its two user buffers. Elements have their `size` data bytes first and
+/// then, up to `extent`, a hole.
+struct simulated_rank {
+  const schedule* plan = nullptr;
+  std::byte* send = nullptr;
+  std::byte* recv = nullptr;
+  int node = -1;  ///< whose ranks have place::shared in common; −1: a node of its own
+};
+
+/// How messages behave. A right schedule gives the same result with both.
+enum class delivery : std::uint8_t {
+  eager,      ///< a send is complete at once and its data are those of the moment of posting; copies come first
+  rendezvous  ///< a send completes with its receive and its data are read then; copies come last
+};
+
+/// A schedule that is wrong: a deadlock, a message longer or shorter than its receive, or one that nobody receives.
+class simulated_error : public std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+/// What a lockstep run took.
+struct simulated_result {
+  std::size_t rounds = 0;  ///< of the rank with the most
+  std::size_t steps = 0;   ///< longest chain of messages of which each had to wait for the one before
+};
+
+/// `to` = `from` ⊗ `to`, for `count` elements: the operator of copies that combine.
+using combiner = std::function<void(const std::byte* from, std::byte* to, count_t count)>;
+
+/// Sees every message twice: message `index` of rank `rank`, a send or a receive, with its data.
+using watcher = std::function<void(int rank, std::uint32_t index, std::span<const std::byte> data)>;
+
+/// Runs all ranks to their end. Throws lockstep_error.
+simulated_result run_lockstep(std::span<const simulated_rank> ranks, delivery how, const combiner& op = {},
+                              const watcher& watch = {});
+
+}  // namespace taquin::detail

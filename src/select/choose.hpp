@@ -1,0 +1,47 @@
+// `auto`: the choice of an algorithm for a communicator, the same on all its ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "mpi/communicator.hpp"
+#include "select/selection.hpp"
+
+namespace taquin::detail {
+
+/// What a communicator remembers of its choices.
+class chooser {
+ public:
+  /// The communicator's chooser. Collective when asked for the first time: rank 0 reads TAQUIN_PROFILE and tells the
+  /// others, so that no rank decides by figures that another has not. A profile that cannot be read, or that was made
+  /// on another machine, is a warning on rank 0 and the built-in model serves.
+  static chooser& of(mpi::communicator& comm);
+
+  /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Local.
+  const algorithm* choose(const shape& s, const options& o, bool reused, std::size_t limit);
+
+  /// All that serve a plan's agreed shape within `limit`, best first. Local.
+  [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit) const {
+    return ranking(s, o, true, limit, profile_);
+  }
+
+  /// Whether small blocks should ride on the next agreement of a call of this form: they do when it would have served
+  /// the last one. The same on all ranks, because they choose alike.
+  [[nodiscard]] const algorithm* piggyback_choice(exchange::form kind) const noexcept {
+    return piggybacks_[static_cast<std::size_t>(kind)];
+  }
+
+  [[nodiscard]] const profile& known() const noexcept { return profile_; }
+
+ private:
+  explicit chooser(mpi::communicator& comm);
+  profile profile_;
+  std::unordered_map<std::uint64_t, const algorithm*> remembered_;
+  std::array<const algorithm*, 3> piggybacks_{};
+};
+
+}  // namespace taquin::detail

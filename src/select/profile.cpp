@@ -1,0 +1,188 @@
+#include "select/profile.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int version = 1;
+constexpr std::array<std::string_view, 3> form_names{"alltoall", "alltoallv", "alltoallw"};
+constexpr const char* format_name = "taquin machine profile";
+
+json of(const local_cost& c) { return {{"each", c.each}, {"per_byte", c.per_byte}}; }
+
+json of(const link_model& l) {
+  json points = json::array();
+  for (const auto& p : l.plogp.points)
+    points.push_back({{"bytes", p.bytes},
+                      {"send_overhead", p.send_overhead},
+                      {"receive_overhead", p.receive_overhead},
+                      {"gap", p.gap}});
+  return {
+      {"hockney", {{"tau", l.hockney.tau}, {"mu", l.hockney.mu}}},
+      {"logp",
+       {{"latency", l.logp.latency}, {"overhead", l.logp.overhead}, {"gap", l.logp.gap}, {"packet", l.logp.packet}}},
+      {"loggp",
+       {{"latency", l.loggp.latency},
+        {"overhead", l.loggp.overhead},
+        {"gap", l.loggp.gap},
+        {"per_byte", l.loggp.per_byte}}},
+      {"plogp", {{"latency", l.plogp.latency}, {"points", points}}}};
+}
+
+json of(const std::vector<measured_point>& points) {
+  json all = json::array();
+  for (const auto& m : points)
+    all.push_back({{"algorithm", m.algorithm},
+                   {"ranks", m.ranks},
+                   {"collective", form_names[static_cast<std::size_t>(m.kind)]},
+                   {"in_place", m.in_place},
+                   {"symmetric", m.symmetric},
+                   {"reused", m.reused},
+                   {"skew", m.skew},
+                   {"bytes", m.bytes},
+                   {"time", m.time}});
+  return all;
+}
+
+double number(const json& j, const char* key, double most) {
+  const double v = j.at(key).get<double>();
+  if (!std::isfinite(v) || v < 0 || v > most) throw profile_error(fmt::format("'{}' is {}", key, v));
+  return v;
+}
+constexpr double most_seconds = 10;
+constexpr double most_per_byte = 1e-3;
+
+local_cost local(const json& j) { return {number(j, "each", most_seconds), number(j, "per_byte", most_per_byte)}; }
+
+link_model link(const json& j) {
+  link_model l;
+  const json& h = j.at("hockney");
+  l.hockney = {number(h, "tau", most_seconds), number(h, "mu", most_per_byte)};
+  const json& p = j.at("logp");
+  l.logp = {number(p, "latency", most_seconds), number(p, "overhead", most_seconds), number(p, "gap", most_seconds),
+            p.at("packet").get<count_t>()};
+  if (l.logp.packet < 1) throw profile_error(fmt::format("'packet' is {}", l.logp.packet));
+  const json& g = j.at("loggp");
+  l.loggp = {number(g, "latency", most_seconds), number(g, "overhead", most_seconds), number(g, "gap", most_seconds),
+             number(g, "per_byte", most_per_byte)};
+  l.plogp.latency = number(j.at("plogp"), "latency", most_seconds);
+  for (const json& q : j.at("plogp").at("points")) {
+    const plogp::point point{q.at("bytes").get<count_t>(), number(q, "send_overhead", most_seconds),
+                             number(q, "receive_overhead", most_seconds), number(q, "gap", most_seconds)};
+    if (point.bytes < 0 || (!l.plogp.points.empty() && point.bytes <= l.plogp.points.back().bytes))
+      throw profile_error("the points of plogp are not in ascending order");
+    l.plogp.points.push_back(point);
+  }
+  if (l.plogp.points.empty()) throw profile_error("plogp has no points");
+  return l;
+}
+
+measured_point point(const json& j) {
+  const auto form = std::ranges::find(form_names, j.at("collective").get<std::string>());
+  if (form == form_names.end()) throw profile_error("unknown collective " + j.at("collective").dump());
+  measured_point m;
+  m.algorithm = j.at("algorithm").get<std::string>();
+  m.ranks = j.at("ranks").get<int>();
+  m.kind = static_cast<exchange::form>(form - form_names.begin());
+  m.in_place = j.at("in_place").get<bool>();
+  m.symmetric = j.at("symmetric").get<bool>();
+  m.reused = j.at("reused").get<bool>();
+  m.skew = j.at("skew").get<int>();
+  m.bytes = number(j, "bytes", 1e18);
+  m.time = number(j, "time", 1e6);
+  if (m.time <= 0) throw profile_error("a measured time is 0");
+  return m;
+}
+
+model_kind kind_of(const std::string& name) {
+  for (const model_kind k : all_models)
+    if (name == name_of(k)) return k;
+  throw profile_error(fmt::format("unknown model '{}'", name));
+}
+
+profile parse(const json& j) {
+  if (j.at("format") != format_name) throw profile_error("not a machine profile");
+  if (j.at("version") != version)
+    throw profile_error(fmt::format("version {}, not {}", j.at("version").dump(), version));
+  profile p;
+  machine_model& m = p.model;
+  m.kind = kind_of(j.at("model").get<std::string>());
+  const json& levels = j.at("levels");
+  if (levels.size() != m.levels.size()) throw profile_error(fmt::format("{} levels, not 2", levels.size()));
+  for (std::size_t i = 0; i < m.levels.size(); ++i) m.levels[i] = link(levels[i]);
+  m.copy = local(j.at("copy"));
+  m.pack = local(j.at("pack"));
+  m.ports = j.at("ports").get<int>();
+  if (m.ports < 1) throw profile_error(fmt::format("'ports' is {}", m.ports));
+  m.ranks_per_core = number(j, "ranks_per_core", 1e6);
+  if (m.ranks_per_core < 1) throw profile_error(fmt::format("'ranks_per_core' is {}", m.ranks_per_core));
+  m.wait = number(j, "wait", most_seconds);
+  m.ranks = j.at("ranks").get<int>();
+  m.machine = j.at("machine").get<std::string>();
+  for (const json& q : j.at("measured")) p.points.push_back(point(q));
+  return p;
+}
+
+}  // namespace
+
+std::string to_json(const profile& p) {
+  const machine_model& m = p.model;
+  const json j{{"format", format_name},    {"version", version},
+               {"model", name_of(m.kind)}, {"levels", {of(m.levels[0]), of(m.levels[1])}},
+               {"copy", of(m.copy)},       {"pack", of(m.pack)},
+               {"ports", m.ports},         {"ranks_per_core", m.ranks_per_core},
+               {"wait", m.wait},           {"ranks", m.ranks},
+               {"machine", m.machine},     {"measured", of(p.points)}};
+  return j.dump(2);
+}
+
+profile from_json(const std::string& text) {
+  try {
+    return parse(json::parse(text));
+  } catch (const json::exception& e) {
+    throw profile_error(fmt::format("damaged profile: {}", e.what()));
+  }
+}
+
+profile read_profile(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  if (!in) throw profile_error(fmt::format("cannot read '{}'", file.string()));
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return from_json(text.str());
+  } catch (const profile_error& e) {
+    throw profile_error(fmt::format("{}: {}", file.string(), e.what()));
+  }
+}
+
+void write_profile(const std::filesystem::path& file, const profile& p) {
+  std::ofstream out(file);
+  out << to_json(p) << '\n';
+  if (!out.flush()) throw profile_error(fmt::format("cannot write '{}'", file.string()));
+}
+
+std::string machine_name() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_library_version(library.data(), &length));
+  const std::string_view text(library.data(), static_cast<std::size_t>(length));
+  return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), text.substr(0, text.find_first_of(",\n")));
+}
+
+}  // namespace taquin::detail

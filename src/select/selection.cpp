@@ -1,0 +1,140 @@
+#include "select/selection.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "model/terms.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+double busiest(const shape& s) { return static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)); }
+
+bool same_kind(const measured_point& m, const shape& s, bool reused) {
+  return m.ranks == s.ranks && m.kind == s.kind && m.in_place == s.in_place && m.symmetric == s.symmetric &&
+         m.reused == reused && m.skew == skew_of(s);
+}
+
+double log_of(double bytes) { return std::log2(bytes + 1); }
+
+// The shape of a problem like `s`, `factor` times as large.
+shape scaled(shape s, double factor) {
+  for (std::uint64_t* bytes : {&s.max_block_bytes, &s.min_block_bytes, &s.max_rank_bytes, &s.max_received_bytes})
+    *bytes = static_cast<std::uint64_t>(static_cast<double>(*bytes) * factor);
+  return s;
+}
+
+seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
+  if (!reused && a.ride.capacity != nullptr && a.ride.capacity(s.ranks, o) > 0) return a.ride.cost(s, o, m);
+  const seconds time = a.cost(s, o, m);
+  if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
+  return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));
+}
+
+std::optional<seconds> interpolate(const algorithm& a, const shape& s, const options& o, bool reused,
+                                   const profile& p) {
+  const double bytes = busiest(s);
+  const measured_point* below = nullptr;
+  const measured_point* above = nullptr;
+  for (const auto& m : p.points) {
+    if (m.algorithm != a.name || !same_kind(m, s, reused)) continue;
+    if (m.bytes <= bytes && (below == nullptr || m.bytes > below->bytes)) below = &m;
+    if (m.bytes >= bytes && (above == nullptr || m.bytes < above->bytes)) above = &m;
+  }
+  if (below == nullptr && above == nullptr) return std::nullopt;
+  if (below != nullptr && above != nullptr) {
+    const double width = log_of(above->bytes) - log_of(below->bytes);
+    const double t = width > 0 ? (log_of(bytes) - log_of(below->bytes)) / width : 0;
+    return std::exp2(std::log2(below->time) * (1 - t) + std::log2(above->time) * t);
+  }
+  const measured_point& nearest = below != nullptr ? *below : *above;
+  const seconds there = a.cost(scaled(s, nearest.bytes / std::max(bytes, 1.0)), o, p.model);
+  const seconds here = a.cost(s, o, p.model);
+  return there > 0 ? nearest.time * here / there : nearest.time;
+}
+
+// The octave, and which quarter of it: a blocking call of a microsecond has no time for logarithms.
+std::uint64_t quarter_octaves(std::uint64_t bytes) {
+  if (bytes < 4) return bytes;
+  const auto octave = static_cast<std::uint64_t>(std::bit_width(bytes));
+  return 4 * octave + ((bytes >> (octave - 3)) & 3);
+}
+
+}  // namespace
+
+void share_cores(machine_model& m, int on_node, int cores) noexcept {
+  constexpr seconds core_switch = 0.85e-6;
+  m.ranks_per_core = std::max(1.0, static_cast<double>(on_node) / std::max(cores, 1));
+  // Ranks that wait give their core up and are switched to in turn.
+  if (m.ranks == 0) m.wait = m.ranks_per_core > 1 ? m.ranks_per_core * core_switch : 0;
+}
+
+int skew_of(const shape& s) noexcept {
+  if (s.uniform) return 0;
+  return static_cast<double>(s.max_block_bytes) * s.ranks < 4 * busiest(s) ? 1 : 2;
+}
+
+seconds predict(const algorithm& a, const shape& s, const options& o, bool reused, const profile& p) {
+  if (const auto measured = interpolate(a, s, o, reused, p)) return *measured;
+  return formula(a, s, o, reused, p.model);
+}
+
+std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p) {
+  std::vector<candidate> all;
+  for (const algorithm* a : algorithms()) {
+    candidate c{.what = a, .supported = a->supports(s)};
+    if (c.supported) {
+      const auto measured = interpolate(*a, s, o, reused, p);
+      c.memory = a->memory(s, o);
+      c.measured = measured.has_value();
+      c.time = measured.value_or(formula(*a, s, o, reused, p.model));
+    }
+    all.push_back(c);
+  }
+  return all;
+}
+
+std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
+                                      const profile& p) {
+  auto all = candidates(s, o, reused, p);
+  std::erase_if(all, [&](const candidate& c) { return !c.supported || c.memory > limit; });
+  if (std::ranges::any_of(all, &candidate::measured))
+    std::erase_if(all, [](const candidate& c) { return !c.measured; });
+  std::ranges::stable_sort(all, {}, &candidate::time);
+  std::vector<const algorithm*> best;
+  best.reserve(all.size());
+  for (const candidate& c : all) best.push_back(c.what);
+  return best;
+}
+
+const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
+  const auto best = ranking(s, o, reused, limit, p);
+  if (!best.empty()) return best.front();
+  const algorithm* least = nullptr;
+  for (const algorithm* a : algorithms())
+    if (a->supports(s) && (least == nullptr || a->memory(s, o) < least->memory(s, o))) least = a;
+  return least;
+}
+
+std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::size_t limit) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  add(static_cast<std::uint64_t>(s.kind));
+  add((s.in_place ? 1U : 0U) + (s.symmetric ? 2U : 0U) + (s.uniform ? 4U : 0U) + (s.large ? 8U : 0U) +
+      (reused ? 16U : 0U));
+  for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
+    add(quarter_octaves(bytes));
+  add(limit);
+  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
+  add(static_cast<std::uint64_t>(o.layout));
+  add(static_cast<std::uint64_t>(o.ports));
+  for (const std::string_view text : {o.inner, o.levels})
+    for (const char c : text) add(static_cast<unsigned char>(c));
+  add(static_cast<std::uint64_t>(s.largest_node));
+  return h;
+}
+
+}  // namespace taquin::detail

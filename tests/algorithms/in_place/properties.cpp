@@ -1,0 +1,101 @@
+// The state machine of in_place on thousands of random problems, all ranks in one process.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/in_place/generators.hpp"
+#include "algorithms/in_place/in_place_simulated.hpp"
+#include "algorithms/in_place/problems.hpp"
+#include "taquin/memory_budget.hpp"
+
+namespace taquin::detail {
+namespace {
+
+using rc::gen::inRange;
+using rc::gen::just;
+using rc::gen::weightedOneOf;
+
+void expect_in_place_right(const in_place_problem& problem, const in_place_limits& limits, const element& unit,
+                           simulated_order order, unsigned seed) {
+  expect_right<in_place_rank>(
+      problem, limits, unit, [&](const auto& ranks) { run_in_place(ranks, unit, order, seed); }, limits.scratch);
+}
+
+in_place_limits any_limits() {
+  in_place_limits l;
+  l.runs = *weightedOneOf<int>({{2, just(1)}, {3, inRange(1, 6)}});
+  l.per_peer = *inRange(1, 4);
+  l.requests = *inRange(1, 9);
+  l.sends = *inRange(1, 9);
+  l.parked = *inRange(1, 6);
+  l.aux = any_aux();
+  l.chunk = *inRange<count_t>(1, 20);
+  l.aux_chunk = *inRange<count_t>(1, 20);
+  l.small_chunk = *inRange<count_t>(1, 10);
+  l.scratch = *rc::gen::arbitrary<bool>();
+  return l;
+}
+
+void check(int least_ranks, int most_ranks, int most_count) {
+  check_problem(least_ranks, most_ranks, most_count, [](const in_place_problem& problem) {
+    expect_in_place_right(problem, any_limits(), any_unit(), any_order(), *rc::gen::arbitrary<unsigned>());
+  });
+}
+
+TEST(grants, place_every_unit_and_touch_nothing_else) {
+  for (int batch = 0; batch < 20; ++batch) ASSERT_TRUE(rc::check([] { check(1, 9, 30); })) << batch;
+}
+
+TEST(grants, do_so_with_up_to_64_ranks) {
+  for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([] { check(10, 64, 40); })) << batch;
+}
+
+TEST(grants, end_with_one_unit_of_memory_whatever_the_traffic) {
+  constexpr count_t n = 24;
+  for (const std::size_t p : {2U, 3U, 5U, 8U}) {
+    for (const auto& counts : extreme_traffic(p, n))
+      for (const bool permuted : {false, true})
+        for (const int runs : {1, 2, 8})
+          for (const auto order : {simulated_order::rounds, simulated_order::random}) {
+            in_place_limits l;
+            l.runs = runs;
+            EXPECT_NO_THROW(
+                expect_in_place_right(make_problem(counts, {permuted, 0, 0}, 1), l, element::bytes(2), order, 7));
+          }
+  }
+}
+
+// Two ranks swap 64 units, and each has sent another 64 from where nothing arrives.
+TEST(grants, use_what_has_been_sent_as_auxiliary_memory) {
+  const auto problem = make_problem({{0, 64, 64}, {64, 0, 64}, {0, 0, 0}}, {}, 1);
+  std::uint64_t rounds[2];
+  for (const bool scratch : {false, true}) {
+    in_place_limits l{.chunk = 16, .aux_chunk = 16, .scratch = scratch};
+    const auto run = [&](const auto& ranks) {
+      rounds[scratch ? 1 : 0] = run_in_place(ranks, element::bytes(1), simulated_order::rounds)[0].rounds;
+    };
+    EXPECT_NO_THROW(expect_right<in_place_rank>(problem, l, element::bytes(1), run, scratch));
+  }
+  EXPECT_LT(2 * rounds[1], rounds[0]);
+}
+
+TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const std::size_t p = 2 + seed % 7;
+    const auto problem = make_problem(random_counts(p, 40, seed), {true, 2, 5}, seed);
+    in_place_limits l{.runs = 1 + static_cast<int>(seed % 3), .per_peer = 2, .requests = 3, .sends = 2, .parked = 2};
+    l.aux = 5, l.chunk = 4, l.aux_chunk = 3;
+    std::vector<std::unique_ptr<memory_budget>> budgets;
+    std::vector<in_place_rank> ranks;
+    for (std::size_t r = 0; r < p; ++r) {
+      budgets.push_back(std::make_unique<memory_budget>(l.bytes(problem.out[r].size(), problem.in[r].size())));
+      ranks.push_back({problem.out[r], problem.in[r], nullptr, l, budgets.back().get()});
+    }
+    EXPECT_NO_THROW(run_in_place(ranks, element::bytes(1), simulated_order::random, seed));
+  }
+}
+
+}  // namespace
+}  // namespace taquin::detail

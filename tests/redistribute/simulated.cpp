@@ -1,0 +1,222 @@
+// Every redistribution algorithm, all ranks in one process, against what must be where.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <optional>
+
+#include "redistribute/footprint.hpp"
+#include "redistribute/problems.hpp"
+#include "redistribute/simulated_port.hpp"
+#include "taquin/memory_budget.hpp"
+
+namespace taquin::detail {
+namespace {
+
+using test::problem;
+
+struct outcome {
+  std::vector<std::vector<std::uint64_t>> data;
+  std::uint64_t rounds = 0;        // most of any rank
+  std::uint64_t bytes_copied = 0;  // most of any rank
+};
+
+struct rank_state {
+  memory_budget budget;
+  std::vector<std::uint64_t> data;
+  std::optional<block_store> store;
+  std::optional<block_map> map;
+  machine m;
+};
+
+outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed, slot chunk = 0, double progress = 0,
+            const redistribution_algorithm& successor = *find_redistribution("slots")) {
+  const auto p = all.size();
+  simulated_network network(static_cast<int>(p), seed);
+  std::vector<rank_state> ranks(p);
+  std::vector<task> tasks;
+  std::size_t least = 0;
+  for (const auto& m : all)
+    if (m.blocks > 0)
+      least = least == 0 ? static_cast<std::size_t>(m.blocks) : std::min(least, static_cast<std::size_t>(m.blocks));
+  buffer_sizes sizes = redistribution_sizes(sizeof(std::uint64_t), least);
+  if (chunk > 0) {
+    sizes.chunk = chunk;
+    sizes.scattered = std::min(sizes.scattered, chunk);
+  }
+  for (std::size_t r = 0; r < p; ++r) {
+    rank_state& s = ranks[r];
+    const auto blocks = static_cast<slot>(all[r].blocks);
+    for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
+    s.store.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), staging_slots(sizes), &s.budget);
+    s.map.emplace(*s.store, &s.budget);
+    for (slot k = 0; k < blocks; ++k)
+      if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
+    s.m = {.memory = &s.budget,
+           .rank = static_cast<int>(r),
+           .ranks = static_cast<int>(p),
+           .map = &*s.map,
+           .net = &network.add(*s.store, redistribution_limits(sizes, static_cast<int>(p))),
+           .sizes = sizes,
+           .least_progress = progress,
+           .successor = successor.name};
+    tasks.push_back(redistribute_blocks(s.m, a));
+  }
+  network.run(tasks);
+  outcome o;
+  for (std::size_t r = 0; r < p; ++r) {
+    o.rounds = std::max(o.rounds, ranks[r].m.rounds);
+    o.bytes_copied = std::max(o.bytes_copied, ranks[r].store->bytes_copied());
+    o.data.push_back(std::move(ranks[r].data));
+    const auto needs = [&](const redistribution_algorithm& x) {
+      return redistribution_footprint(x, sizes, static_cast<int>(p), static_cast<std::size_t>(all[r].blocks), 8);
+    };
+    const std::size_t allowed = std::max(needs(a), progress > 0 ? needs(successor) : 0);
+    EXPECT_LE(ranks[r].budget.peak(), allowed) << a.name << " rank " << r;
+  }
+  return o;
+}
+
+// Empty when all is where it must be.
+std::string difference(const problem& all, const outcome& o) {
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto want = test::expected(all, static_cast<int>(r));
+    for (std::size_t k = 0; k < want.size(); ++k)
+      if (want[k] != 0 && o.data[r][k] != want[k]) return "rank " + std::to_string(r) + " index " + std::to_string(k);
+  }
+  return {};
+}
+
+class every_algorithm : public testing::TestWithParam<const redistribution_algorithm*> {
+ protected:
+  void check(const problem& all, slot chunk = 0) {
+    EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk)), "") << GetParam()->name;
+  }
+};
+
+TEST_P(every_algorithm, finishes_one_cycle_through_all_ranks) {
+  for (const int p : {1, 2, 3, 8, 17, 64})
+    for (const int blocks : {1, 2, 9}) check(test::one_cycle(p, blocks));
+}
+
+TEST_P(every_algorithm, finishes_the_papers_experiments) {
+  for (const int p : {2, 3, 8, 16}) {
+    check(test::shift_problem(p, 20, 20));
+    check(test::shift_problem(p, 20, 16));
+    check(test::shift_problem(p, 20, 10), 3);
+    check(test::one_empty_problem(p, 20));
+    check(test::transpose_problem(p, 20, 16), 2);
+  }
+}
+
+TEST_P(every_algorithm, finishes_for_every_number_of_ranks_up_to_64) {
+  for (int p = 1; p <= 64; p += p < 10 ? 1 : 9)
+    for (const int live : {60, 100})
+      check(test::random_problem(std::vector<int>(static_cast<std::size_t>(p), 6), live, static_cast<unsigned>(p)), 2);
+}
+
+RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
+  const auto sizes =
+      *rc::gen::resize(64, rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 14))));
+  const int live = *rc::gen::elementOf(std::vector<int>{0, 30, 70, 90, 99, 100, 100});
+  const auto seed = *rc::gen::inRange(0U, 1000U);
+  const auto chunk = *rc::gen::inRange(1U, 5U);
+  const double progress = *rc::gen::elementOf(std::vector<double>{0, 0, 0.2, 0.9});
+  const std::vector<const redistribution_algorithm*> known(redistributions().begin(), redistributions().end());
+  const auto* a = *rc::gen::elementOf(known);
+  const auto* successor = *rc::gen::elementOf(known);
+  const problem all = test::random_problem(sizes, live, seed);
+  RC_TAG(a->name);
+  RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor)).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,
+                         testing::ValuesIn(redistributions().begin(), redistributions().end()),
+                         [](const auto& i) { return std::string(i.param->name); });
+
+TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
+  for (const auto* a : redistributions())
+    for (const int p : {1, 2, 64, 4096})
+      for (const std::size_t l : {0UL, 1UL, 3UL, 8UL, 64UL, 1000UL, 16384UL, 131072UL, 1UL << 33U})
+        for (const std::size_t least : {0UL, 1UL, 15UL, 300UL, 5000UL, 100000UL, 10000000UL})
+          for (const std::size_t m : {least, 3 * least}) {
+            const auto sizes = redistribution_sizes(l, least);
+            EXPECT_LE(redistribution_footprint(*a, sizes, p, m, l),
+                      redistribution_bound(a->name == "cyclic", static_cast<std::size_t>(p), m, l))
+                << a->name << " p " << p << " m " << m << " least " << least << " l " << l;
+          }
+}
+
+TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per_cycle) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const auto n = static_cast<slot>(1 + random() % 50);
+    std::vector<std::uint64_t> data(n);
+    block_store store(data.data(), n, 1, element::bytes(8), 1, std::pmr::new_delete_resource());
+    block_map map(store, std::pmr::new_delete_resource());
+    slot live = 0;
+    for (slot s = 0; s < n; ++s) {
+      const int rank = static_cast<int>(random() % 5) - 1;
+      data[s] = (static_cast<std::uint64_t>(rank + 1) << 32U) + s;
+      if (rank >= 0) map.set(s, {rank, s}), ++live;
+    }
+    map.sort(4, n, std::pmr::new_delete_resource());
+    for (slot s = 0; s < n; ++s) {
+      ASSERT_EQ(map.free(s), s >= live);
+      if (s >= live) continue;
+      ASSERT_EQ(data[s] >> 32U, static_cast<std::uint64_t>(map[s].rank + 1));
+      ASSERT_EQ(static_cast<slot>(data[s]), map[s].index);
+      if (s > 0) {
+        ASSERT_LT(data[s - 1], data[s]);
+      }
+    }
+    // A closed cycle has at least two blocks.
+    ASSERT_LE(store.bytes_copied(), 8U * (live + live / 2));
+  }
+}
+
+TEST(switching, a_slow_phase_hands_over_and_the_rest_is_done_by_slots) {
+  const problem all = test::shift_problem(8, 60, 59);
+  const auto slow = run(*find_redistribution("parking"), all, 1);
+  const auto quick = run(*find_redistribution("parking"), all, 1, 0, 0.1);
+  EXPECT_EQ(difference(all, quick), "");
+  EXPECT_LT(quick.bytes_copied * 4, slow.bytes_copied);
+}
+
+// Whatever the phases have left: blocks at home, parked, and one in the extra slot.
+TEST(switching, every_algorithm_goes_on_where_phases_have_stopped) {
+  for (const char* first : {"basic_phases", "parking"})
+    for (const auto* second : redistributions())
+      for (const double progress : {0.05, 0.3, 1.0})
+        for (const problem& all :
+             {test::shift_problem(6, 30, 29), test::shift_problem(5, 12, 12), test::one_cycle(4, 9),
+              test::transpose_problem(7, 20, 18), test::random_problem({12, 0, 25, 7, 31}, 96, 4)}) {
+          const auto done = run(*find_redistribution(first), all, 5, 2, progress, *second);
+          EXPECT_EQ(difference(all, done), "") << first << " then " << second->name << " at " << progress;
+        }
+}
+
+// Rank 0 has what all others want, in runs that need no packing: more requests come than it may answer at once.
+TEST(limits, hold_where_many_ranks_ask_one) {
+  constexpr int p = 24;
+  constexpr int part = 400;
+  problem all(p);
+  for (int r = 0; r < p; ++r) {
+    auto& m = all[static_cast<std::size_t>(r)];
+    m.blocks = r == 0 ? part * p : part;
+    m.ranks.assign(static_cast<std::size_t>(m.blocks), -1);
+    m.indices.assign(static_cast<std::size_t>(m.blocks), 0);
+    for (int k = 0; r == 0 && k < m.blocks; ++k) {
+      m.ranks[static_cast<std::size_t>(k)] = k / part;
+      m.indices[static_cast<std::size_t>(k)] = k % part;
+    }
+  }
+  for (const auto* a : redistributions()) EXPECT_EQ(difference(all, run(*a, all, 7, 4)), "") << a->name;
+}
+
+TEST(switching, basic_phases_that_are_stuck_go_on_as_parking) {
+  const problem all = test::one_cycle(5, 4);
+  EXPECT_EQ(difference(all, run(*find_redistribution("basic_phases"), all, 3)), "");
+}
+
+}  // namespace
+}  // namespace taquin::detail
