@@ -32,16 +32,23 @@ bool parse_levels(std::string_view text, environment& e) {
   }
 }
 
+void read_switch(const char* name, bool& value, environment& e) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return;
+  const std::string_view given = text;
+  if (given == "1" || given == "0")
+    value = given == "1";
+  else
+    e.invalid_argument = std::string(name) + " must be 0 or 1, not '" + text + "'";
+}
+
 environment read() {
   environment e;
   if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
   if (const char* text = std::getenv("TAQUIN_PROFILE")) e.profile = text;
-  if (const char* text = std::getenv("TAQUIN_CHECK")) {
-    const std::string_view value = text;
-    e.check = value == "1";
-    if (value != "1" && value != "0" && !value.empty())
-      e.invalid_argument = "TAQUIN_CHECK must be 0 or 1, not '" + std::string(value) + "'";
-  }
+  read_switch("TAQUIN_CHECK", e.check, e);
+  read_switch("TAQUIN_SHARED_MEMORY", e.shared_memory, e);
+  read_switch("TAQUIN_SINGLE_COPY", e.single_copy, e);
   if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
     e.invalid_argument =
         "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "

@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "datatypes/strided_copy.hpp"
 #include "datatypes/type_map.hpp"
@@ -68,7 +69,63 @@ void copy_runs(run_cursor& source, const std::byte* from, run_cursor& target, st
   }
 }
 
+// Calls f(place in the elements, place in the packed bytes, length) for each run of the packed range.
+template <class F>
+void for_runs(count_t count, const element& e, count_t skip, count_t bytes, F f) {
+  const count_t first = skip / e.size;
+  run_cursor runs(*map_of(e), count - first, e.extent);
+  count_t before = skip % e.size;
+  for (count_t done = 0; done < bytes;) {
+    run_cursor::run r = runs.next();
+    if (r.length == 0) return;
+    const count_t passed = std::min(before, r.length);
+    before -= passed;
+    const count_t n = std::min(r.length - passed, bytes - done);
+    if (n > 0) f(first * e.extent + r.offset + passed, done, static_cast<std::size_t>(n));
+    done += n;
+  }
+}
+
 }  // namespace
+
+bool in_ranges(const element& e) {
+  if (e.contiguous()) return true;
+  const type_map* map = map_of(e);
+  return map != nullptr && run_cursor(*map, 1, e.extent).fits();
+}
+
+void pack_range(const std::byte* from, count_t count, const element& e, count_t skip, count_t bytes, std::byte* to) {
+  if (bytes == 0) return;
+  if (e.contiguous()) {
+    std::memcpy(to, from + skip, static_cast<std::size_t>(bytes));
+    return;
+  }
+  if (!in_ranges(e)) {
+    std::vector<std::byte> all(static_cast<std::size_t>(count * e.size));
+    pack(from, count, e, all.data());
+    std::memcpy(to, all.data() + skip, static_cast<std::size_t>(bytes));
+    return;
+  }
+  for_runs(count, e, skip, bytes,
+           [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + packed, from + at, n); });
+}
+
+void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes) {
+  if (bytes == 0) return;
+  if (e.contiguous()) {
+    std::memcpy(to + skip, from, static_cast<std::size_t>(bytes));
+    return;
+  }
+  if (!in_ranges(e)) {
+    std::vector<std::byte> all(static_cast<std::size_t>(count * e.size));
+    pack(to, count, e, all.data());
+    std::memcpy(all.data() + skip, from, static_cast<std::size_t>(bytes));
+    unpack(all.data(), to, count, e);
+    return;
+  }
+  for_runs(count, e, skip, bytes,
+           [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + at, from + packed, n); });
+}
 
 void pack(const std::byte* from, count_t count, const element& e, std::byte* to) {
   if (count == 0 || e.size == 0) return;

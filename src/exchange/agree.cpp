@@ -115,6 +115,30 @@ class dissemination {
   record theirs_;
 };
 
+// The same through the memory of a node: every rank reads the records of all. Ranks that began with the blocks of an
+// exchange learn that others did not, and come here for the next step.
+void combine_on_node(channel& node, record& v) {
+  bool all = false;
+  const record mine = v;
+  while (!all) {
+    node.begin();
+    std::memcpy(node.room(node.rank()), &mine, sizeof mine);
+    for (int rank = 0; rank < node.size(); ++rank) {
+      node.to(rank).describe(node_line::kind::record, 0);
+      node.to(rank).steps = 0;
+      node.publish(rank);
+    }
+    node.wait_lines();
+    all = true;
+    for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == node_line::kind::record;
+  }
+  for (int rank = 0; rank < node.size(); ++rank) {
+    record theirs;
+    std::memcpy(&theirs, node.room(rank), sizeof theirs);
+    v.learn(theirs);
+  }
+}
+
 std::int64_t narrow(std::uint64_t v) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return static_cast<std::int64_t>(std::min(v, most));
@@ -150,7 +174,7 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
 }
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
-             std::pmr::memory_resource* memory) {
+             std::pmr::memory_resource* memory, channel* node) {
   record v;
   auto& most = v.most;
   v.culprit = mine.bad ? comm.rank() + 1 : 0;
@@ -163,7 +187,10 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   most[sent_max] = narrow(mine.sent_bytes);
   most[received_max] = narrow(mine.received_bytes);
   v.in_place = {narrow(mine.peers), narrow(mine.unit_size), -narrow(mine.unit_size), narrow(mine.unit_span)};
-  dissemination(comm, tag, mine.in_place, payload, memory).run(v);
+  if (node != nullptr)
+    combine_on_node(*node, v);
+  else
+    dissemination(comm, tag, mine.in_place, payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
   // learn who has a defect.
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;

@@ -11,6 +11,7 @@
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
+#include "node/channel.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -93,7 +94,7 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 /// when any rank brings a defect (its text and rank are then broadcast) or when the choices differ. What `cargo`
 /// carried is complete only when this returns.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
-             std::pmr::memory_resource* memory);
+             std::pmr::memory_resource* memory, channel* node = nullptr);
 
 /// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
 /// something is wrong.

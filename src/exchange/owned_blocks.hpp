@@ -29,6 +29,8 @@ class owned_blocks {
   static constexpr std::size_t bytes(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
 
   [[nodiscard]] block operator[](int peer) const noexcept { return blocks_[peer]; }
+  /// The side itself; its arrays live here.
+  [[nodiscard]] const blocks& side() const noexcept { return blocks_; }
   /// Where a block begins.
   [[nodiscard]] std::byte* at(const block& b) const noexcept {
     return static_cast<std::byte*>(blocks_.base) + b.offset;

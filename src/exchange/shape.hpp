@@ -21,6 +21,8 @@ struct shape {
   bool in_place = false;
   /// In place: the two blocks of a pair coincide.
   bool symmetric = true;
+  /// All ranks are on one node and can share memory.
+  bool shared = false;
   /// All blocks of all ranks have the same number of bytes.
   bool uniform = true;
   /// Some rank's counts or displacements do not fit the MPI library's ints.

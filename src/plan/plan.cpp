@@ -1,5 +1,6 @@
 #include "taquin/plan.hpp"
 
+#include "plan/call.hpp"
 #include "plan/prepare.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/in_place.hpp"
@@ -18,7 +19,9 @@ void plan::run() { state_->run(); }
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
 const memory_budget& plan::memory() const noexcept { return state_->budget; }
 
-void run(const exchange& x, const options& o) { detail::plan_state(x, o, false).run(); }
+void run(const exchange& x, const options& o) {
+  if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false).run();
+}
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,
               MPI_Datatype recvtype, MPI_Comm comm, const options& o) {

@@ -11,22 +11,17 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "node/blocking_channel.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
-
-namespace {
-
-constexpr std::string_view automatic = "auto";
-constexpr int most_ports = mpi::communicator::tags_per_plan - 2;  // each port has a tag of its own
 
 std::size_t elements_needed(const exchange& x, int ranks) {
   if (x.kind != exchange::form::alltoallw || x.fault != nullptr) return 0;
   return (x.in_place && x.symmetric ? 1U : 2U) * static_cast<std::size_t>(ranks);
 }
 
-/// A copy of the exchange whose alltoallw types carry their figures.
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements) {
   exchange y = x;
   const bool shared = x.in_place && x.symmetric;  // both sides have the receive side's types
@@ -38,6 +33,11 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
   y.send.elements = elements.data() + (shared ? 0 : ranks);
   return y;
 }
+
+namespace {
+
+constexpr std::string_view automatic = "auto";
+constexpr int most_ports = mpi::communicator::tags_per_plan - 2;  // each port has a tag of its own
 
 bool beyond_int(const blocks& side, int ranks) {
   const count_t limit = mpi::count_limit();
@@ -211,8 +211,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   all.uniform = false;
   all.large = mine.large;
   const int tag = inter ? 0 : comm->next_tag();
+  channel* node = inter ? nullptr : blocking_channel(given.comm);
   if (!inter) {
-    all = agree_with_payload(x, o, name, reused, mine, *comm, tag);
+    all = agree_with_payload(x, o, name, reused, mine, *comm, tag, node);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
@@ -225,6 +226,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .inter = inter,
            .in_place = x.in_place,
            .symmetric = x.symmetric,
+           .shared = node != nullptr,
            .uniform = all.uniform,
            .large = all.large,
            .max_peers = static_cast<int>(all.max_peers),
@@ -266,8 +268,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
 
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
 agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
-                                      const proposal& mine, mpi::communicator& comm, int tag) {
+                                      const proposal& mine, mpi::communicator& comm, int tag, channel* node) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
+  if (node != nullptr) return agree(comm, agreement_tag, mine, nullptr, &budget, node);
   const algorithm* a = name == automatic ? chooser::of(comm).piggyback_choice(x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
   if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||

@@ -10,6 +10,7 @@
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
+#include "node/channel.hpp"
 #include "node/detect.hpp"
 #include "plan/owned_types.hpp"
 #include "schedule/operation.hpp"
@@ -19,6 +20,11 @@
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
+
+/// Figures of types that an exchange's blocks ask for: alltoallw has a type per block.
+std::size_t elements_needed(const exchange& x, int ranks);
+/// A copy of the exchange whose alltoallw types carry their figures, which are put into `elements`.
+exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements);
 
 /// All that a plan owns.
 struct plan_state {
@@ -46,7 +52,7 @@ struct plan_state {
 
  private:
   agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
-                            const proposal& mine, mpi::communicator& comm, int tag);
+                            const proposal& mine, mpi::communicator& comm, int tag, channel* node);
   bool tune(const exchange& x, const options& o, mpi::communicator& comm, int tag);
   void finish();
 };

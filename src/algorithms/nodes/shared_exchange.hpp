@@ -1,0 +1,93 @@
+// One exchange among ranks of one node through a channel: small blocks pass through the node's memory, large ones are
+// copied once, by the receiver, out of the sender's buffer; where the kernel does not permit that, they pass through the
+// node's memory in pieces.
+//
+// Rounds: 1, and one more for each piece. Bytes: each block once, or twice through the node's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "node/channel.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+class shared_exchange {
+ public:
+  /// Bytes of the channel's room that an exchange asks for at least.
+  static constexpr std::size_t least_room = 64;
+  /// Blocks up to this size pass through the room when it has place, even where single copy is possible.
+  static constexpr count_t most_in_room = 16384;
+
+  /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's.
+  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept;
+
+  /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
+  /// are written while others may still want to read. Local.
+  [[nodiscard]] bool possible() const;
+
+  /// Forgets the exchange before.
+  void reset() noexcept;
+  /// Writes this rank's lines and what goes with them. `choices` must be the same on all ranks. Local.
+  void post(std::uint32_t choices);
+  /// After all lines have come: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
+  /// The same on all ranks. When it is false nothing has been delivered and nothing is going to be.
+  [[nodiscard]] bool agreed() const noexcept;
+
+  /// Makes progress; true when everything is in place and the send buffer is free. Local; does not wait.
+  bool advance();
+  /// Waits until then.
+  void finish();
+  /// Throws what went wrong on this rank: a block that is longer than its receive block (MPI_ERR_TRUNCATE, naming both
+  /// ranks and sizes), or memory that could not be read. To be asked after the end.
+  void check() const;
+
+  void account(statistics& s) const;
+  [[nodiscard]] std::size_t room_used() const noexcept { return room_used_; }
+
+ private:
+  enum class stage : std::uint8_t { lines, pieces, fetching, done };
+
+  /// How a block travels when `used` bytes of the room are taken; takes its part of the room. Blocks are asked about in
+  /// the order of `peer_at`.
+  [[nodiscard]] node_line::kind way_of(const block& b, std::size_t& used) const noexcept;
+  /// This rank's k-th peer; the 0th is the rank itself.
+  [[nodiscard]] int peer_at(int k) const noexcept {
+    const int peer = c_.rank() + k;
+    return peer < c_.size() ? peer : peer - c_.size();
+  }
+  /// In place the own block must be saved before it is written over: it travels like the others.
+  [[nodiscard]] int first() const noexcept { return x_.in_place ? 0 : 1; }
+  [[nodiscard]] count_t piece_bytes() const noexcept;
+  void write(int reader);
+  void deliver();
+  void deliver_own();
+  void deliver_from(int writer);
+  void fetch(int writer, const block& b, std::byte* to, std::uint64_t address, count_t bytes);
+  void post_pieces();
+  void take_pieces();
+  bool lines_have_come();
+  void fail(int peer, int mpi_class, std::string what) noexcept;
+  [[nodiscard]] std::byte* send_at(const block& b) const noexcept;
+  [[nodiscard]] std::byte* recv_at(const block& b) const noexcept;
+
+  const exchange& x_;
+  channel& c_;
+  std::size_t room_;
+  std::size_t room_used_ = 0;
+  std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
+  std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
+  std::uint64_t bytes_copied_ = 0;
+  std::uint32_t steps_ = 0;  // of pieces: that this rank needs; then that all ranks need
+  std::uint32_t step_ = 0;   // of pieces: the current one
+  int next_ = 0;             // lines, fetching: the rank that is looked at next, counted from this one
+  stage stage_ = stage::lines;
+  std::string error_;
+  int error_class_ = 0;
+  int error_peer_ = -1;
+};
+
+}  // namespace taquin::detail

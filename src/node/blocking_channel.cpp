@@ -1,0 +1,90 @@
+#include "node/blocking_channel.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+
+#include "base/environment.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+std::atomic<std::size_t> taken{0};           // by all channels of this process, its own parts
+std::atomic<std::uint64_t> freed_so_far{0};  // a handle may mean another communicator once this has grown
+
+struct attribute {
+  channel shared;
+  std::size_t bytes = 0;
+  ~attribute() {
+    taken -= bytes;
+    ++freed_so_far;
+  }
+};
+
+int on_delete(MPI_Comm, int, void* value, void*) noexcept {
+  delete static_cast<attribute*>(value);
+  return MPI_SUCCESS;
+}
+
+int keyval() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr));
+    return made;
+  }();
+  return key;
+}
+
+// Whether there is memory for one more; said once where there is not.
+bool room_for(std::size_t bytes) {
+  if (taken + bytes <= most_channel_bytes) return true;
+  static const int once = std::fprintf(
+      stderr, "taquin: shared memory for %zu MiB of channels is in use; further communicators send messages\n",
+      most_channel_bytes >> 20U);
+  static_cast<void>(once);
+  return false;
+}
+
+attribute* make(MPI_Comm comm) {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  auto a = std::make_unique<attribute>();
+  const environment& e = environment::get();
+  const std::size_t room = channel::default_room(ranks);
+  const std::size_t bytes = channel::overhead(ranks) + 2 * room;
+  const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
+  if (ranks > 1) a->shared = channel::make(comm, room, wanted);
+  if (!a->shared.empty()) taken += a->bytes = bytes;
+  TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
+  return a.release();
+}
+
+}  // namespace
+
+channel* blocking_channel(MPI_Comm comm) {
+  // Most calls are on the communicator of the call before.
+  thread_local struct {
+    MPI_Comm comm = MPI_COMM_NULL;
+    std::uint64_t freed = 0;
+    channel* shared = nullptr;
+  } last;
+  const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
+  if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
+  if (found == 0) {
+    int inter = 0;
+    TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
+    if (inter != 0) return nullptr;
+  }
+  attribute* a = found != 0 ? static_cast<attribute*>(value) : make(comm);
+  channel* shared = a->shared.empty() ? nullptr : &a->shared;
+  last = {comm, freed, shared};
+  return shared;
+}
+
+}  // namespace taquin::detail

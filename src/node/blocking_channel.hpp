@@ -1,0 +1,19 @@
+// The channel that a communicator's blocking calls use, as an attribute of it.
+#pragma once
+
+#include <mpi.h>
+
+#include "node/channel.hpp"
+
+namespace taquin::detail {
+
+/// The channel of an intracommunicator; null where its ranks are not all on one node, cannot share memory, or the
+/// process has enough of them. Collective when asked for the first time; freed with the communicator. A duplicate gets
+/// its own.
+channel* blocking_channel(MPI_Comm comm);
+
+/// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new
+/// communicators get none, and their ranks exchange messages.
+constexpr std::size_t most_channel_bytes = std::size_t{256} << 20U;
+
+}  // namespace taquin::detail

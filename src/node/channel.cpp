@@ -1,0 +1,124 @@
+#include "node/channel.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/environment.hpp"
+#include "mpi/check.hpp"
+#include "node/single_copy.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t block_room = 32768;  // for each block of a step
+constexpr std::size_t least_room = std::size_t{64} << 10U;
+constexpr std::size_t most_room = std::size_t{512} << 10U;
+constexpr std::size_t page = 4096;
+
+std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+
+// Ranks that share processors must give them to each other.
+bool more_than_processors(const std::vector<node_member>& all) {
+  const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
+  if (widest > 1) return all.size() > static_cast<std::size_t>(widest);
+  std::vector<int> used;
+  for (const node_member& m : all) used.push_back(m.processor);
+  std::ranges::sort(used);
+  return std::ranges::adjacent_find(used) != used.end();
+}
+
+void describe_processors(node_member& me) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  me.processors = 1;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  me.processors = CPU_COUNT(&set);
+  while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
+}
+
+void relax() noexcept {
+#ifdef __x86_64__
+  __builtin_ia32_pause();
+#endif
+}
+
+bool can_read(const node_member& other) noexcept {
+  std::uint64_t seen = 0;
+  return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
+}
+
+}  // namespace
+
+std::size_t channel::default_room(int ranks) noexcept {
+  return std::clamp(static_cast<std::size_t>(ranks) * block_room, least_room, most_room);
+}
+
+std::size_t channel::overhead(int ranks) noexcept {
+  return 2 * static_cast<std::size_t>(ranks) * line_bytes + line_bytes;
+}
+
+#ifdef TAQUIN_SMPI
+// Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
+channel channel::make(MPI_Comm, std::size_t, bool) { return {}; }
+#else
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted) {
+  channel c;
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  const auto p = static_cast<std::size_t>(ranks);
+  c.room_ = up_to_page(room);
+  c.head_ = up_to_page(overhead(ranks));
+  c.part_ = c.head_ + 2 * c.room_;
+
+  const std::uint64_t host = host_id();
+  node_member me;
+  me.host = host;
+  me.probe = reinterpret_cast<std::uint64_t>(&host);
+  me.process = getpid();
+  describe_processors(me);
+  if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
+  if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
+  if (me.enabled == 3) admit_siblings();
+  std::vector<node_member> all(p);
+  TAQUIN_MPI(PMPI_Allgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm));
+  const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
+                          return m.host == all[0].host && m.enabled != 0;
+                        });
+  bool mapped = false;
+  if (together) {
+    if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
+    const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
+    const bool copies = me.enabled == 3 && can_read(next);
+    std::array<int, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
+    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm));
+    mapped = good[0] != 0;
+    c.single_copies_ = good[1] != 0;
+  }
+  mapping::close(me.key);
+  if (!mapped) return {};
+  for (const node_member& m : all) c.processes_.push_back(m.process);
+  constexpr int most_looks = 2000;
+  c.looks_ = more_than_processors(all) ? 0 : most_looks;
+  return c;
+}
+#endif
+
+void channel::pause(int looks) const {
+  constexpr int progress_every = 64;
+  if (looks < looks_) {
+    relax();
+    return;
+  }
+  if ((looks - looks_) % progress_every == progress_every - 1) {
+    int any = 0;
+    TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
+  }
+  sched_yield();
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,146 @@
+// How ranks of one node exchange through memory that all of them have mapped: lines from each to each, and room for
+// data that all can read.
+//
+// The ranks go through steps together. In each, a rank writes a line for every other rank, data into its own room where
+// lines are too short, and then waits until the lines of all others have come. A line is written last with its step's
+// number (release) and read first by it (acquire), so that who sees the number sees the line and the data.
+//
+// There are two halves of lines and room, used in turn. A rank writes into a half again two steps later: by then every
+// other rank has begun the step between, which it does only when it has read all that it wanted of the step before. So
+// no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: `fetched` counts
+// them, and `wait_fetched` waits.
+#pragma once
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "node/mapping.hpp"
+
+namespace taquin::detail {
+
+/// What one rank tells another in a step: a cache line.
+struct alignas(64) node_line {
+  enum class kind : std::uint8_t {
+    none,    ///< nothing for the reader
+    here,    ///< the block is in this line
+    room,    ///< in the sender's room, at offset `place`
+    remote,  ///< in the sender's memory, at address `place`: the reader fetches it
+    pieces,  ///< comes in pieces through the room, in the steps that follow
+    record,  ///< no block: the sender's room begins with a record that all read
+  };
+  static constexpr std::size_t capacity = 32;
+
+  std::atomic<std::uint64_t> step{0};
+  std::uint32_t choices = 0;  ///< what must be alike on all ranks, as a hash
+  std::uint32_t steps = 0;    ///< pieces: further steps that the sender needs
+  std::uint64_t size_and_kind = 0;
+  std::uint64_t place = 0;
+  std::array<std::byte, capacity> data;
+
+  void describe(kind what, std::uint64_t bytes) noexcept {
+    size_and_kind = (bytes << 8U) | static_cast<std::uint64_t>(what);
+  }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_and_kind >> 8U; }
+  [[nodiscard]] kind what() const noexcept { return static_cast<kind>(size_and_kind & 0xffU); }
+};
+static_assert(sizeof(node_line) == 64);
+
+/// What one rank of a channel tells the others when it is made.
+struct node_member {
+  std::uint64_t host = 0;
+  std::uint64_t probe = 0;  ///< address of a word that the next rank reads by single copy
+  mapping_key key{};
+  std::int32_t process = 0;
+  std::int32_t processors = 0;  ///< that it may run on
+  std::int32_t processor = 0;   ///< the first of them
+  std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
+};
+
+class channel {
+ public:
+  /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
+  /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
+  /// rank that takes no part.
+  static channel make(MPI_Comm comm, std::size_t room, bool wanted);
+  /// Room that serves blocking calls of `ranks` ranks.
+  static std::size_t default_room(int ranks) noexcept;
+  /// Bytes of a rank's share beside its room: lines and counters.
+  static std::size_t overhead(int ranks) noexcept;
+
+  channel() noexcept = default;
+  channel(channel&&) noexcept = default;
+  channel& operator=(channel&&) noexcept = default;
+
+  [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(processes_.size()); }
+  [[nodiscard]] std::size_t room_bytes() const noexcept { return room_; }
+  [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
+  [[nodiscard]] pid_t process(int rank) const noexcept { return processes_[static_cast<std::size_t>(rank)]; }
+
+  /// Begins the next step.
+  void begin() noexcept { ++step_; }
+  /// The line that this rank writes for `reader`.
+  [[nodiscard]] node_line& to(int reader) const noexcept { return line(rank_, reader); }
+  /// The line that `writer` writes for this rank; valid once it has come.
+  [[nodiscard]] const node_line& from(int writer) const noexcept { return line(writer, rank_); }
+  /// A rank's room of this step.
+  [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
+  /// Hands a line over.
+  void publish(int reader) const noexcept { to(reader).step.store(step_, std::memory_order_release); }
+  [[nodiscard]] bool has_come(int writer) const noexcept {
+    return from(writer).step.load(std::memory_order_acquire) >= step_;
+  }
+  /// The number of this step.
+  [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
+  /// This rank has fetched all that it was offered in this step.
+  void fetched() const noexcept { counter(rank_).store(step_, std::memory_order_release); }
+  [[nodiscard]] bool has_fetched(int reader, std::uint64_t step) const noexcept {
+    return counter(reader).load(std::memory_order_acquire) >= step;
+  }
+
+  /// Waits until `come()`; other processes run meanwhile, and the MPI library makes progress now and then.
+  template <class Come>
+  void wait(Come come) const {
+    for (int i = 0; !come(); ++i) pause(i);
+  }
+  void wait_lines() const {
+    for (int k = 1; k < size(); ++k) {
+      const int writer = (rank_ + k) % size();
+      wait([&] { return has_come(writer); });
+    }
+  }
+
+ private:
+  static constexpr std::size_t line_bytes = sizeof(node_line);
+  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * processes_.size() * line_bytes; }
+  [[nodiscard]] std::byte* part(int rank) const noexcept {
+    return memory_.data() + static_cast<std::size_t>(rank) * part_;
+  }
+  [[nodiscard]] node_line& line(int writer, int reader) const noexcept {
+    return reinterpret_cast<node_line*>(
+        part(writer))[(step_ & 1U) * processes_.size() + static_cast<std::size_t>(reader)];
+  }
+  [[nodiscard]] std::atomic<std::uint64_t>& counter(int rank) const noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes());
+  }
+  void pause(int looks) const;
+
+  mapping memory_;
+  std::vector<pid_t> processes_;
+  std::size_t room_ = 0;
+  std::size_t head_ = 0;  // of a part: lines and the counter
+  std::size_t part_ = 0;
+  std::uint64_t step_ = 0;
+  int rank_ = 0;
+  int looks_ = 0;  // before a waiting rank gives its processor away
+  bool single_copies_ = false;
+};
+
+}  // namespace taquin::detail

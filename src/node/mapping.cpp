@@ -1,0 +1,105 @@
+#include "node/mapping.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string_view>
+#include <utility>
+
+namespace taquin::detail {
+
+namespace {
+
+std::byte* map(int file, std::size_t bytes) noexcept {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+class hash {
+ public:
+  void add(std::string_view text) noexcept {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+  }
+  void add(std::uint64_t v) noexcept { h_ = (h_ ^ v) * 1099511628211ULL; }
+  [[nodiscard]] std::uint64_t value() const noexcept { return h_; }
+
+ private:
+  std::uint64_t h_ = 14695981039346656037ULL;
+};
+
+std::uint64_t find_host_id() {
+  hash h;
+  std::array<char, 256> text{};
+  if (std::FILE* f = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
+    if (std::fgets(text.data(), static_cast<int>(text.size()), f) != nullptr) h.add(text.data());
+    static_cast<void>(std::fclose(f));
+  }
+  if (gethostname(text.data(), text.size() - 1) == 0) h.add(text.data());
+  for (const char* name : {"/proc/self/ns/pid", "/proc/self/ns/ipc", "/proc/self/ns/user"}) {
+    struct stat s {};
+    if (stat(name, &s) == 0) h.add(s.st_ino);
+  }
+  return h.value();
+}
+
+}  // namespace
+
+mapping::mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_) {}
+
+mapping& mapping::operator=(mapping&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+mapping::~mapping() {
+  if (memory_ != nullptr) munmap(memory_, header + size_);
+}
+
+mapping mapping::create(std::size_t bytes, mapping_key& key) {
+  key = {};
+  const int file = memfd_create("taquin", MFD_CLOEXEC);
+  if (file < 0) return {};
+  std::byte* memory = ftruncate(file, static_cast<off_t>(header + bytes)) == 0 ? map(file, header + bytes) : nullptr;
+  if (memory == nullptr) {
+    ::close(file);
+    return {};
+  }
+  std::random_device random;
+  key = {(std::uint64_t{random()} << 32U) | random(), bytes, getpid(), file};
+  std::memcpy(memory, &key.token, sizeof key.token);
+  return {memory, bytes};
+}
+
+mapping mapping::attach(const mapping_key& key) noexcept {
+  if (key.file < 0) return {};
+  std::array<char, 48> name{};
+  std::snprintf(name.data(), name.size(), "/proc/%d/fd/%d", key.process, key.file);
+  const int file = open(name.data(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return {};
+  struct stat s {};
+  const bool fits = fstat(file, &s) == 0 && s.st_size == static_cast<off_t>(header + key.bytes);
+  std::byte* memory = fits ? map(file, header + key.bytes) : nullptr;
+  ::close(file);
+  if (memory == nullptr) return {};
+  mapping m(memory, key.bytes);
+  return std::memcmp(memory, &key.token, sizeof key.token) == 0 ? std::move(m) : mapping();
+}
+
+void mapping::close(mapping_key& key) noexcept {
+  if (key.file >= 0 && key.process == getpid()) ::close(key.file);
+  key.file = -1;
+}
+
+std::uint64_t host_id() {
+  static const std::uint64_t id = find_host_id();
+  return id;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,19 @@
+// Copies out of another process's memory by the kernel, without the help of that process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace taquin::detail {
+
+/// Copies `bytes` from `address` in `process` to `to`. Returns 0, or the system's error number (EPERM: not permitted,
+/// EFAULT: no such memory, ESRCH: no such process).
+int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept;
+
+/// Where the kernel lets only parents look into processes (Yama), admits the processes that this one's parent has
+/// started: on a node, an MPI job's ranks. Does nothing elsewhere.
+void admit_siblings() noexcept;
+
+}  // namespace taquin::detail

@@ -1,0 +1,75 @@
+#include "plan/call.hpp"
+
+#include <algorithm>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/nodes/shared_exchange.hpp"
+#include "base/environment.hpp"
+#include "base/inline_pool.hpp"
+#include "exchange/validate.hpp"
+#include "node/blocking_channel.hpp"
+#include "plan/prepare.hpp"
+#include "taquin/memory_budget.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Nothing in the environment that a call has to look at.
+bool plain_environment() {
+  static const bool plain = [] {
+    const environment& e = environment::get();
+    return e.algorithm.empty() && !e.check && e.profile.empty() && e.nodes.empty() && e.invalid_argument.empty();
+  }();
+  return plain;
+}
+
+// The choice is taquin's, and no option narrows it.
+bool plain(const options& o) {
+  static constexpr options defaults;
+  return o.algorithm == defaults.algorithm && !o.check && !o.tune && o.nodes.empty() && o.radix == defaults.radix &&
+         o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
+         !o.sparse_requests && !o.scratch_sends && o.inner == defaults.inner && o.levels == defaults.levels;
+}
+
+// What must be alike on all ranks of such a call.
+std::uint32_t choices_of(const exchange& x) noexcept {
+  return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);
+}
+
+// With types known. False when this rank cannot, or any other does not, take part.
+bool exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
+  if (validate(x, node.size(), &budget)) return false;
+  shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
+  if (!e.possible()) return false;
+  e.post(choices_of(x));
+  node.wait_lines();
+  if (!e.agreed()) return false;
+  e.finish();
+  if (o.stats != nullptr) {
+    ++o.stats->starts;
+    e.account(*o.stats);
+    o.stats->peak_memory = std::max(o.stats->peak_memory, budget.peak() + e.room_used());
+    o.stats->algorithm = shared_memory.name;
+  }
+  e.check();
+  return true;
+}
+
+}  // namespace
+
+bool run_on_node(const exchange& x, const options& o) {
+  if (x.comm == MPI_COMM_NULL) return false;
+  channel* node = blocking_channel(x.comm);
+  if (node == nullptr || !plain_environment() || !plain(o) || x.fault != nullptr) return false;
+  inline_pool pool;
+  memory_budget budget(o.memory, &pool);
+  if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);
+  std::pmr::vector<element> elements(&budget);
+  if (elements_needed(x, node->size()) * sizeof(element) > o.memory) return false;
+  return exchange_on_node(with_elements(x, node->size(), elements), o, *node, budget);
+}
+
+}  // namespace taquin::detail
