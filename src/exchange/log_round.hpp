@@ -3,12 +3,14 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -26,6 +28,16 @@ template <class Ends>
 void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
                Ends&& ends) {
   const int p = comm.size();
+  // After an error no message leaves from memory that is given back.
+  struct sends {
+    std::span<MPI_Request> requests;
+    ~sends() {
+      for (auto& request : requests) mpi::abandon(request, mpi::request_kind::send);
+    }
+  };
+  requests = requests.first(static_cast<std::size_t>(digits));
+  std::ranges::fill(requests, MPI_REQUEST_NULL);
+  const sends unfinished{requests};
   for (int z = 1; z <= digits; ++z) {
     const auto to = static_cast<int>((comm.rank() + z * weight) % p);
     const std::span<const std::byte> message = ends.load(z);

@@ -1,12 +1,11 @@
 #include "schedule/executor.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "datatypes/typed_copy.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 
@@ -34,9 +33,8 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       wires_(memory),
       derived_(memory),
       persistent_(memory),
-      slots_(memory),
+      slots_(0, memory),
       in_slot_(memory),
-      completed_(memory),
       lanes_(memory),
       round_(schedule_.rounds.size()) {
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
@@ -47,6 +45,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
 }
 
 executor::~executor() {
+  slots_.abandon();
   if (persistent_.empty() || mpi::finalized()) return;
   for (auto& request : persistent_)
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
@@ -55,7 +54,7 @@ executor::~executor() {
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
                                 std::size_t derived_regions) noexcept {
   constexpr std::size_t per_message =
-      sizeof(wire) + sizeof(mpi::datatype) + 2 * sizeof(MPI_Request) + sizeof(std::uint32_t) + sizeof(int);
+      sizeof(wire) + sizeof(mpi::datatype) + sizeof(MPI_Request) + mpi::request_set::bytes(1) + sizeof(std::uint32_t);
   constexpr std::size_t per_derived_region =
       sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
   return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message + size.lanes * sizeof(lane) +
@@ -117,10 +116,9 @@ void executor::measure() {
   for (const copy& c : schedule_.copies) totals_.bytes_copied += static_cast<std::uint64_t>(schedule_.bytes(c.from));
   staging_.reset(staging);
   derived_.reserve(derived);
-  slots_.resize(slots, MPI_REQUEST_NULL);
+  slots_.resize(slots);
   lanes_.resize(lanes);
   in_slot_.resize(slots);
-  completed_.resize(slots);
 }
 
 // The packed messages of a round stand side by side in the staging buffer; rounds reuse it.
@@ -258,12 +256,12 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   in_slot_[slot] = i;
   ++pending_;
   if (where_.reused && persistent_[i] != MPI_REQUEST_NULL) {
-    TAQUIN_MPI(MPI_Start(&persistent_[i]));
-    slots_[slot] = persistent_[i];
+    using kind = mpi::request_kind;
+    slots_.start(slot, persistent_[i], m.way == direction::send ? kind::persistent_send : kind::persistent_receive);
   } else if (m.way == direction::send) {
-    TAQUIN_MPI(MPI_Isend(w.data, w.count, w.type, m.peer, tag, where_.comm, &slots_[slot]));
+    slots_.send(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
   } else {
-    TAQUIN_MPI(MPI_Irecv(w.data, w.count, w.type, m.peer, tag, where_.comm, &slots_[slot]));
+    slots_.receive(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
   }
 }
 
@@ -320,20 +318,12 @@ bool executor::arrived() const noexcept {
   return awaits < 0 || where_.shared == nullptr || where_.shared->all_arrived(awaits);
 }
 
-// Waits for the other ranks of the node. The MPI library goes on meanwhile, and a rank that has to wait for long gives
-// its processor to those that it waits for: ranks may be more than cores.
+// Waits for the other ranks of the node.
 bool executor::meet(bool block) {
-  constexpr int most_spins = 32;
-  constexpr int progress_every = 64;
-  for (int i = 0; !arrived(); ++i) {
-    if (!block || i % progress_every == progress_every - 1) {
-      int any = 0;
-      TAQUIN_MPI(MPI_Iprobe(MPI_ANY_SOURCE, where_.tag, where_.comm, &any, MPI_STATUS_IGNORE));
-    }
-    if (!block) return arrived();
-    if (i >= most_spins) sched_yield();
-  }
-  return true;
+  mpi::backoff waiting(where_.comm, where_.tag);
+  if (!block && !arrived()) waiting.progress();
+  while (block && !arrived()) waiting.pause();
+  return arrived();
 }
 
 // Completes what has arrived in the current round, or waits until something has; true when the round is over.
@@ -346,33 +336,16 @@ bool executor::advance(bool block) {
   const round& r = schedule_.rounds[round_];
   if (pending_ == 0 || r.joins) return true;
   if (r.lanes > 0) return advance_lanes(block);
-  const auto n = static_cast<int>(used_);
   if (posted_ == r.messages_end && pending_ == used_) {  // nothing follows: complete all at once
-    int done = 1;
-    if (block) {
-      TAQUIN_MPI(MPI_Waitall(n, slots_.data(), MPI_STATUSES_IGNORE));
-    } else {
-      TAQUIN_MPI(MPI_Testall(n, slots_.data(), &done, MPI_STATUSES_IGNORE));
-    }
-    if (done == 0) return false;
+    if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
     if (!staging_.empty())
       for (std::uint32_t slot = 0; slot < used_; ++slot) unpack_message(in_slot_[slot]);
     pending_ = 0;
     return true;
   }
-  int completed = 0;
-  if (block) {
-    TAQUIN_MPI(MPI_Waitsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
-  } else {
-    TAQUIN_MPI(MPI_Testsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
-  }
-  for (int i = 0; i < completed; ++i) {
-    const auto slot = static_cast<std::uint32_t>(completed_[static_cast<std::size_t>(i)]);
-    unpack_message(in_slot_[slot]);
-    slots_[slot] = MPI_REQUEST_NULL;  // a persistent request would stay
-    --pending_;
+  complete_some(block, [&](std::uint32_t slot) {
     if (posted_ < r.messages_end) post(slot, posted_++);
-  }
+  });
   return pending_ == 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/raw_buffer.hpp"
 #include "mpi/datatype.hpp"
+#include "mpi/request_set.hpp"
 #include "node/shared_segment.hpp"
 #include "schedule/operation.hpp"
 #include "schedule/schedule.hpp"
@@ -83,6 +84,11 @@ class executor final : public operation {
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool meet(bool block);
+  [[nodiscard]] count_t room(std::size_t slot) const noexcept {
+    return schedule_.bytes(schedule_.messages[in_slot_[slot]]);
+  }
+  template <class Done>
+  void complete_some(bool block, Done done);
   bool advance(bool block);
   void enter_lanes();
   void post_stage(std::uint8_t lane);
@@ -96,9 +102,8 @@ class executor final : public operation {
   std::pmr::vector<wire> wires_;
   std::pmr::vector<mpi::datatype> derived_;
   std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
-  std::pmr::vector<MPI_Request> slots_;       // the messages in flight
+  mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
-  std::pmr::vector<int> completed_;           // MPI_Waitsome's answer
   std::pmr::vector<lane> lanes_;
   statistics totals_;  // of one exchange
 
@@ -108,5 +113,18 @@ class executor final : public operation {
   std::uint32_t pending_ = 0;  // messages in flight
   bool waiting_ = false;       // the round begins when the node's ranks have arrived
 };
+
+// Completes what has arrived, or waits until something has; then calls done(slot).
+template <class Done>
+void executor::complete_some(bool block, Done done) {
+  const auto one = [&](std::size_t n, const MPI_Status&) {
+    const auto slot = static_cast<std::uint32_t>(n);
+    unpack_message(in_slot_[slot]);
+    --pending_;
+    done(slot);
+  };
+  const auto bytes = [&](std::size_t slot) { return room(slot); };
+  block ? slots_.wait_some(one, bytes) : slots_.test_some(one, bytes);
+}
 
 }  // namespace taquin::detail

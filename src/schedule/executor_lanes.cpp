@@ -58,20 +58,7 @@ void executor::post_stage(std::uint8_t k) {
 }
 
 bool executor::advance_lanes(bool block) {
-  int completed = 0;
-  const auto n = static_cast<int>(used_);
-  if (block) {
-    TAQUIN_MPI(MPI_Waitsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
-  } else {
-    TAQUIN_MPI(MPI_Testsome(n, slots_.data(), &completed, completed_.data(), MPI_STATUSES_IGNORE));
-  }
-  for (int i = 0; i < completed; ++i) {
-    const auto slot = static_cast<std::uint32_t>(completed_[static_cast<std::size_t>(i)]);
-    unpack_message(in_slot_[slot]);
-    slots_[slot] = MPI_REQUEST_NULL;
-    --pending_;
-    --lanes_[schedule_.messages[in_slot_[slot]].lane].pending;
-  }
+  complete_some(block, [&](std::uint32_t slot) { --lanes_[schedule_.messages[in_slot_[slot]].lane].pending; });
   // A stage is posted when the call's answers were all taken: its requests go into slots that were just freed.
   for (std::size_t k = 0; k < schedule_.rounds[round_].lanes; ++k)
     if (lanes_[k].pending == 0) post_stage(static_cast<std::uint8_t>(k));

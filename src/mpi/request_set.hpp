@@ -1,0 +1,190 @@
+// Unfinished requests and who owns them. One policy for all of taquin:
+//
+// - Statuses are looked at. A message that is longer than its room is MPI_ERR_TRUNCATE, with the peer and both sizes.
+// - An owner that goes leaves nothing behind that writes into its memory: receives are cancelled, or waited for where
+//   their data are already coming; sends are completed, or freed where their receivers do not come.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <utility>
+#include <vector>
+
+#include "mpi/backoff.hpp"
+#include "mpi/check.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::mpi {
+
+/// What an unfinished request does to memory, and who frees it: persistent ones their owner.
+enum class request_kind : std::uint8_t { send, receive, persistent_send, persistent_receive };
+
+/// Ends one request, as above. Does not throw.
+void abandon(MPI_Request& request, request_kind what) noexcept;
+
+/// The error of a message that is longer than its room: "rank 3 sends 28 bytes where 16 are expected".
+[[noreturn]] void fail_truncated(const MPI_Status& status, count_t room, const char* call);
+
+/// Requests by number, which their owner chooses.
+class request_set {
+ public:
+  using kind = request_kind;
+
+  request_set(std::size_t size, std::pmr::memory_resource* memory)
+      : requests_(size, MPI_REQUEST_NULL, memory), kinds_(size, kind::send, memory) {}
+  request_set(const request_set&) = delete;
+  request_set& operator=(const request_set&) = delete;
+  ~request_set() { abandon(); }
+
+  /// What a set of `size` takes from its memory.
+  static constexpr std::size_t bytes(std::size_t size) noexcept { return size * (sizeof(MPI_Request) + sizeof(kind)); }
+
+  void resize(std::size_t size) {
+    requests_.resize(size, MPI_REQUEST_NULL);
+    kinds_.resize(size, kind::send);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
+  [[nodiscard]] bool active(std::size_t i) const noexcept { return requests_[i] != MPI_REQUEST_NULL; }
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  /// The first number without a request; size() when there is none.
+  [[nodiscard]] std::size_t free_number() const noexcept {
+    return static_cast<std::size_t>(std::ranges::find(requests_, MPI_REQUEST_NULL) - requests_.begin());
+  }
+
+  void send(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    check(MPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
+    began(i, kind::send);
+  }
+  void receive(std::size_t i, void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
+    check(MPI_Irecv(data, count, type, from, tag, comm, &requests_[i]), "MPI_Irecv");
+    began(i, kind::receive);
+  }
+  /// Starts a persistent request, which its owner frees, after this set is gone or abandoned.
+  void start(std::size_t i, MPI_Request persistent, kind what) {
+    requests_[i] = persistent;
+    began(i, what);
+    const int code = MPI_Start(&requests_[i]);
+    if (code == MPI_SUCCESS) return;
+    ended(i);
+    fail(code, "MPI_Start");
+  }
+
+  /// Completes what can be completed and calls done(number, status) for each; how many there were. `room(number)` says
+  /// how many bytes a receive has room for. Throws mpi_error where a message could not be taken.
+  template <class Done, class Room>
+  std::size_t test_some(Done done, Room room) {
+    return some(false, done, room);
+  }
+  /// The same, once there is something to complete.
+  template <class Done, class Room>
+  std::size_t wait_some(Done done, Room room) {
+    if (end_ <= window) return some(true, done, room);
+    backoff waiting;
+    for (;;) {
+      if (const std::size_t n = some(false, done, room); n > 0 || in_flight_ == 0) return n;
+      waiting.pause();
+    }
+  }
+  /// Completes all, or, with `block` false, says whether they are complete.
+  template <class Room>
+  bool complete_all(bool block, Room room) {
+    for (std::size_t begin = 0; begin < end_; begin += window)
+      if (!complete_window(begin, block, room)) return false;
+    in_flight_ = end_ = 0;
+    return true;
+  }
+
+  /// Ends what is unfinished, as above. Does not throw.
+  void abandon() noexcept;
+
+ private:
+  // As many requests go into one MPI call, with their statuses on the stack.
+  static constexpr std::size_t window = 64;
+
+  struct completions {
+    std::array<int, window> numbers;
+    std::array<MPI_Status, window> statuses;
+  };
+
+  void began(std::size_t i, kind what) noexcept {
+    kinds_[i] = what;
+    end_ = std::max(end_, i + 1);
+    ++in_flight_;
+  }
+  void ended(std::size_t i) noexcept {
+    requests_[i] = MPI_REQUEST_NULL;
+    --in_flight_;
+    while (end_ > 0 && requests_[end_ - 1] == MPI_REQUEST_NULL) --end_;
+  }
+  [[nodiscard]] int window_size(std::size_t begin) const noexcept {
+    return static_cast<int>(std::min(window, end_ - begin));
+  }
+  [[noreturn]] static void fail_one(const MPI_Status& status, count_t room, const char* call);
+
+  template <class Done, class Room>
+  std::size_t some(bool block, Done& done, Room& room) {
+    std::size_t total = 0;
+    const std::size_t end = end_;
+    completions c;
+    for (std::size_t begin = 0; begin < end && begin < end_; begin += window) {
+      int n = 0;
+      const int code =
+          block ? MPI_Waitsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data())
+                : MPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
+      if (n == MPI_UNDEFINED) n = 0;
+      if (code != MPI_SUCCESS) [[unlikely]]
+        look_for_failure(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
+      for (int k = 0; k < n; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        c.numbers[at] += static_cast<int>(begin);
+        ended(static_cast<std::size_t>(c.numbers[at]));
+      }
+      for (int k = 0; k < n; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        done(static_cast<std::size_t>(c.numbers[at]), std::as_const(c.statuses[at]));
+      }
+      total += static_cast<std::size_t>(n);
+    }
+    return total;
+  }
+
+  template <class Room>
+  bool complete_window(std::size_t begin, bool block, Room& room) {
+    int done = 1;
+    completions c;
+    const int n = window_size(begin);
+    const int code = block ? MPI_Waitall(n, &requests_[begin], c.statuses.data())
+                           : MPI_Testall(n, &requests_[begin], &done, c.statuses.data());
+    if (code != MPI_SUCCESS) [[unlikely]] {
+      for (int k = 0; k < n; ++k) c.numbers[static_cast<std::size_t>(k)] = k;
+      look_for_failure(code, begin, n, c, room, block ? "MPI_Waitall" : "MPI_Testall");
+    }
+    if (done == 0) return false;
+    for (int k = 0; k < n; ++k) requests_[begin + static_cast<std::size_t>(k)] = MPI_REQUEST_NULL;
+    return true;
+  }
+
+  template <class Room>
+  [[noreturn]] void look_for_failure(int code, std::size_t begin, int n, const completions& c, Room& room,
+                                     const char* call) {
+    if (class_of(code) == MPI_ERR_IN_STATUS)
+      for (int k = 0; k < n; ++k) {
+        const MPI_Status& status = c.statuses[static_cast<std::size_t>(k)];
+        const std::size_t i = begin + static_cast<std::size_t>(c.numbers[static_cast<std::size_t>(k)]);
+        if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
+        fail_one(status, kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive ? room(i) : 0, call);
+      }
+    fail(code, call);
+  }
+
+  std::pmr::vector<MPI_Request> requests_;
+  std::pmr::vector<kind> kinds_;
+  std::size_t end_ = 0;  // one past the last number in use
+  std::size_t in_flight_ = 0;
+};
+}  // namespace taquin::mpi
