@@ -94,8 +94,10 @@ struct blocks {
   [[nodiscard]] constexpr taquin::element element_of(int peer) const noexcept {
     return elements != nullptr ? elements[peer] : element;
   }
+  /// The place of an empty block may be beyond 64 bits: it then says nothing.
   [[nodiscard]] constexpr block operator[](int peer) const noexcept {
-    return {displs[peer] * displ_unit, counts[peer], element_of(peer)};
+    const auto offset = static_cast<std::uint64_t>(displs[peer]) * static_cast<std::uint64_t>(displ_unit);
+    return {static_cast<count_t>(offset), counts[peer], element_of(peer)};
   }
 };
 

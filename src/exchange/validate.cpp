@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -32,29 +33,74 @@ bool is_null(const blocks& side, const block& b) {
   return side.base == nullptr && span(b, 0).begin < first_page;
 }
 
-// What most calls have: one type and a buffer. All that can be wrong then are the counts.
+// What most calls have: one type and a buffer. All that can be wrong then are the counts. The bits of all of them
+// together are at least as large as the largest, so one product says that none is too large.
 bool plainly_valid(const blocks& side, int ranks) {
   if (side.base == nullptr || side.elements != nullptr || side.element.type == MPI_DATATYPE_NULL) return false;
-  count_t signs = 0;
-  for (int peer = 0; peer < ranks; ++peer) signs |= side.counts[peer];
-  return signs >= 0;
+  count_t counts = 0;
+  count_t displs = 0;
+  for (int peer = 0; peer < ranks; ++peer) {
+    const count_t displ = side.displs[peer];
+    counts |= side.counts[peer];
+    displs |= displ < 0 ? ~displ : displ;
+  }
+  const element& e = side.element;
+  const auto magnitude = [](count_t v) { return v < 0 ? -v : v; };
+  const count_t step = e.size | magnitude(e.extent) | magnitude(e.true_lb) | e.true_extent;
+  return counts >= 0 && (checked(counts) * step * ranks + checked(displs) * magnitude(side.displ_unit) + step).fits();
+}
+
+// Nothing that is ever formed of a block's figures may be beyond 64 bits.
+bool block_fits(const blocks& side, int peer) {
+  const count_t count = side.counts[peer];
+  const element e = side.element_of(peer);
+  const checked offset = checked(side.displs[peer]) * side.displ_unit;
+  const checked origin = offset + e.true_lb;
+  return offset.fits() && origin.fits() && (checked(count) * e.size).fits() &&
+         (checked(count) * e.extent + origin).fits() && (checked(count) * e.extent + origin + e.true_extent).fits();
+}
+
+invalid_argument beyond_limit(const char* name, int peer, count_t count) {
+  return {fmt::format("{} count {} for rank {} makes more than 2^56 bytes, or lies farther than that from the buffer",
+                      name, count, peer),
+          MPI_ERR_COUNT, peer};
+}
+
+// All blocks of an alltoall are alike, and follow each other.
+bool sequence_fits(const blocks& side, int ranks) {
+  const count_t count = side.counts[0];
+  const element& e = side.element;
+  return (checked(count) * e.size * ranks).fits() && (checked(count) * e.extent * ranks + e.true_lb).fits() &&
+         (checked(count) * e.extent * ranks + e.true_lb + e.true_extent).fits();
 }
 
 std::optional<invalid_argument> check_blocks(const blocks& side, const char* name, int ranks) {
   if (plainly_valid(side, ranks)) return std::nullopt;
+  checked total = 0;
   for (int peer = 0; peer < ranks; ++peer) {
+    const count_t count = side.counts[peer];
+    if (count < 0)
+      return invalid_argument{fmt::format("negative {} count {} for rank {}", name, count, peer), MPI_ERR_COUNT, peer};
+    if (count == 0) continue;
+    if (!block_fits(side, peer)) return beyond_limit(name, peer, count);
     const block b = side[peer];
-    if (b.count < 0)
-      return invalid_argument{fmt::format("negative {} count {} for rank {}", name, b.count, peer), MPI_ERR_COUNT,
-                              peer};
-    if (b.count == 0) continue;
     if (b.element.type == MPI_DATATYPE_NULL)
       return invalid_argument{fmt::format("null {} datatype for rank {} with count {}", name, peer, b.count),
                               MPI_ERR_TYPE, peer};
     if (b.element.size > 0 && is_null(side, b))
       return invalid_argument{fmt::format("null {} buffer for rank {} with count {}", name, peer, b.count),
                               MPI_ERR_BUFFER, peer};
+    total = total + b.bytes();
+    if (!total.fits())
+      return invalid_argument{fmt::format("{} counts make more than 2^56 bytes in all", name), MPI_ERR_COUNT};
   }
+  return std::nullopt;
+}
+
+// Of an alltoall: one block says it for all.
+std::optional<invalid_argument> check_sequence(const blocks& side, const char* name, int ranks) {
+  if (auto bad = check_blocks(side, name, 1)) return bad;
+  if (!sequence_fits(side, ranks)) return beyond_limit(name, ranks - 1, side.counts[0]);
   return std::nullopt;
 }
 
@@ -114,12 +160,14 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
   if (x.fault != nullptr) return invalid_argument{x.fault, MPI_ERR_ARG, -1};
-  // All blocks of an alltoall are alike: one says it for all, and none overlap.
-  const int compared = x.kind == exchange::form::alltoall ? 1 : ranks;
+  if (x.kind == exchange::form::alltoall) {  // whose blocks do not overlap
+    if (!x.in_place)
+      if (auto d = check_sequence(x.send, "send", ranks)) return d;
+    return check_sequence(x.recv, "receive", ranks);
+  }
   if (!x.in_place)
-    if (auto d = check_blocks(x.send, "send", compared)) return d;
-  if (auto d = check_blocks(x.recv, "receive", compared)) return d;
-  if (x.kind == exchange::form::alltoall) return std::nullopt;
+    if (auto d = check_blocks(x.send, "send", ranks)) return d;
+  if (auto d = check_blocks(x.recv, "receive", ranks)) return d;
   if (auto d = check_overlap(x.recv, "receive", ranks, memory)) return d;
   if (x.in_place && !x.symmetric) {
     if (auto d = check_blocks(x.send, "send", ranks)) return d;

@@ -24,8 +24,9 @@ count_t count_limit() {
   return limit;
 }
 
-// chunks × limit + rest: an hvector of full chunks and a struct that adds the rest. With a lowered limit the number of
-// chunks may pass the limit as well; that is an int all the same.
+// chunks × limit + rest: full chunks as contiguous types of contiguous types, and a struct that adds the rest. A vector
+// of chunks would say the same, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits. With
+// a lowered limit the number of chunks may pass the limit as well; that is an int all the same.
 datatype contiguous(count_t count, MPI_Datatype type) {
   const count_t limit = count_limit();
   const auto chunks = static_cast<int>(count / limit);
@@ -34,10 +35,10 @@ datatype contiguous(count_t count, MPI_Datatype type) {
   MPI_Aint extent = 0;
   TAQUIN_MPI(MPI_Type_get_extent(type, &lb, &extent));
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  if (chunks == 0) {
-    TAQUIN_MPI(MPI_Type_contiguous(rest, type, &all));
-  } else {
-    TAQUIN_MPI(MPI_Type_create_hvector(chunks, static_cast<int>(limit), extent * limit, type, &all));
+  TAQUIN_MPI(MPI_Type_contiguous(chunks == 0 ? rest : static_cast<int>(limit), type, &all));
+  if (chunks > 0) {
+    const datatype chunk(all);
+    TAQUIN_MPI(MPI_Type_contiguous(chunks, chunk.get(), &all));
   }
   datatype head(all);
   if (chunks > 0 && rest > 0) {

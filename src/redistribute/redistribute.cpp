@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/check.hpp"
 #include "redistribute/check_map.hpp"
@@ -57,6 +58,9 @@ struct redistribution::state {
     proposal p;
     p.bad = check_arguments(data, mine, length, type, o);
     const element e = p.bad ? element{} : element::of(type);
+    if (!p.bad && !(checked(mine) * length * std::max(e.size, e.extent)).fits())
+      p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", mine, length),
+                               MPI_ERR_COUNT};
     p.choices = fingerprint(o);
     p.memory = o.memory;
     p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ struct call {
 
 class bad_input : public testing::TestWithParam<const detail::algorithm*> {
  protected:
+  int last_class = MPI_SUCCESS;  ///< of the last error_after
+
   [[nodiscard]] int last() const { return size_of(MPI_COMM_WORLD) - 1; }
 
   /// The error that `Error` is on every rank, after `spoil` on the ranks that it chooses. Returns its text.
@@ -74,6 +77,7 @@ class bad_input : public testing::TestWithParam<const detail::algorithm*> {
         }
       } catch (const Error& e) {
         text = e.what();
+        last_class = e.mpi_class();
         ++thrown;
       }
     }
@@ -99,6 +103,37 @@ TEST_P(bad_input, negative_count_on_one_rank_fails_on_all) {
                     if (c.rank == 0) c.rc[at(last())] = -1;
                   }),
                   fmt::format("rank 0: negative receive count -1 for rank {}", last()));
+}
+
+TEST_P(bad_input, counts_beyond_any_memory_fail_on_all) {
+  for (const count_t much : {count_t{1} << 61, count_t{1} << 62, std::numeric_limits<count_t>::max()}) {
+    expect_mentions(error_after([&](call& c) {
+                      if (c.rank == last()) c.sc[0] = much;
+                    }),
+                    fmt::format("rank {}: send count {} for rank 0", last(), much));
+    expect_mentions(error_after([&](call& c) {
+                      if (c.rank == 0) c.rd[at(last())] = -much;
+                    }),
+                    fmt::format("rank 0: receive count 2 for rank {}", last()));
+    error_after([&](call& c) {  // each fits, and all together do not
+      std::ranges::fill(c.rc, much / 32);
+      c.sc[0] = much;
+    });
+    EXPECT_EQ(last_class, MPI_ERR_COUNT);
+  }
+}
+
+TEST(arrays, of_an_alltoall_beyond_any_memory_fail_on_all) {
+  int value = 0;
+  for (const count_t much : {count_t{1} << 54, count_t{1} << 61, count_t{1} << 62}) {
+    int mpi_class = MPI_SUCCESS;
+    try {
+      run(exchange::alltoall(&value, much, MPI_DOUBLE, &value, much, MPI_DOUBLE, MPI_COMM_WORLD));
+    } catch (const usage_error& e) {
+      mpi_class = e.mpi_class();
+    }
+    EXPECT_EQ(mpi_class, MPI_ERR_COUNT);
+  }
 }
 
 TEST_P(bad_input, null_buffer_with_positive_counts_fails_on_all) {

@@ -1,0 +1,37 @@
+// Arithmetic on counts and bytes that says when it does not fit 64 bits.
+#pragma once
+
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+/// The most bytes that one rank's side of an exchange may have, and the farthest that a block may lie from its base.
+/// No address space is larger; and sums of several such figures, as memory formulas make them, still fit 64 bits.
+inline constexpr count_t most_bytes = count_t{1} << 56;
+
+/// A number that may have gone over the limit on the way. Once it has, it stays so.
+class checked {
+ public:
+  constexpr checked(count_t value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+
+  friend constexpr checked operator+(checked a, checked b) noexcept {
+    checked r = 0;
+    r.over_ = __builtin_add_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
+    return r;
+  }
+  friend constexpr checked operator*(checked a, checked b) noexcept {
+    checked r = 0;
+    r.over_ = __builtin_mul_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
+    return r;
+  }
+  /// Within ±most_bytes, and nothing on the way was beyond 64 bits.
+  [[nodiscard]] constexpr bool fits() const noexcept {
+    return !over_ && value_ <= most_bytes && value_ >= -most_bytes;
+  }
+
+ private:
+  count_t value_;
+  bool over_ = false;
+};
+
+}  // namespace taquin::detail
