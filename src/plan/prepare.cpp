@@ -226,7 +226,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
            .inter = inter,
            .in_place = x.in_place,
            .symmetric = x.symmetric,
-           .shared = node != nullptr,
+           .shared = !inter && (node != nullptr || ranks == 1),
            .uniform = all.uniform,
            .large = all.large,
            .max_peers = static_cast<int>(all.max_peers),

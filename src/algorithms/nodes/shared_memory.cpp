@@ -88,7 +88,7 @@ std::size_t least_room(const shape& s) noexcept {
   return s.in_place ? room_wanted(s) : std::min<std::size_t>(room_wanted(s), 64 * static_cast<std::size_t>(s.ranks));
 }
 
-bool supports(const shape& s) noexcept { return !s.inter && s.nodes == 1 && s.ranks > 1 && s.shared; }
+bool supports(const shape& s) noexcept { return s.shared; }
 
 std::size_t memory(const shape& s, const options&) noexcept { return bookkeeping(s) + 2 * least_room(s); }
 
@@ -117,7 +117,6 @@ const algorithm shared_memory{
     .source = "single copy and shared segments",
     .rounds = "1",
     .supports = supports,
-    .needs_nodes = true,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,

@@ -28,7 +28,7 @@ TEST(list, has_every_algorithm_that_is_defined) {
   const std::filesystem::path folder = TAQUIN_ALGORITHMS_DIR;
   const auto listed = matches(text_of(folder / "algorithms.def"), std::regex(R"((?:^|\n)TAQUIN_ALGORITHM\((\w+)\))"));
   std::set<std::string> defined;
-  for (const auto& file : std::filesystem::directory_iterator(folder))
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
     if (file.path().extension() == ".cpp")
       defined.merge(matches(text_of(file.path()), std::regex(R"(\nconst algorithm (\w+)\s*[{=])")));
   EXPECT_EQ(listed, defined);
