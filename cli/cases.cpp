@@ -9,8 +9,6 @@
 
 namespace taquin::cli {
 
-namespace {
-
 exchange::form form_of(workloads::call_kind kind) {
   switch (kind) {
     case workloads::call_kind::alltoall:
@@ -22,6 +20,8 @@ exchange::form form_of(workloads::call_kind kind) {
   }
   return exchange::form::alltoallw;
 }
+
+namespace {
 
 // MPI_COMM_NULL on ranks outside.
 MPI_Comm make_communicator(const std::vector<int>& members) {
@@ -99,14 +99,14 @@ count_t test_case::bytes_per_rank() const {
 
 std::vector<std::string> test_case::served_by() const {
   const auto all = detail::algorithms();
-  std::vector<int> serves(all.size(), 1);
+  std::vector<int> serves(all.size(), 0);
   for (const problem& p : calls_) {
     if (!p.takes_part()) continue;
     const auto shape = p.shape();
-    for (std::size_t i = 0; i < all.size(); ++i) serves[i] &= all[i]->supports(shape) ? 1 : 0;
+    for (std::size_t i = 0; i < all.size(); ++i) serves[i] |= all[i]->supports(shape) ? 1 : 0;
   }
   TAQUIN_MPI(
-      MPI_Allreduce(MPI_IN_PLACE, serves.data(), static_cast<int>(serves.size()), MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+      MPI_Allreduce(MPI_IN_PLACE, serves.data(), static_cast<int>(serves.size()), MPI_INT, MPI_MAX, MPI_COMM_WORLD));
   std::vector<std::string> names;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (serves[i] != 0 && all[i]->name != "native") names.emplace_back(all[i]->name);

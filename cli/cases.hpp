@@ -13,6 +13,8 @@
 
 namespace taquin::cli {
 
+exchange::form form_of(workloads::call_kind kind);
+
 /// Calls that are run one after the other, with the communicators that they need.
 class test_case {
  public:
@@ -29,7 +31,7 @@ class test_case {
   [[nodiscard]] const std::vector<problem>& calls() const noexcept { return calls_; }
   /// Most bytes that any rank sends in one call. Collective over the world.
   [[nodiscard]] count_t bytes_per_rank() const;
-  /// Names of the algorithms, native aside, that serve every call on every rank. Collective over the world.
+  /// Names of the algorithms, native aside, that serve at least one of the calls. Collective over the world.
   [[nodiscard]] std::vector<std::string> served_by() const;
 
  private:

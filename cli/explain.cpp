@@ -10,9 +10,11 @@
 
 #include "cli/cases.hpp"
 #include "cli/command.hpp"
+#include "cli/explain_traffic.hpp"
 #include "cli/measure.hpp"
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
+#include "cli/recording.hpp"
 #include "cli/report.hpp"
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
@@ -36,6 +38,7 @@ struct arguments {
   bool persistent = false;
   std::string collective = "alltoallv";
   std::string model;
+  std::string traffic;
   bool measured = false;
   bool json = false;
   std::uint64_t seed = 1;
@@ -98,7 +101,7 @@ std::map<std::string, double> measure_all(const arguments& a, const workloads::w
     contenders[i + 1].opts.memory = limit;
   }
   constexpr int repetitions = 15;
-  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = a.persistent}, [](double) {});
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = a.persistent}, [](auto&&...) {});
   std::map<std::string, double> medians;
   for (const auto& c : contenders)
     if (!c.raw && !c.fault) medians[c.asked] = median(c.seconds);
@@ -178,10 +181,15 @@ int work(const arguments& a, int rank, int world) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
-      ->check(CLI::Range(1, 65536));
-  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
-  app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  auto* ranks = app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
+                    ->check(CLI::Range(1, 65536));
+  auto* workload =
+      app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  app.add_option("--traffic", a->traffic, "explain the calls of a recording, on one process or any number")
+      ->excludes(workload)
+      ->excludes(bytes)
+      ->excludes(ranks);
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
@@ -196,6 +204,7 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(workload_help() + R"(
 Examples:
   taquin explain -n 1000 --per-pair -b 8
+  taquin explain --traffic recorded.json
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
   return [a] {  // everything that can be wrong on its own before MPI starts
     static_cast<void>(parse_workload(a->workload));
@@ -208,7 +217,16 @@ Examples:
           fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a->workload));
     if (kind != exchange::form::alltoallv && a->in_place)
       throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a->collective));
-    return in_session([&](int rank, int ranks) { return work(*a, rank, ranks); });
+    if (!a->traffic.empty() && a->measured)
+      throw usage("--measure has no meaning with --traffic: 'taquin run --traffic' measures a recording");
+    return in_session([&](int rank, int world) {
+      if (a->traffic.empty()) return work(*a, rank, world);
+      const auto traffic = read_recording(a->traffic);
+      // Its cores are shared as they would be here; its nodes are not known.
+      return explain_traffic(
+          traffic, memory_choice::parse(a->memory), [&](int n) { return profile_for(*a, n, world); }, a->persistent,
+          a->json, rank == 0);
+    });
   };
 }
 

@@ -1,6 +1,7 @@
 // The taquin command: parses, and hands over to a subcommand.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/preload.hpp"
 #include "cli/session.hpp"
 
 namespace {
@@ -39,7 +41,9 @@ int main(int argc, char** argv) {
 #include "cli/commands.def"
 #undef TAQUIN_COMMAND
   try {
-    app.parse(argc, argv);
+    auto arguments = without_separator(app, {argv + 1, argv + argc});
+    std::ranges::reverse(arguments);  // as CLI11 takes them
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
     std::ostringstream out;
     std::ostringstream err;

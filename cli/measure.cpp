@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "algorithms/algorithm.hpp"
 #include "cli/session.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
@@ -19,24 +20,43 @@ constexpr double shortest = 1e-3;   // a repetition
 constexpr int most_inner = 10000;
 
 // Makes the calls of one contender and runs them once. Errors that all ranks of a communicator see alike disqualify it.
-void prepare(const std::vector<problem>& calls, arena& memory, contender& c, bool persistent) {
+void prepare(const std::vector<problem>& calls, arena& memory, contender& c, bool persistent,
+             const std::function<void(double)>& progress) {
   c.opts.algorithm = c.asked;
   c.opts.stats = c.raw ? nullptr : &c.stats;
+  const auto* named = c.default_for_others ? detail::find_algorithm(c.asked) : nullptr;
   std::optional<std::string> fault;
+  std::string_view before;
   for (const problem& p : calls) {
+    progress(static_cast<double>(c.calls.size()) / static_cast<double>(calls.size()));
     try {
-      c.calls.push_back(c.raw ? p.native(memory)
-                              : (persistent ? p.persistent(memory, c.opts) : p.blocking(memory, c.opts)));
+      options o = c.opts;
+      if (named != nullptr && p.takes_part() && !named->supports(p.shape())) {
+        o.algorithm = "auto";
+        if (p.leads()) c.by_default += p.repeats();
+      }
+      c.calls.push_back(c.raw ? p.native(memory) : (persistent ? p.persistent(memory, o) : p.blocking(memory, o)));
       for (std::uint64_t i = 0; i < p.repeats(); ++i) {
         p.fill(memory);
         c.calls.back()();
       }
       c.wrong += p.wrong_bytes(memory);
+      if (p.takes_part() && o.algorithm == c.opts.algorithm) {
+        c.several = c.several || (!before.empty() && before != c.stats.algorithm);
+        before = c.stats.algorithm;
+      }
     } catch (const usage_error& e) {
       fault = e.what();
     } catch (const budget_exceeded& e) {
       fault = e.what();
     }
+  }
+  if (named != nullptr) {
+    std::array<std::uint64_t, 2> v{c.by_default, 0};
+    for (const problem& p : calls) v[1] += p.leads() ? p.repeats() : 0;
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+    c.by_default = v[0];
+    if (v[0] == v[1]) fault = "serves none of the calls";
   }
   c.fault = any_failure(fault, MPI_COMM_WORLD);
 }
@@ -81,16 +101,22 @@ int calibrate(const std::vector<problem>& calls, arena& memory, contender& nativ
 
 void reduce(contender& c, std::uint64_t done) {
   statistics& s = c.stats;
-  std::array<std::uint64_t, 5> v{s.rounds / done, s.messages / done, s.bytes_sent / done, s.bytes_copied / done,
-                                 s.peak_memory};
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 5, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD));
+  std::array<std::uint64_t, 6> v{s.rounds / done,       s.messages / done, s.bytes_sent / done,
+                                 s.bytes_copied / done, s.peak_memory,     c.several ? 1U : 0U};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 6, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD));
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &c.wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
   s.rounds = v[0];
   s.messages = v[1];
   s.bytes_sent = v[2];
   s.bytes_copied = v[3];
   s.peak_memory = v[4];
-  c.name = c.raw || s.algorithm.empty() ? c.asked : std::string(s.algorithm);
+  c.several = v[5] != 0;
+  c.name = c.asked;
+  if (c.several) {
+    c.name = "several";
+  } else if (!c.raw && !c.default_for_others && !s.algorithm.empty()) {
+    c.name = s.algorithm;
+  }
 }
 
 measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
@@ -125,11 +151,13 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
 }
 
 measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
-                 const measure_settings& settings, const std::function<void(double)>& progress) {
-  for (contender& c : contenders) prepare(calls, memory, c, settings.persistent);
+                 const measure_settings& settings, const std::function<void(const std::string&, double)>& progress) {
+  for (contender& c : contenders)
+    prepare(calls, memory, c, settings.persistent, [&](double part) { progress(c.asked + ": first run", part); });
   const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front());
   const measured m = race(
-      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); }, progress);
+      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); },
+      [&](double part) { progress({}, part); });
   const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
   for (contender& c : contenders) {
     if (c.raw)

@@ -17,7 +17,10 @@ struct contender {
   options opts{};     ///< `algorithm` is a view of `asked`
   bool raw = false;   ///< the MPI library's own call instead of taquin's
 
+  bool default_for_others = false;  ///< calls that it does not serve go by auto
+
   std::optional<std::string> fault;  ///< why it could not run
+  std::uint64_t by_default = 0;      ///< calls that went by auto in its stead
   std::string name;                  ///< what ran
   std::vector<double> seconds;       ///< per repetition: the slowest rank's, summed over the calls
   std::vector<double> ratios;        ///< to the native repetition just before
@@ -25,6 +28,7 @@ struct contender {
   statistics stats{};                ///< largest over ranks, of one repetition
 
   std::vector<std::function<void()>> calls;
+  bool several = false;  ///< its calls ran by more than one algorithm
 };
 
 struct measure_settings {
@@ -48,8 +52,8 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
 void reduce(contender& c, std::uint64_t done);
 
 /// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
-/// is told the part that is done.
+/// is told what goes on ("NAME: first run", or nothing for the race) and the part of that which is done.
 measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
-                 const measure_settings& settings, const std::function<void(double)>& progress);
+                 const measure_settings& settings, const std::function<void(const std::string&, double)>& progress);
 
 }  // namespace taquin::cli

@@ -53,6 +53,27 @@ void check_program(const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> arguments) {
+  if (arguments.empty()) return arguments;
+  const auto all = app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == arguments[0]; });
+  if (all.empty() || !all[0]->get_prefix_command()) return arguments;
+  for (std::size_t i = 1; i < arguments.size() && arguments[i].starts_with('-'); ++i) {
+    if (arguments[i] == "--") {
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+    const auto* option = all[0]->get_option_no_throw(arguments[i]);
+    if (option != nullptr && option->get_expected_max() > 0) ++i;  // its value
+  }
+  return arguments;
+}
+
+bool speaks() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
 void check_command(const std::vector<std::string>& command) {
   if (command.empty()) throw usage("a program to run is missing");
   if (command.front().starts_with('-')) throw usage(fmt::format("no option '{}'", command.front()));

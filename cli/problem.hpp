@@ -40,6 +40,8 @@ class problem {
   [[nodiscard]] count_t wrong_bytes(const arena& memory) const;
 
   [[nodiscard]] bool takes_part() const noexcept { return comm_ != MPI_COMM_NULL; }
+  /// True on one rank of the communicator.
+  [[nodiscard]] bool leads() const noexcept { return takes_part() && rank_ == 0; }
   [[nodiscard]] buffering how() const noexcept { return how_; }
   /// Times that it runs back to back.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }

@@ -32,6 +32,7 @@ std::filesystem::path writable(const std::string& name) {
 int work(const arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
+  if (speaks()) set_variable("TAQUIN_RECORD_PROCESS", std::to_string(getpid()));
   become(command);
 }
 
@@ -39,7 +40,7 @@ std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-o,--output", a->output, "the traffic file to write")->required();
   app.prefix_command();
-  app.footer(R"(PROGRAM and its arguments come last.
+  app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 
 The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
 MPI_Alltoallv and MPI_Alltoallw, and how long it took. The calls themselves stay the MPI library's, unless

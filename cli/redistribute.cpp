@@ -252,14 +252,9 @@ int work(const choices& c, int rank, int ranks) {
   std::vector<nlohmann::json> records;
   for (contender& one : contenders) {
     one.calls.clear();
-    if (one.fault) {
-      status = failure_status;
-      if (out.text() != nullptr) fmt::print(stderr, "taquin: {} left out: {}\n", one.asked, *one.fault);
-      continue;
-    }
     if (one.raw) problem.account_native(one.stats);
-    reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
-    if (one.wrong != 0) status = failure_status;
+    if (!one.fault) reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
+    if (one.fault || one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
     records.back()["blocks"] = c.blocks;
     records.back()["block_bytes"] = c.block_bytes;

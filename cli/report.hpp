@@ -23,7 +23,8 @@ struct setting {
   measured how{};
 };
 
-/// A record; `memory_limit` is null without limit. The contender must have run.
+/// A record; `memory_limit` is null without limit. Of a contender that could not run it has the `reason`, and null for
+/// what was not measured. `by_default` counts the calls of a recording that auto did instead.
 nlohmann::json record(const setting& s, const contender& c);
 
 /// Writes aligned tables of records that share their setting.

@@ -10,6 +10,7 @@
 #include "cli/names.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/recording.hpp"
 #include "cli/report.hpp"
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
@@ -77,6 +78,7 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
     contenders[i + 1].asked = names[i];
+    contenders[i + 1].default_for_others = test.calls().size() > 1 && names[i] != "auto";
     contenders[i + 1].opts = {.memory = limit,
                               .radix = c.given->radix,
                               .max_in_flight = c.given->in_flight,
@@ -96,16 +98,12 @@ int measure_case(const choices& c, const test_case& test, setting s, output& out
   auto contenders = line_up(c, test, s.memory_limit);
   const std::string what = fmt::format("{} {}", s.workload, show_size(s.bytes_per_rank));
   s.how = measure(test.calls(), memory, contenders, {c.given->repetitions, c.given->batch, c.given->persistent},
-                  [&](double part) { display.show(what, part); });
+                  [&](const std::string& step, double part) { display.show(step.empty() ? what : step, part); });
   display.clear();
   int status = 0;
   std::vector<nlohmann::json> records;
   for (const contender& one : contenders) {
-    if (one.fault) {
-      if (named(c.given->algorithms, one.asked)) status = failure_status;
-      if (out.text() != nullptr) fmt::print(stderr, "taquin: {} left out: {}\n", one.asked, *one.fault);
-      continue;
-    }
+    if (one.fault && named(c.given->algorithms, one.asked)) status = failure_status;
     if (one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
   }
@@ -114,20 +112,18 @@ int measure_case(const choices& c, const test_case& test, setting s, output& out
   return status;
 }
 
-// Every rank reads; a fault on any is a failure on all.
-workloads::traffic read_recording(const std::string& path, int ranks) {
-  workloads::traffic t;
-  std::optional<std::string> fault;
-  try {
-    t = workloads::read_traffic(path);
-    if (t.ranks != ranks)
-      fault = fmt::format("{} was recorded on {} ranks and can only be replayed on as many, not on {}", path, t.ranks,
-                          ranks);
-  } catch (const workloads::traffic_error& e) {
-    fault = e.what();
+// At once: a long recording takes a while before there is a table.
+void announce(const workloads::traffic& t, const std::string& path, output& out) {
+  if (out.text() == nullptr) return;
+  std::uint64_t calls = 0;
+  double seconds = 0;
+  for (const auto& call : t.calls) {
+    calls += call.repeats;
+    seconds += call.seconds.mean * static_cast<double>(call.repeats);
   }
-  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
-  return t;
+  fmt::print(out.text(), "{}: {} calls on {} ranks, {} in them when they were recorded\n", path, calls, t.ranks,
+             show_seconds(seconds));
+  std::fflush(out.text());
 }
 
 int work(const choices& c, int rank, int ranks) {
@@ -143,6 +139,7 @@ int work(const choices& c, int rank, int ranks) {
     const auto recording = read_recording(a.traffic, ranks);
     output out(a.json, rank);
     progress display(rank == 0);
+    announce(recording, a.traffic, out);
     s.workload = a.traffic;
     s.collective = "recorded";
     status = measure_case(c, test_case(recording, a.in_place), s, out, display);
@@ -185,7 +182,10 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--traffic", a->traffic, "replay a recording on its number of ranks")
       ->excludes(workload)
       ->excludes(bytes);
-  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', auto, or all that serve the exchange")
+  app.add_option(
+         "-a,--algorithm", a->algorithms,
+         "names from 'taquin list', auto, or all that serve the exchange; of a recording they do the calls that they\n"
+         "serve, and auto the others")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");

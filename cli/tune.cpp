@@ -66,7 +66,7 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   contenders[0].asked = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
-  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = c.persistent}, [](double) {});
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = c.persistent}, [](auto&&...) {});
   std::vector<detail::measured_point> points;
   for (const auto& one : contenders) {
     if (one.raw || one.fault) continue;

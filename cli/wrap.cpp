@@ -1,6 +1,9 @@
 // taquin wrap: run a program with taquin underneath.
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/names.hpp"
 #include "cli/preload.hpp"
@@ -16,10 +19,39 @@ struct arguments {
   bool check = false;
 };
 
+// Some algorithms exchange in one buffer alone: an unchanged program does so only with MPI_IN_PLACE.
+void check_use(const std::string& name) {
+  if (name == "auto") return;
+  const detail::algorithm& a = *detail::find_algorithm(name);
+  constexpr int ranks = 4;
+  constexpr std::uint64_t bytes = 64;
+  detail::shape s{.ranks = ranks,
+                  .uniform = true,
+                  .max_peers = ranks,
+                  .one_unit = true,
+                  .unit_size = 1,
+                  .max_block_bytes = bytes,
+                  .min_block_bytes = bytes,
+                  .max_rank_bytes = ranks * bytes,
+                  .max_received_bytes = ranks * bytes};
+  for (const auto kind : {exchange::form::alltoall, exchange::form::alltoallv, exchange::form::alltoallw}) {
+    s.kind = kind;
+    s.uniform = kind == exchange::form::alltoall;
+    s.nodes = 2;
+    s.largest_node = s.smallest_node = 2;
+    if (a.supports(s)) return;
+  }
+  s.in_place = s.symmetric = true;
+  if (!a.supports(s)) throw usage(fmt::format("'{}' serves no call of MPI's: choose another algorithm", name));
+  if (speaks())
+    fmt::print(stderr, "taquin wrap: '{}' serves calls with MPI_IN_PLACE alone; others go to the MPI library\n", name);
+}
+
 int work(const arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   if (!a.algorithm.empty()) {
     check_algorithms({a.algorithm}, false);
+    check_use(a.algorithm);
     set_variable("TAQUIN_ALGORITHM", a.algorithm == "auto" ? "" : a.algorithm);
   }
   if (!a.memory.empty()) set_variable("TAQUIN_MEMORY", std::to_string(parse_size(a.memory)));
@@ -34,7 +66,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-m,--memory", a->memory, "extra bytes per rank that taquin may take: 64, 4K, 50M; default: no limit");
   app.add_flag("--check", a->check, "compare what ranks send with what their peers expect, before each exchange");
   app.prefix_command();
-  app.footer(R"(PROGRAM and its arguments come last.
+  app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 
 The program's MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw go through taquin. What taquin cannot serve (between
 groups, in place with an algorithm that has no such form, within too little memory) goes to the MPI library.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 
+#include "base/environment.hpp"
 #include "c/translate.hpp"
 #include "interpose/message.hpp"
 #include "mpi/communicator.hpp"
@@ -36,6 +37,12 @@ void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) 
   if (rank == 0) say(text);
 }
 
+std::string join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\ntaquin: ") + line;
+  return text;
+}
+
 }  // namespace
 
 bool served(MPI_Comm comm) noexcept {
@@ -50,14 +57,20 @@ bool run_through(const exchange& x) {
   static std::atomic<bool> said_setting{false};
   static std::atomic<bool> said_fallback{false};
   const settings& s = settings::get();
-  if (!s.warning.empty()) warn_once(said_setting, x.comm, s.warning);
+  if (!s.warnings.empty()) warn_once(said_setting, x.comm, join(s.warnings));
   try {
     options o;
     o.memory = s.memory;
     run(x, o);
     return true;
   } catch (const budget_exceeded& e) {
-    warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
+    // Where taquin chooses, the algorithm that did not fit was nobody's wish.
+    const std::string what = detail::environment::get().algorithm.empty()
+                                 ? "no algorithm fits within the " + std::to_string(s.memory) +
+                                       " bytes of TAQUIN_MEMORY; the least of them needs " +
+                                       std::to_string(e.used() + e.requested())
+                                 : e.what();
+    warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
   } catch (const usage_error& e) {
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
       warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");

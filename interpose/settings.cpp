@@ -3,9 +3,19 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "algorithms/algorithm.hpp"
+#include "base/environment.hpp"
+
 namespace taquin::interpose {
 
 namespace {
+
+// The library refuses exchanges under variables that are wrong. Under an unchanged program they are told and taken out
+// of the environment, before the library reads it.
+void drop(settings& s, const char* name, const std::string& why) {
+  s.warnings.push_back(why + "; the variable is ignored");
+  unsetenv(name);
+}
 
 // Recording alone leaves the program's calls as they are, so that the times are the MPI library's.
 settings read() {
@@ -15,13 +25,20 @@ settings read() {
     return std::string_view(text != nullptr ? text : "");
   };
   s.record = variable("TAQUIN_RECORD");
+  if (const auto name = variable("TAQUIN_ALGORITHM");
+      !name.empty() && name != "auto" && detail::find_algorithm(name) == nullptr)
+    drop(s, "TAQUIN_ALGORITHM",
+         "TAQUIN_ALGORITHM: unknown algorithm '" + std::string(name) + "'; known are auto, " +
+             detail::algorithm_names());
+  for (const char* name : {"TAQUIN_CHECK", "TAQUIN_NODES"})
+    if (const auto why = detail::environment::fault_of(name); !why.empty()) drop(s, name, why);
   const std::string_view memory = variable("TAQUIN_MEMORY");
   s.route = s.record.empty() || !variable("TAQUIN_ALGORITHM").empty() || !memory.empty();
   if (memory.empty()) return s;
   if (const auto bytes = size_of(memory)) {
     s.memory = *bytes;
   } else {
-    s.warning = "TAQUIN_MEMORY='" + std::string(memory) + "' is ignored: not a size such as 64, 4K, 50M, 2G";
+    s.warnings.push_back("TAQUIN_MEMORY='" + std::string(memory) + "' is ignored: not a size such as 64, 4K, 50M, 2G");
   }
   return s;
 }

@@ -4,16 +4,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "taquin/types.hpp"
 
 namespace taquin::interpose {
 
 struct settings {
-  bool route = true;               ///< calls go through taquin
-  std::size_t memory = unlimited;  ///< TAQUIN_MEMORY
-  std::string record;              ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
-  std::string warning;             ///< what is wrong with a setting that is ignored; empty: nothing
+  bool route = true;                  ///< calls go through taquin
+  std::size_t memory = unlimited;     ///< TAQUIN_MEMORY
+  std::string record;                 ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  std::vector<std::string> warnings;  ///< what is wrong with variables that are ignored
 
   static const settings& get();
 };

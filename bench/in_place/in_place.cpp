@@ -74,7 +74,7 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
   cli::setting s{.workload = workload, .collective = "alltoallv", .ranks = ranks, .in_place = true, .persistent = true};
   s.bytes_per_rank = bytes;
   s.memory_limit = limit;
-  s.how = cli::measure(test.calls(), memory, contenders, {e.repetitions, 1, true}, [](double) {});
+  s.how = cli::measure(test.calls(), memory, contenders, {e.repetitions, 1, true}, [](auto&&...) {});
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     cli::contender& c = contenders[i];
     if (c.fault) continue;

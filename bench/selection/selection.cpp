@@ -91,7 +91,7 @@ nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
   arena memory;
   for (const problem& p : test.calls()) p.reserve(memory);
   auto all = line_up(c, test);
-  measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](double) {});
+  measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](auto&&...) {});
   nlohmann::json r{{"ranks", ranks},
                    {"workload", c.workload},
                    {"bytes_per_pair", c.bytes},

@@ -59,6 +59,11 @@ environment read() {
 
 }  // namespace
 
+std::string environment::fault_of(std::string_view name) {
+  const std::string fault = read().invalid_argument;
+  return fault.starts_with(name) ? fault : std::string();
+}
+
 const environment& environment::get() {
   static const environment e = read();
   return e;

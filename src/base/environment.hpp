@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace taquin::detail {
@@ -22,6 +23,9 @@ struct environment {
   std::string invalid_argument;                  ///< what is wrong with a setting; empty when nothing is
 
   static const environment& get();
+
+  /// What is wrong with the value that TAQUIN_CHECK or TAQUIN_NODES has; empty when nothing is. Reads it anew.
+  static std::string fault_of(std::string_view name);
 };
 
 }  // namespace taquin::detail

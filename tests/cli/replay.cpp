@@ -64,6 +64,54 @@ TEST(replay, a_call_in_place_is_replayed_in_place) {
   for (const auto& one : r.json()) EXPECT_EQ(one["wrong_bytes"], 0) << one;
 }
 
+TEST(replay, auto_does_the_calls_that_an_algorithm_does_not_serve_and_their_number_is_told) {
+  const file f(recording());
+  const auto r = taquin(3, "run -a all,in_place --reps 2 --json - --traffic " + f.path);
+  EXPECT_EQ(r.status, 1) << "in_place was named and serves nothing";
+  bool bruck = false;
+  bool in_place = false;
+  for (const auto& one : r.json()) {
+    if (one["algorithm"] == "lean_bruck") {
+      bruck = true;
+      EXPECT_EQ(one["by_default"], 4) << "all but the alltoall";
+      EXPECT_EQ(one["wrong_bytes"], 0);
+    }
+    if (one["algorithm"] == "in_place") {
+      in_place = true;
+      EXPECT_EQ(one["reason"], "serves none of the calls");
+    }
+  }
+  EXPECT_TRUE(bruck);
+  EXPECT_TRUE(in_place);
+  EXPECT_TRUE(r.said("lean_bruck: does not serve 4 of the calls")) << r.err;
+}
+
+TEST(replay, a_recording_without_calls_is_an_error) {
+  auto t = recording();
+  t.calls.clear();
+  const file f(t);
+  for (const char* command : {"run", "explain"}) {
+    const auto r = taquin(3, std::string(command) + " --traffic " + f.path);
+    EXPECT_EQ(r.status, 1);
+    EXPECT_EQ(occurrences(r.err, "holds no calls"), 1) << r.err;
+  }
+}
+
+TEST(replay, explain_says_what_auto_would_take_for_each_kind_of_call) {
+  const file f(recording());
+  const auto r = taquin(0, "explain --json --traffic " + f.path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  ASSERT_EQ(r.json().size(), 3U);
+  std::uint64_t calls = 0;
+  for (const auto& one : r.json()) {
+    calls += one["calls"].get<std::uint64_t>();
+    EXPECT_TRUE(one["chosen"].is_string()) << one;
+    EXPECT_EQ(one["predicted_s"], one["candidates"][one["chosen"].get<std::string>()]);
+  }
+  EXPECT_EQ(calls, 5U);
+  EXPECT_EQ(taquin(0, "explain --traffic " + f.path).status, 0);
+}
+
 TEST(replay, another_number_of_ranks_is_an_error) {
   const file f(recording());
   const auto r = taquin(2, "run --traffic " + f.path);

@@ -93,7 +93,7 @@ TEST(run_records, in_one_buffer_native_is_measured_out_of_place) {
 TEST(run_records, asked_for_auto_the_record_names_what_ran) {
   const auto r = taquin(2, "run -a auto -b 1K --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(r.json()[1]["requested"], "auto");
+  EXPECT_EQ(r.json()[1]["asked"], "auto");
   EXPECT_NE(detail::find_algorithm(r.json()[1]["algorithm"].get<std::string>()), nullptr);
 }
 
@@ -101,7 +101,26 @@ TEST(run_options, a_limit_too_small_fails_with_both_figures_and_native_is_still_
   const auto r = taquin(2, "run -a spread_out -m 16 -b 1K --reps 2 --json -");
   EXPECT_EQ(r.status, 1);
   EXPECT_TRUE(r.said("16 are allowed")) << r.err;
-  EXPECT_EQ(names(r.json()), std::set<std::string>{"native"});
+  ASSERT_EQ(r.json().size(), 2U);
+  expect_record(r.json()[0], 2);
+  const auto left_out = r.json()[1];
+  EXPECT_EQ(left_out["algorithm"], "spread_out");
+  EXPECT_NE(left_out["reason"].get<std::string>().find("16 are allowed"), std::string::npos) << left_out;
+  EXPECT_TRUE(left_out["median_s"].is_null()) << left_out;
+}
+
+TEST(run_records, auto_that_takes_native_has_a_row_of_its_own) {
+  const auto r = taquin(0, "run -a auto -b 1K --reps 2");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(occurrences(r.out, "\nnative "), 1) << r.out;
+  EXPECT_EQ(occurrences(r.out, "\nauto ("), 1) << r.out;
+}
+
+TEST(run_options, an_algorithm_that_cannot_serve_has_a_row_and_a_reason) {
+  const auto r = taquin(2, "run -a lean_bruck -w random -b 1K --reps 2");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(occurrences(r.out, "\nlean_bruck "), 1) << r.out;
+  EXPECT_EQ(occurrences(r.out, "\nlean_bruck: "), 1) << r.out;
 }
 
 TEST(run_options, a_limit_in_percent_is_of_what_a_rank_sends) {

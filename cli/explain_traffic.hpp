@@ -1,0 +1,18 @@
+// taquin explain --traffic: what auto would take for the calls of a recording, without running them.
+#pragma once
+
+#include <functional>
+
+#include "cli/sizes.hpp"
+#include "select/profile.hpp"
+#include "workloads/traffic.hpp"
+
+namespace taquin::cli {
+
+/// Prints, where `speaks`, a row for each kind of call: the choice and its predicted time. `profile_for` gives the
+/// profile for a number of ranks. All ranks lie on one node, for a recording does not tell. Returns the exit status.
+int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
+                    const std::function<detail::profile(int ranks)>& profile_for, bool persistent, bool json,
+                    bool speaks);
+
+}  // namespace taquin::cli
