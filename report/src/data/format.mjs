@@ -23,6 +23,14 @@ export function bytes(value) {
   return `${short(scaled)} ${BYTE_UNITS[unit]}`;
 }
 
+/// Round figures in powers of two, about `wanted` of them from 0 to `most`.
+export function byteTicks(most, wanted = 4) {
+  if (!(most > 0)) return [0];
+  let step = 1;
+  while (step < most / wanted) step *= 2;
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
 export function seconds(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);

@@ -1,8 +1,9 @@
 // What is worth doing: at most three things, each with its command and what it saves, measured or predicted.
 import { groupBy } from "./algorithms.mjs";
-import { bytes, percent, seconds } from "./format.mjs";
+import { bytes, counted, percent, seconds } from "./format.mjs";
 import { imbalance } from "./traffic.mjs";
 
+const MOST_SLOWDOWN = 2; // that is worth a second buffer
 const LEAST_GAIN = 0.05; // of the time; less is not worth a change
 
 // A name in a shell's command line.
@@ -38,8 +39,8 @@ function fasterAlgorithms(model) {
       part: gain / native.time,
       basis: best.basis,
       per: recording ? "each time that these calls are made" : "each exchange",
-      weight: (best.basis === "measured" ? 1 : 0.5) * (gain / native.time) * (recording ? 2 : 1),
-      topic: `algorithm ${best.basis} ${pick} ${recording ? "recorded" : ""}`,
+      weight: (best.basis === "measured" ? 1 : 0.5) * (gain / native.time) * (recording ? 2 : 1) * (model.sources.length === 0 || model.sources.some((s) => s.ranks === best.ranks) ? 1 : 0.5),
+      topic: best.basis === "predicted" ? "predicted algorithm" : `algorithm ${pick} ${recording ? "recorded" : ""}`,
     });
   }
   return things;
@@ -134,11 +135,11 @@ function withinMemory(model) {
   )) {
     const native = same.find((p) => p.algorithm === "native");
     const lean = same.filter((p) => p.algorithm !== "native" && p.memory < p.bytes / 4).sort((a, b) => a.time - b.time)[0];
-    if (!native || !lean || !(lean.bytes > 0)) continue;
+    if (!native || !lean || !(lean.bytes > 0) || lean.time > MOST_SLOWDOWN * native.time) continue;
     things.push({
       title: `Exchange in one buffer with ${lean.algorithm}`,
       text: `It takes ${bytes(lean.memory)} beside the data instead of a second buffer of ${bytes(lean.bytes)}, in ${(lean.time / native.time).toFixed(2)} times the MPI library's time out of place.`,
-      command: `mpirun -n ${lean.ranks} taquin wrap -a ${quoted(lean.chosen)} PROGRAM`,
+      command: "taquin::alltoallv_in_place(...)  or, in C, TAQUIN_Alltoallv_in_place(...)",
       saves: null,
       savesBytes: lean.bytes - lean.memory,
       part: 0,
@@ -171,23 +172,28 @@ export function worthDoing(model, most = 3) {
 /// "saves 1.2 ms (34%) each exchange".
 export function savingText(thing) {
   if (thing.savesBytes) return `saves ${bytes(thing.savesBytes)} ${thing.per}`;
-  if (thing.saves === null) return "how much it saves is not known before it is measured";
+  if (thing.saves === null) return "How much it saves is not known before it is measured.";
   return `saves ${seconds(thing.saves)}${thing.part > 0 ? ` (${percent(thing.part)})` : ""} ${thing.per}`;
 }
 
-/// The figures of one source: [{label, value, note}].
+/// The figures of one source: {known: [{label, value, note}], unknown: [label]}.
 export function figuresOf(source) {
+  const all = allFigures(source);
+  return { known: all.filter((f) => f.value !== "–"), unknown: all.filter((f) => f.value === "–").map((f) => f.label.toLowerCase()) };
+}
+
+function allFigures(source) {
   const t = source.totals;
-  const unknown = "not in this file";
+  const unknown = "";
   return [
     { label: "Ranks", value: source.ranks.toLocaleString("en-US"), note: "" },
     { label: "Nodes", value: source.nodes ? String(source.nodes) : "–", note: source.nodes ? "" : unknown },
-    { label: "Calls", value: t.calls.toLocaleString("en-US"), note: `${source.sites.length} kinds or sites` },
+    { label: "Calls", value: t.calls.toLocaleString("en-US"), note: source.kind === "report" ? counted(source.sites.length, "call site") : counted(source.sites.length, "kind of call", "kinds of calls") },
     { label: "Bytes exchanged", value: bytes(t.bytes), note: t.calls > 0 ? `${bytes(t.bytes / t.calls)} a call` : "" },
     {
       label: "Time in all-to-all",
       value: seconds(t.seconds),
-      note: t.share !== null ? `${percent(t.share)} of the run` : "of the slowest rank; its share of the run is not in this file",
+      note: t.share !== null ? `${percent(t.share)} of the run` : "of the slowest rank, waiting included",
     },
     {
       label: "Waiting for the last rank",

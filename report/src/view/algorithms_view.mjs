@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { casesOf, crossovers, curvesOf, firstShown } from "../data/algorithms.mjs";
-import { bytes, seconds, short } from "../data/format.mjs";
+import { byteTicks, bytes, seconds, short } from "../data/format.mjs";
 import { legend, styles } from "./curves.mjs";
 import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
@@ -29,12 +29,35 @@ const VALUES = {
   memory: { label: "extra memory", format: bytes, title: "Extra memory" },
 };
 
+// Names beside the ends of curves, moved apart where they would touch. What does not reach the end has no name there.
+function namesAtEnds(curves, axis, key, last, log, height, values) {
+  const least = log ? Math.min(...values.filter((v) => v > 0)) : 0;
+  const most = Math.max(...values);
+  const forth = log ? Math.log : (v) => v;
+  const back = log ? Math.exp : (v) => v;
+  const unit = (forth(most) - forth(least)) / height || 1; // of a pixel
+  const ends = new Map();
+  for (const c of curves) {
+    const end = c.points.find((p) => p[axis] === last && Number.isFinite(p[key]) && (!log || p[key] > 0));
+    if (end && !ends.has(c.algorithm)) ends.set(c.algorithm, forth(end[key]));
+  }
+  const names = [...ends].map(([algorithm, at]) => ({ algorithm, at })).sort((a, b) => a.at - b.at);
+  for (let i = 1; i < names.length; ++i) names[i].at = Math.max(names[i].at, names[i - 1].at + 13 * unit);
+  const over = names.length ? names.at(-1).at - forth(most) : 0;
+  if (over > 0) {
+    names.at(-1).at -= over;
+    for (let i = names.length - 2; i >= 0; --i) names[i].at = Math.min(names[i].at, names[i + 1].at - 13 * unit);
+  }
+  return names.map((n) => ({ algorithm: n.algorithm, y: back(n.at) }));
+}
+
 // Measured points with a line, their intervals, and predictions as dashes.
 function lines(state, key, width) {
   const { axis } = state.view;
+  const logY = state.logY && key !== "memory";
   const shown = state.curves.filter((c) => state.shown.has(c.algorithm));
   const points = shown.flatMap((c) =>
-    c.points.filter((p) => Number.isFinite(p[key]) && (!state.logY || p[key] > 0) && (!state.logX || p[axis] > 0)).map((p) => ({ ...p, curve: `${c.algorithm} (${c.basis})` })),
+    c.points.filter((p) => Number.isFinite(p[key]) && (!logY || p[key] > 0) && (!state.logX || p[axis] > 0)).map((p) => ({ ...p, curve: `${c.algorithm} (${c.basis})` })),
   );
   if (!points.length) return null;
   const measured = points.filter((p) => p.basis === "measured");
@@ -49,12 +72,14 @@ function lines(state, key, width) {
   };
   const limits = key === "memory" ? [...new Set(points.map((p) => p.limit).filter((l) => Number.isFinite(l)))] : [];
   const crossings = key === "time" ? crossovers(shown, axis) : [];
-  const rightNames = shown.map((c) => c.points.filter((p) => Number.isFinite(p[key]) && (!state.logY || p[key] > 0)).at(-1)).filter(Boolean);
+  const last = Math.max(...points.map((p) => p[axis]));
+  const height = Math.max(300, Math.min(440, width * 0.55));
+  const names = width < 480 ? [] : namesAtEnds(shown, axis, key, last, logY, height - 80, [...points.map((p) => p[key]), ...limits, ...(key === "time" ? measured.flatMap((p) => (p.low ? [p.low, p.high] : [])) : [])]);
   return Plot.plot({
     width,
-    height: Math.max(300, Math.min(440, width * 0.55)),
+    height,
     marginLeft: 70,
-    marginRight: 24,
+    marginRight: names.length ? 130 : 24,
     marginBottom: 44,
     x: {
       type: state.logX ? "log" : "linear",
@@ -64,10 +89,17 @@ function lines(state, key, width) {
       ticks: Math.max(3, Math.floor(width / 90)),
       grid: true,
     },
-    y: { type: state.logY && key !== "memory" ? "log" : state.logY ? "symlog" : "linear", label: VALUES[key].label, tickFormat: VALUES[key].format, ticks: 6, grid: true, zero: !state.logY },
+    y: {
+      type: logY ? "log" : "linear",
+      label: VALUES[key].label,
+      tickFormat: VALUES[key].format,
+      ticks: key === "memory" ? byteTicks(Math.max(...points.map((p) => p.memory), ...limits)) : 6,
+      grid: true,
+      zero: !logY,
+    },
     marks: [
       key === "ratio" ? Plot.ruleY([1], { stroke: "currentColor", strokeWidth: 1.5 }) : null,
-      limits.length ? Plot.ruleY(limits, { stroke: "#d55e00", strokeWidth: 2, strokeDasharray: "8 4" }) : null,
+      limits.length ? Plot.ruleY(limits, { stroke: "var(--c1)", strokeWidth: 2, strokeDasharray: "8 4" }) : null,
       limits.length ? Plot.text(limits, { y: (l) => l, frameAnchor: "right", text: (l) => `allowed: ${bytes(l)}`, dy: -8, textAnchor: "end", fill: "currentColor" }) : null,
       crossings.length ? Plot.ruleX(crossings, { x: "at", stroke: "currentColor", strokeOpacity: 0.35, strokeDasharray: "2 4" }) : null,
       Plot.line(measured, { x: axis, y: key, z: "curve", stroke: colour, strokeWidth: 1.8 }),
@@ -75,7 +107,7 @@ function lines(state, key, width) {
       key === "time" ? Plot.ruleX(measured.filter((p) => p.low !== null), { x: axis, y1: "low", y2: "high", stroke: colour, strokeWidth: 2.5, strokeOpacity: 0.5 }) : null,
       Plot.dot(measured, { x: axis, y: key, symbol: (p) => state.style.get(p.algorithm).symbol, fill: colour, stroke: colour, r: 4 }),
       Plot.dot(predicted, { x: axis, y: key, symbol: (p) => state.style.get(p.algorithm).symbol, stroke: colour, fill: "var(--card)", r: 3 }),
-      Plot.text(rightNames, Plot.dodgeY?.call ? { x: axis, y: key, text: "algorithm", textAnchor: "end", dy: -9, fill: colour, stroke: "var(--card)", strokeWidth: 4, paintOrder: "stroke", fontSize: 11 } : {}),
+      names.length ? Plot.text(names, { x: () => last, y: "y", text: "algorithm", textAnchor: "start", dx: 9, fill: colour, fontSize: 11 }) : null,
       Plot.tip(points, Plot.pointer({ x: axis, y: key, channels, format: { x: false, y: false, exact: (v) => VALUES[key].format(v), bytes: (v) => `${v.toLocaleString("en-US")}`, ranks: true } })),
     ],
     symbol: { type: "identity" },
@@ -100,7 +132,7 @@ function list(state, key, width) {
     symbol: { type: "identity" },
     marks: [
       key === "ratio" ? Plot.ruleX([1], { stroke: "currentColor" }) : null,
-      limits.length ? Plot.ruleX(limits, { stroke: "#d55e00", strokeWidth: 2, strokeDasharray: "8 4" }) : null,
+      limits.length ? Plot.ruleX(limits, { stroke: "var(--c1)", strokeWidth: 2, strokeDasharray: "8 4" }) : null,
       key === "time" ? Plot.link(points.filter((p) => p.low !== null), { x1: "low", x2: "high", y1: name, y2: name, stroke: colour, strokeWidth: 6, strokeOpacity: 0.35 }) : null,
       Plot.dot(points, {
         x: key,
@@ -130,8 +162,7 @@ function crossingNote(state) {
 
 export function algorithms(model) {
   const cases = casesOf(model.points);
-  const style = styles(model.points.map((p) => p.algorithm));
-  const state = { style, logX: true, logY: true };
+  const state = { logX: true, logY: true };
   const root = h("div", {});
   function select(caseIndex, viewIndex) {
     state.caseIndex = caseIndex;
@@ -139,6 +170,7 @@ export function algorithms(model) {
     state.view = cases[caseIndex].views[viewIndex];
     state.curves = curvesOf(state.view);
     state.shown = firstShown(state.curves);
+    state.style = styles(state.curves.map((c) => c.algorithm), state.shown);
   }
   // The plot that says most: the case with the most points.
   const start = cases.reduce((best, c, i) => (c.views[0].points.length > cases[best].views[0].points.length ? i : best), 0);
@@ -183,7 +215,7 @@ export function algorithms(model) {
           : h("p", { class: "note" }, viewLabel(state.view)),
         axes,
       ),
-      legend(names, style, state.shown, refresh),
+      legend(names, state.style, state.shown, refresh),
       h("div", { class: "grid" }, figures.map((f) => f.element)),
       unserved(),
     );

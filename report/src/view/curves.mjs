@@ -2,11 +2,13 @@
 // with any kind of colour blindness tell apart; beyond eight, symbols differ too.
 import { h } from "./dom.mjs";
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#6f6f6f", "#7a4fbf"];
+/// Set in style.css, for light and dark.
+export const COLOURS = Array.from({ length: 8 }, (_, i) => `var(--c${i})`);
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"];
 
-export function styles(names) {
-  const rest = [...new Set(names)].filter((n) => n !== "native").sort();
+/// `first` are those that must not share a colour.
+export function styles(names, first = new Set()) {
+  const rest = [...new Set(names)].filter((n) => n !== "native").sort((a, b) => Number(first.has(b)) - Number(first.has(a)) || (a < b ? -1 : 1));
   const map = new Map([["native", { colour: "var(--ink)", symbol: "asterisk" }]]);
   rest.forEach((name, i) =>
     map.set(name, {

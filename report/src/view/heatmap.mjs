@@ -1,6 +1,6 @@
 // Bytes from each rank to each, as an image; parts of it are enlarged by dragging, by numbers or by keys.
 import * as Plot from "@observablehq/plot";
-import { bytes } from "../data/format.mjs";
+import { byteTicks, bytes } from "../data/format.mjs";
 import { cut } from "../data/traffic.mjs";
 import { button, choice, freshId, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
@@ -10,6 +10,19 @@ const rankText = (matrix, from, step) => {
   const [first, last] = span(matrix, [from, from + step]);
   return first === last ? `rank ${first}` : `ranks ${first}–${last}`;
 };
+
+const rampTicks = (scale, most) => (scale.type === "log" ? powers(scale.domain[0], most) : byteTicks(most));
+
+// At most five powers of two; between close ends the ends themselves.
+function powers(least, most) {
+  const from = Math.ceil(Math.log2(least));
+  const to = Math.floor(Math.log2(most));
+  if (to - from < 1) return [least, most];
+  const step = Math.max(1, Math.ceil((to - from) / 4));
+  const list = [];
+  for (let i = from; i <= to; i += step) list.push(2 ** i);
+  return list;
+}
 
 /// `get()` gives {matrix, what} or null. Returns {element, refresh}.
 export function heatmap(get) {
@@ -148,14 +161,19 @@ export function heatmap(get) {
     const tall = rows[1] - rows[0];
     const left = 56;
     const inner = size - left - 16;
+    // Few ranks have their number in the middle of their cell, many at its edge.
+    const ticksOf = ([from, to]) =>
+      to - from <= 16
+        ? { ticks: Array.from({ length: to - from }, (_, i) => from + i + 0.5), tickFormat: (t) => String(Math.floor(t) * matrix.group), tickSize: 0 }
+        : { ticks: 8, tickFormat: (t) => (Number.isInteger(t) ? String(t * matrix.group) : "") };
     const plot = Plot.plot({
       width: size,
       height: Math.min(900, Math.max(120, (inner * tall) / wide + 66)),
       marginLeft: left,
       marginTop: 42,
       marginBottom: 12,
-      x: { domain: [columns[0], columns[1]], axis: "top", label: "receiver →", tickFormat: (t) => (Number.isInteger(t) ? String(t * matrix.group) : ""), ticks: Math.min(8, wide) },
-      y: { domain: [rows[0], rows[1]], reverse: true, label: "↓ sender", tickFormat: (t) => (Number.isInteger(t) ? String(t * matrix.group) : ""), ticks: Math.min(8, tall) },
+      x: { domain: [columns[0], columns[1]], axis: "top", label: "receiver →", ...ticksOf(columns) },
+      y: { domain: [rows[0], rows[1]], reverse: true, label: "↓ sender", ...ticksOf(rows) },
       color: { type: even ? "linear" : scale, domain: even ? [0, most || 1] : [scale === "log" ? least : 0, most], scheme: "viridis", label: "bytes", tickFormat: bytes },
       marks: [
         Plot.raster(values, {
@@ -191,7 +209,7 @@ export function heatmap(get) {
     tooltip.hidden = true;
     const ramp = even
       ? h("p", { class: "note" }, most > 0 ? `Every pair that exchanges anything: ${bytes(most)}.` : "No bytes.")
-      : Plot.legend({ color: plot.scale("color"), width: Math.min(320, size - left), marginLeft: 10, label: "bytes; empty: none", tickFormat: bytes, ticks: 4 });
+      : Plot.legend({ color: plot.scale("color"), width: Math.min(340, size - 20), marginLeft: 30, marginRight: 30, label: "bytes; empty: none", tickFormat: bytes, ticks: rampTicks(plot.scale("color"), most) });
     box.append(ramp, plot, tooltip);
     return box;
   }

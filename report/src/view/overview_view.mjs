@@ -36,9 +36,10 @@ export function overview(model) {
   );
   for (const source of model.sources)
     parts.push(
-      h("h3", {}, source.kind === "recording" ? "Recording " : "Run ", h("code", {}, source.name)),
+      h("h3", {}, source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))),
       source.program ? h("p", { class: "note" }, "of ", h("code", {}, source.program)) : null,
-      h("dl", { class: "tiles" }, figuresOf(source).map(tile)),
+      h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
+      figuresOf(source).unknown.length ? h("p", { class: "note" }, `Not in this file: ${figuresOf(source).unknown.join(", ")}.`) : null,
     );
   parts.push(
     h("h3", {}, "Files"),

@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { groupBy } from "../data/algorithms.mjs";
-import { bytes, count, seconds, short } from "../data/format.mjs";
+import { byteTicks, bytes, count, seconds, short } from "../data/format.mjs";
 import { MEASURES } from "../data/redistribution.mjs";
 import { legend, styles } from "./curves.mjs";
 import { choice, h } from "./dom.mjs";
@@ -22,7 +22,7 @@ function overTime(runs, style, shown) {
           marginLeft: 64,
           marginRight: 20,
           x: { label: "event" },
-          y: { label: null, grid: true, zero: true, tickFormat: unit, ticks: 5 },
+          y: { label: null, grid: true, zero: true, tickFormat: unit, ticks: m.bytes ? byteTicks(Math.max(...some.map((p) => p[m.key]))) : 5 },
           marks: [
             Plot.line(some, { x: "step", y: m.key, z: "algorithm", stroke: (p) => style.get(p.algorithm).colour, strokeWidth: 1.8, curve: "step-after" }),
             Plot.dot(runs.filter((r) => shown.has(r.algorithm)).map((r) => r.points.at(-1)), { x: "step", y: m.key, symbol: (p) => style.get(p.algorithm).symbol, fill: (p) => style.get(p.algorithm).colour, r: 4 }),
@@ -58,7 +58,7 @@ function measured(records, style) {
           height: 56 + 26 * rows.length,
           marginLeft: Math.min(150, width * 0.4),
           marginRight: 20,
-          x: { label: m.label, tickFormat: m.format, grid: true, zero: true, ticks: Math.max(3, Math.floor(width / 110)) },
+          x: { label: m.label, tickFormat: m.format, grid: true, zero: true, ticks: m.format === bytes ? byteTicks(Math.max(...rows.map((r) => r[m.key]))) : Math.max(3, Math.floor(width / 110)) },
           y: { domain: rows.map((r) => r.algorithm), label: null },
           marks: [
             Plot.barX(rows, { y: "algorithm", x: m.key, fill: (r) => style.get(r.algorithm).colour, channels: { exact: { value: m.key, label: m.label } }, tip: { format: { x: false, fill: false, exact: (v) => m.format(v) } } }),

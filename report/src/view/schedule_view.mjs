@@ -1,13 +1,13 @@
 import * as Plot from "@observablehq/plot";
-import { bytes, count, counted } from "../data/format.mjs";
+import { byteTicks, bytes, count, counted } from "../data/format.mjs";
 import { cargo } from "../data/schedule.mjs";
 import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { player } from "./player.mjs";
 import { strips } from "./strip_view.mjs";
 
-const INSIDE = "#0072b2";
-const BETWEEN = "#d55e00";
+const INSIDE = "var(--c0)";
+const BETWEEN = "var(--c1)";
 const MOST_LINKS = 4000; // of one round: more is a grey surface
 
 function nodesOf(schedule) {
@@ -69,9 +69,9 @@ function scratchPlot(schedule, index, width) {
     marginLeft: 64,
     marginRight: 16,
     x: { domain: [-0.7, schedule.ranks - 0.3], label: "rank", ticks: Math.min(schedule.ranks, 10), tickFormat: (t) => (Number.isInteger(t) ? String(t) : "") },
-    y: { domain: [0, most], label: "in scratch after it", tickFormat: bytes, ticks: 3, grid: true },
+    y: { domain: [0, most], label: "in scratch after it", tickFormat: bytes, ticks: byteTicks(most, 3), grid: true },
     marks: [
-      Plot.rectY(now, { x1: (s) => s.rank - 0.35, x2: (s) => s.rank + 0.35, y: "bytes", fill: "#009e73", channels: { rank: "rank", exact: "bytes" }, tip: { format: { x: false, y: false, exact: (v) => bytes(v) } } }),
+      Plot.rectY(now, { x1: (s) => s.rank - 0.35, x2: (s) => s.rank + 0.35, y: "bytes", fill: "var(--c2)", channels: { rank: "rank", exact: "bytes" }, tip: { format: { x: false, y: false, exact: (v) => bytes(v) } } }),
       Plot.ruleY([0]),
     ],
   });
@@ -86,7 +86,7 @@ function linkPlot(schedule, index, width) {
     height: 44 + 20 * rows.length,
     marginLeft: 110,
     marginRight: 16,
-    x: { label: "bytes over the link", tickFormat: bytes, grid: true, ticks: 4 },
+    x: { label: "bytes over the link", tickFormat: bytes, grid: true, ticks: byteTicks(rows[0].bytes) },
     y: { domain: rows.map((r) => r.link), label: null },
     marks: [Plot.barX(rows, { y: "link", x: "bytes", fill: BETWEEN, channels: { messages: "messages" }, tip: true }), Plot.ruleX([0])],
   });

@@ -6,8 +6,8 @@ import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { player } from "./player.mjs";
 
-const KINDS = ["still to be sent", "its own block, to move", "arrived", "held in auxiliary memory", "hole"];
-const COLOURS = ["#d55e00", "#b8860b", "#0072b2", "#009e73", "transparent"];
+const KINDS = ["still to be sent", "its own block, to move", "arrived", "held in auxiliary memory"];
+const COLOURS = ["var(--c1)", "var(--c4)", "var(--c0)", "var(--c2)"];
 
 function kindOf(piece, rank) {
   if (piece.aux) return KINDS[3];
@@ -61,7 +61,7 @@ export function strips(strip) {
           channels: { what: "what", places: (p) => `${p.from} to ${p.to - 1}`, bytes: (p) => bytes((p.to - p.from) * strip.unitBytes) },
           tip: { format: { x1: false, x2: false, x: false, y: false, fill: true, fillOpacity: false } },
         }),
-        Plot.text(all.filter(fits), { y: "row", x: (p) => (p.from + p.to) / 2, text: "text", fill: (p) => (p.row === "in the end" ? "currentColor" : "white"), fontWeight: "bold", pointerEvents: "none" }),
+        Plot.text(all.filter(fits), { y: "row", x: (p) => (p.from + p.to) / 2, text: "text", fill: (p) => (p.row === "in the end" ? "currentColor" : "var(--card)"), fontWeight: "bold", pointerEvents: "none" }),
       ],
     });
   };

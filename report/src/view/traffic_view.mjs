@@ -1,15 +1,17 @@
 import * as Plot from "@observablehq/plot";
-import { bytes, count, counted, percent, seconds } from "../data/format.mjs";
+import { byteTicks, bytes, count, counted, percent, seconds } from "../data/format.mjs";
 import { addUp, imbalance, sum } from "../data/traffic.mjs";
 import { choice, h, slider } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { heatmap } from "./heatmap.mjs";
 
-const BLUE = "#0072b2";
-const ORANGE = "#d55e00";
+const BLUE = "var(--c0)";
+const ORANGE = "var(--c1)";
 const MOST_DOTS = 2000;
 
 const sizeLabel = (s) => (s.from === 0 ? "empty" : bytes(s.from));
+
+const busiest = (source) => source.sites.reduce((best, s) => (s.bytes > (best?.bytes ?? -1) ? s : best), undefined);
 
 /// Blocks by size.
 function distribution(get) {
@@ -100,11 +102,11 @@ function balance(get) {
             height: 150,
             marginLeft: 70,
             x: { label: i + 1 === list.length ? "rank" : null, domain: [-0.5, s.values.length - 0.5], ticks: Math.min(10, s.values.length), tickFormat: (t) => (Number.isInteger(t) ? String(t) : "") },
-            y: { label: s.what, grid: true, zero: true, tickFormat: s.unit, ticks: 4 },
+            y: { label: s.what, grid: true, zero: true, tickFormat: s.unit, ticks: s.unit === bytes ? byteTicks(Math.max(...points.map((p) => p.value)), 3) : 4 },
             marks: [
               points.length <= 64
-                ? Plot.rectY(points, { x1: (d) => d.rank - 0.4, x2: (d) => d.rank + 0.4, y: "value", fill: [BLUE, ORANGE, "#009e73"][i], channels: { rank: "rank", exact: "value" }, tip: { format: { x: false, y: false, exact: (v) => s.unit(v) } } })
-                : Plot.ruleX(points, { x: "rank", y: "value", stroke: [BLUE, ORANGE, "#009e73"][i], channels: { exact: "value" }, tip: { format: { y: false, exact: (v) => s.unit(v) } } }),
+                ? Plot.rectY(points, { x1: (d) => d.rank - 0.4, x2: (d) => d.rank + 0.4, y: "value", fill: [BLUE, ORANGE, "var(--c2)"][i], channels: { rank: "rank", exact: "value" }, tip: { format: { x: false, y: false, exact: (v) => s.unit(v) } } })
+                : Plot.ruleX(points, { x: "rank", y: "value", stroke: [BLUE, ORANGE, "var(--c2)"][i], channels: { exact: "value" }, tip: { format: { y: false, exact: (v) => s.unit(v) } } }),
               Plot.ruleY([sum(s.values) / s.values.length], { stroke: "currentColor", strokeDasharray: "4 3" }),
               Plot.ruleY([0]),
             ],
@@ -148,7 +150,7 @@ function evolution(get) {
           height: 130,
           marginLeft: 70,
           x: { label: key === "mean" ? "call" : null },
-          y: { label, grid: true, zero: true, tickFormat: unit, ticks: 4 },
+          y: { label, grid: true, zero: true, tickFormat: unit, ticks: unit === bytes ? byteTicks(Math.max(...calls.map((c) => c.bytes)), 3) : 4 },
           marks: [
             chosen ? Plot.rectX([chosen], { x1: "at", x2: (c) => c.at + c.repeats, fill: "currentColor", fillOpacity: 0.15 }) : null,
             Plot.ruleY(calls, { y: key, x1: "at", x2: "end", stroke: colour, strokeWidth: 2 }),
@@ -202,7 +204,7 @@ function siteTable(get) {
         marginLeft: Math.min(240, width * 0.42),
         y: { domain: bars.map((s) => s.index), tickFormat: (i) => shorter.get(i), label: null },
         x: { label: "time", tickFormat: seconds, grid: true, ticks: 4 },
-        color: { domain: ["waiting", "transfer", "waiting and transfer"].filter((n) => parts.some((p) => p.part === n)), range: parts.some((p) => p.part === "waiting") ? [ORANGE, BLUE, "#6f6f6f"] : [BLUE], legend: true },
+        color: { domain: ["waiting", "transfer", "waiting and transfer"].filter((n) => parts.some((p) => p.part === n)), range: parts.some((p) => p.part === "waiting") ? [ORANGE, BLUE, "var(--c6)"] : [BLUE], legend: true },
         marks: [
           Plot.barX(parts, { y: "site", x: "value", fill: "part", channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
           Plot.ruleX([0]),
@@ -232,7 +234,7 @@ function siteTable(get) {
 
 export function traffic(model) {
   let source = model.sources[0];
-  let site = source.sites[0];
+  let site = busiest(source);
   let call = null;
   const sums = new Map();
   const root = h("div", {});
@@ -286,9 +288,9 @@ export function traffic(model) {
   }
   function pickSource() {
     return model.sources.length > 1
-      ? choice("File", model.sources.map((s, i) => ({ value: i, label: s.name })), model.sources.indexOf(source), (v) => {
+      ? choice("File", model.sources.map((s, i) => ({ value: i, label: s.name.split("/").at(-1) })), model.sources.indexOf(source), (v) => {
           source = model.sources[Number(v)];
-          site = source.sites[0];
+          site = busiest(source);
           call = null;
           build();
         })
@@ -296,7 +298,7 @@ export function traffic(model) {
   }
   // Files without calls come last.
   source = model.sources.find((s) => s.sites.length) ?? source;
-  site = source.sites[0];
+  site = busiest(source);
   build();
   return root;
 }
