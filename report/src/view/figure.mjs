@@ -74,9 +74,17 @@ export function figure({ title, note, draw, table, controls = [], min = 220 }) {
     plot.replaceChildren(content ?? h("p", { class: "note" }, "Nothing to draw."));
     const words = note ? note() : "";
     noteElement.textContent = words;
+    // A picture is one thing to a screen reader: its parts have no names there.
+    for (const part of plot.querySelectorAll("svg [aria-label]")) {
+      part.dataset.mark = part.getAttribute("aria-label");
+      part.removeAttribute("aria-label");
+      part.removeAttribute("aria-description");
+    }
     for (const svg of plot.querySelectorAll("svg")) {
-      if (svg.closest("[role=img]") && svg.closest("[role=img]") !== svg) continue;
-      if (svg.classList.contains("swatch") || svg.closest(".legend")) continue;
+      if (Number(svg.getAttribute("width")) < 40) {  // a legend's colour, with its name beside it
+        svg.setAttribute("aria-hidden", "true");
+        continue;
+      }
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", `${title}. ${words} All figures are in the table.`);
     }
