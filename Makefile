@@ -27,11 +27,10 @@ release: packages ## an optimised build in build/release (the default)
 	cmake --preset release
 	cmake --build --preset release
 
-demo: packages ## replays recorded traffic on 4 ranks under all algorithms
+demo: packages ## replays recorded traffic on 4 ranks under all algorithms, and makes a page of what it has measured
 	cmake --preset release
 	cmake --build --preset release --target taquin_command
-	for traffic in workloads/recordings/*.json; do \
-	  mpirun.openmpi -n 4 build/release/bin/taquin run --traffic $$traffic -a all || exit 1; done
+	scripts/demo build/release
 
 test: packages ## all tests: on Open MPI and on MPICH
 	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
+#include "cli/plan_json.hpp"
 #include "cli/sizes.hpp"
 #include "schedule/print.hpp"
 #include "schedule/simulated.hpp"
@@ -30,7 +33,51 @@ struct arguments {
   std::optional<int> radix;
   int in_flight = 0;
   std::uint64_t seed = 1;
+  std::string json;
+  std::string memory = "25%";
+  int per_node = 0;
+  count_t blocks = 64;
+  count_t free = 0;
 };
+
+void write_json(const std::string& path, const nlohmann::json& j) {
+  const std::string text = j.dump() + "\n";
+  if (path == "-") {
+    fmt::print("{}", text);
+    return;
+  }
+  std::ofstream out(path);
+  if (out) out << text << std::flush;
+  if (!out) throw failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+// What all ranks do, for the report page.
+nlohmann::json all_ranks(const arguments& a) {
+  const count_t bytes = parse_size(a.bytes);
+  if (const auto* moved = detail::find_redistribution(a.algorithm); moved != nullptr && a.algorithm != "auto") {
+    if (a.free > a.blocks) throw usage(fmt::format("--free {} of {} blocks", a.free, a.blocks));
+    return plan_redistribution(*moved, a.workload == "uniform" ? "shift" : a.workload, a.ranks, a.blocks,
+                               a.blocks - a.free, std::max<count_t>(bytes / a.blocks, 1), a.seed);
+  }
+  check_algorithms({a.algorithm}, false);
+  const planned p{.workload = a.workload,
+                  .what = parse_workload(a.workload),
+                  .size = {a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed},
+                  .kind = parse_collective(a.collective),
+                  .opts = {.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight},
+                  .per_node = a.per_node};
+  if (p.kind == exchange::form::alltoall && a.workload != "uniform")
+    throw usage(
+        fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  if (a.algorithm == "in_place") {
+    const auto memory = memory_choice::parse(a.memory).limit(p.size.bytes);
+    return plan_in_place(p, static_cast<count_t>(std::min(memory, static_cast<std::size_t>(p.size.bytes))));
+  }
+  const detail::algorithm* chosen = detail::find_algorithm(a.algorithm);
+  if (chosen == nullptr || chosen->build == nullptr)
+    throw usage(fmt::format("algorithm '{}' has no schedule: its moves are not known in advance", a.algorithm));
+  return plan_of_schedules(*chosen, p);
+}
 
 // What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
 std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
@@ -65,6 +112,10 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
 }
 
 int work(const arguments& a) {
+  if (!a.json.empty()) {
+    write_json(a.json, all_ranks(a));
+    return 0;
+  }
   check_algorithms({a.algorithm}, false);
   const auto w = parse_workload(a.workload);
   const auto kind = parse_collective(a.collective);
@@ -113,6 +164,22 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
+                   ->type_name("FILE");
+  app.add_option("--per-node", a->per_node, "ranks per node; default: each rank alone")
+      ->check(CLI::PositiveNumber)
+      ->needs(json);
+  app.add_option("-m,--memory", a->memory, "in_place: extra bytes per rank: 64K, 25% of what a rank sends")
+      ->capture_default_str()
+      ->needs(json);
+  app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str()
+      ->needs(json);
+  app.add_option("--free", a->free, "a redistribution: free ones among them")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->needs(json);
   app.footer(workload_help() + R"(
 A region is written BUFFER[BEGIN, +BYTES), in bytes from the buffer's start; {BUFFER RANKS} are the ranks whose places
 it takes. "carries 3>7" below a message is the block that rank 3 sends to rank 7, on its way through other ranks.
@@ -120,12 +187,16 @@ it takes. "carries 3>7" below a message is the block that rank 3 sends to rank 7
 Examples:
   taquin plan -n 8 -r 3 -a zero_copy_bruck --radix 2 --collective alltoall --per-pair -b 4
   taquin plan -n 8 -r 3 -a pairwise -b 1K
-  taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M)");
+  taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M
+With --json, also the moves of in_place and of redistributions ('taquin list --redistribution'), for 'taquin report':
+  taquin plan -n 8 -a zero_copy_bruck --json bruck.json
+  taquin plan -n 4 -a in_place -w random -m 10% --json puzzle.json
+  taquin plan -n 4 -a slots -w random --blocks 64 --json slots.json)");
   return [a] { return work(*a); };
 }
 
 }  // namespace
 
-const command plan_command{"plan", "print the schedule of one rank", setup};
+const command plan_command{"plan", "print the schedule of one rank, or write that of all", setup};
 
 }  // namespace taquin::cli

@@ -114,7 +114,9 @@ void print_json(const std::vector<prediction>& all, const arguments& a) {
   for (const auto& p : all)
     records.push_back({{"algorithm", p.what->name},
                        {"workload", a.workload},
+                       {"collective", a.collective},
                        {"ranks", p.ranks},
+                       {"bytes_per_rank", parse_size(a.bytes) * (a.per_pair ? p.ranks : 1)},
                        {"formula_s", p.formula},
                        {"schedule_s", p.evaluated ? nlohmann::json(*p.evaluated) : nlohmann::json()}});
   fmt::print("{}\n", records.dump(2));

@@ -155,6 +155,7 @@ void simulated_network::run(std::span<task> tasks) {
     if (t.done()) t.check();
   }
   for (;;) {
+    if (seen_) seen_();
     std::vector<std::size_t> ready;
     std::size_t joined = 0;
     std::size_t done = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -23,6 +24,8 @@ class simulated_network {
   /// Runs the tasks, one per port, to their ends. Throws what a task throws, and std::logic_error when all wait for
   /// what does not come, when something is left over, or when a rank goes beyond its port's limits.
   void run(std::span<task> tasks);
+  /// Called whenever a rank has done something, before the next event.
+  void watch(std::function<void()> seen) { seen_ = std::move(seen); }
 
  private:
   friend class simulated_port;
@@ -47,6 +50,7 @@ class simulated_network {
   bool deliver();
 
   int ranks_;
+  std::function<void()> seen_;
   std::mt19937 random_;
   std::vector<std::unique_ptr<simulated_port>> ports_;
   std::map<std::pair<int, int>, wire> wires_;

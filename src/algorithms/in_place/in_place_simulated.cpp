@@ -29,7 +29,9 @@ struct event {
 
 class in_place_simulated {
  public:
-  in_place_simulated(std::span<const in_place_rank> ranks, const element& unit, std::uint64_t seed) : random_(seed) {
+  in_place_simulated(std::span<const in_place_rank> ranks, const element& unit, std::uint64_t seed,
+                     const move_trace& trace)
+      : random_(seed), trace_(trace) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const in_place_rank& g = ranks[r];
       auto& n = nodes_.emplace_back(g.buffer, g.limits.aux, unit);
@@ -60,7 +62,13 @@ class in_place_simulated {
     simulated_counts counts;
   };
 
-  static void move(node& n, const local_move& m) {
+  void tell(const traced_move& m) const {
+    if (trace_) trace_(m);
+  }
+
+  void move(std::size_t r, const local_move& m) {
+    node& n = nodes_[r];
+    tell({traced_move::what::moved, round_, static_cast<int>(r), -1, m.from, m.to, m.length});
     n.counts.units_copied += static_cast<std::uint64_t>(m.length);
     n.memory.move(m);
   }
@@ -71,7 +79,7 @@ class in_place_simulated {
     bool any = false;
     for (auto s = n.machine->next(idle); s.request || s.move; s = n.machine->next(idle && s.move)) {
       any = true;
-      if (s.move) move(n, *s.move);
+      if (s.move) move(r, *s.move);
       if (!s.request) continue;
       ++n.counts.messages;
       event e{event::what::requested, s.request->slot, static_cast<int>(r), s.request->offset, s.request->length};
@@ -91,17 +99,22 @@ class in_place_simulated {
     if (eager) {
       reply.sender_slot = -1;
       reply.data = n.memory.read({a.at, false}, a.length);
-      n.inbox.push_back({event::what::sent, a.slot});
+      n.inbox.push_back({event::what::sent, a.slot, e.peer, 0, a.length, a.at});
     }
     nodes_[static_cast<std::size_t>(e.peer)].inbox.push_back(std::move(reply));
   }
 
   void happen(std::size_t r, const event& e) {
     node& n = nodes_[r];
-    if (e.kind == event::what::sent) return n.machine->sent(e.slot);
+    if (e.kind == event::what::sent) {
+      tell({traced_move::what::left, round_, static_cast<int>(r), e.peer, {e.at, false}, {}, e.length});
+      return n.machine->sent(e.slot);
+    }
     node& sender = nodes_[static_cast<std::size_t>(e.peer)];
     n.memory.write(e.sender_slot < 0 ? e.data : sender.memory.read({e.at, false}, e.length), e.to, e.length);
-    if (e.sender_slot >= 0) sender.inbox.push_back({event::what::sent, e.sender_slot});
+    if (e.sender_slot >= 0)
+      sender.inbox.push_back({event::what::sent, e.sender_slot, static_cast<int>(r), 0, e.length, e.at});
+    tell({traced_move::what::arrived, round_, static_cast<int>(r), e.peer, {}, e.to, e.length});
     n.machine->arrived(e.slot, e.length);
   }
 
@@ -124,9 +137,8 @@ class in_place_simulated {
   }
 
   void by_rounds() {
-    std::uint64_t round = 0;
     while (!done()) {
-      ++round;
+      ++round_;
       std::vector<std::deque<event>> now(nodes_.size());
       bool any = false;
       for (std::size_t r = 0; r < nodes_.size(); ++r) now[r].swap(nodes_[r].inbox);
@@ -145,7 +157,7 @@ class in_place_simulated {
           asked[r].pop_back();
         }
         const bool acted = act(r, !news && !n.machine->done());
-        if (news || acted) n.counts.rounds = round;
+        if (news || acted) n.counts.rounds = round_;
         any = any || news || acted;
       }
       if (!any) stuck();
@@ -183,14 +195,16 @@ class in_place_simulated {
   }
 
   std::mt19937_64 random_;
+  const move_trace& trace_;
+  std::uint64_t round_ = 0;
   std::vector<node> nodes_;
 };
 
 }  // namespace
 
 std::vector<simulated_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
-                                           simulated_order order, std::uint64_t seed) {
-  return in_place_simulated(ranks, unit, seed).run(order);
+                                           simulated_order order, std::uint64_t seed, const move_trace& trace) {
+  return in_place_simulated(ranks, unit, seed, trace).run(order);
 }
 
 }  // namespace taquin::detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -53,9 +54,24 @@ enum class simulated_order : std::uint8_t {
   random   ///< one event at a time, from `seed`; sends complete before or after their data have arrived
 };
 
+/// Data that changed their place in a run: for pictures of it.
+struct traced_move {
+  enum class what : std::uint8_t { arrived, left, moved };
+  what kind;
+  std::uint64_t round = 0;
+  int rank = 0;
+  int peer = -1;    ///< arrived: who sent them
+  location from{};  ///< left, moved
+  location to{};    ///< arrived, moved
+  count_t length = 0;
+};
+
+/// Sees every move of a run in its order.
+using move_trace = std::function<void(const traced_move&)>;
+
 /// Runs all ranks to their end. Throws lockstep_error where they cannot end. Returns what each rank did.
 std::vector<simulated_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
-                                           simulated_order order, std::uint64_t seed = 0);
+                                           simulated_order order, std::uint64_t seed = 0, const move_trace& trace = {});
 std::vector<simulated_counts> run_phases(std::span<const phase_rank> ranks, const element& unit, phase_requests how,
                                          simulated_order order, std::uint64_t seed = 0);
 

@@ -1,0 +1,103 @@
+// The sliding puzzle of in_place, from a run of all ranks in one process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/plan_json.hpp"
+#include "algorithms/in_place/in_place_simulated.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+using detail::peer_block;
+using nlohmann::json;
+
+constexpr int most_ranks = 64;
+constexpr std::size_t most_events = 100000;
+constexpr count_t units_of_a_rank = 64;  // a byte for each would be as many events
+
+// Blocks in a row, empty ones left out.
+std::vector<peer_block> in_a_row(const std::vector<count_t>& counts) {
+  std::vector<peer_block> blocks;
+  count_t at = 0;
+  for (std::size_t peer = 0; peer < counts.size(); ++peer) {
+    if (counts[peer] > 0) blocks.push_back({at, counts[peer], static_cast<int>(peer)});
+    at += counts[peer];
+  }
+  return blocks;
+}
+
+count_t end_of(const std::vector<peer_block>& blocks) {
+  return blocks.empty() ? 0 : blocks.back().at + blocks.back().length;
+}
+
+json json_of(const std::vector<peer_block>& blocks) {
+  json list = json::array();
+  for (const peer_block& b : blocks) list.push_back({b.at, b.length, b.peer});
+  return list;
+}
+
+}  // namespace
+
+json plan_in_place(const planned& p, count_t memory) {
+  if (p.size.ranks > most_ranks)
+    throw usage(fmt::format("the moves of in_place are drawn for at most {} ranks", most_ranks));
+  const auto n = static_cast<std::size_t>(p.size.ranks);
+  std::vector<std::vector<count_t>> counts;
+  count_t most = 1;
+  for (int rank = 0; rank < p.size.ranks; ++rank) {
+    counts.push_back(p.what.row(p.size, rank));
+    count_t sum = 0;
+    for (const count_t bytes : counts.back()) sum += bytes;
+    most = std::max(most, sum);
+  }
+  // A unit stands for as many bytes as keep a picture readable.
+  const count_t most_units = std::max<count_t>(units_of_a_rank, 8 * p.size.ranks);
+  const count_t unit = (most + most_units - 1) / most_units;
+  for (auto& row : counts)
+    for (count_t& bytes : row) bytes = (bytes + unit - 1) / unit;
+  std::vector<std::vector<peer_block>> out;
+  std::vector<std::vector<peer_block>> in;
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    std::vector<count_t> column;
+    for (std::size_t peer = 0; peer < n; ++peer) column.push_back(counts[peer][rank]);
+    out.push_back(in_a_row(counts[rank]));
+    in.push_back(in_a_row(column));
+  }
+  const count_t aux = std::max<count_t>(memory / unit, 1);
+  detail::in_place_limits limits{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .parked = 64};
+  limits.aux = aux;
+  limits.chunk = most_units;
+  limits.aux_chunk = std::max<count_t>(aux / 2, 1);
+  std::vector<detail::in_place_rank> ranks;
+  json strips = json::array();
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    ranks.push_back({out[rank], in[rank], nullptr, limits});
+    strips.push_back({{"units", std::max(end_of(out[rank]), end_of(in[rank]))},
+                      {"aux", aux},
+                      {"out", json_of(out[rank])},
+                      {"in", json_of(in[rank])}});
+  }
+  json events = json::array();
+  const detail::move_trace trace = [&](const detail::traced_move& m) {
+    if (events.size() >= most_events) return;
+    constexpr const char* names[] = {"arrived", "left", "moved"};
+    events.push_back({names[static_cast<std::size_t>(m.kind)], m.round, m.rank, m.to.aux ? -1 - m.to.at : m.to.at,
+                      m.length, m.peer, m.from.aux ? -1 - m.from.at : m.from.at});
+  };
+  const auto done = run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0, trace);
+  std::uint64_t rounds = 0;
+  for (const auto& c : done) rounds = std::max(rounds, c.rounds);
+  return {{"taquin_plan", 1},
+          {"algorithm", "in_place"},
+          {"ranks", p.size.ranks},
+          {"workload", p.workload},
+          {"bytes_per_rank", p.size.bytes},
+          {"per_node", p.per_node},
+          {"strip", {{"unit_bytes", unit}, {"rounds", rounds}, {"ranks", strips}, {"events", events}}}};
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,36 @@
+// `taquin plan --json`: what all ranks do, for the report page. docs/report.md describes the format.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "algorithms/algorithm.hpp"
+#include "redistribute/machine.hpp"
+#include "taquin/options.hpp"
+#include "workloads/workload.hpp"
+
+namespace taquin::cli {
+
+/// What is to be planned, whatever the algorithm.
+struct planned {
+  std::string workload;
+  workloads::workload what;
+  workloads::problem_size size;
+  exchange::form kind;
+  options opts;
+  int per_node = 0;  ///< ranks of a node, 0: each rank alone
+};
+
+/// Round by round: messages, copies, what lies in scratch. Throws usage where there are too many messages.
+nlohmann::json plan_of_schedules(const detail::algorithm& a, const planned& p);
+
+/// in_place: the buffers of all ranks, and how blocks leave, arrive and move, from a run of all ranks in one process.
+/// `memory`: auxiliary units of each rank.
+nlohmann::json plan_in_place(const planned& p, count_t memory);
+
+/// A redistribution of `blocks` blocks on each rank, `live` of them in use: free places, blocks held aside, blocks in
+/// place and bytes copied, over time.
+nlohmann::json plan_redistribution(const detail::redistribution_algorithm& a, const std::string& workload, int ranks,
+                                   count_t blocks, count_t live, count_t block_bytes, std::uint64_t seed);
+
+}  // namespace taquin::cli

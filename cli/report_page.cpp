@@ -1,0 +1,101 @@
+// taquin report: recordings, reports of preloaded runs and records as one HTML page. Runs without MPI ranks.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "cli/command.hpp"
+#include "cli/page_inputs.hpp"
+#include "cli/session.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct arguments {
+  std::vector<std::string> files;
+  std::string output;
+  int per_node = 0;
+};
+
+constexpr std::string_view place_of_data = "@TAQUIN_DATA@";
+
+// Made when taquin was built, and found from the executable, so that a tree can be moved: share/taquin lies beside bin
+// where it was built and where it is installed.
+std::string empty_page() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
+  const auto path = self.parent_path().parent_path() / "share" / "taquin" / "report.html";
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw failure(
+        "this build of taquin has no report page: it is made at build time with Node.js 18 or later and npm; install "
+        "them, configure and build again");
+  std::ostringstream text;
+  text << in.rdbuf();
+  std::string page = std::move(text).str();
+  if (page.find(place_of_data) == std::string::npos) throw failure(fmt::format("{} is damaged", path.string()));
+  return page;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  if (out) out << text << std::flush;
+  if (!out) throw failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+int work(const arguments& a) {
+  std::string page = empty_page();
+  nlohmann::json data{{"taquin_page", 1}, {"per_node", a.per_node}};
+  data["files"] = nlohmann::json::array();
+  data["problems"] = nlohmann::json::array();
+  for (const std::string& file : a.files) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(file, a.output, ignored))
+      throw usage(fmt::format("{} is to be read and to be written", file));
+    try {
+      data["files"].push_back(read_page_input(file, a.per_node));
+    } catch (const input_fault& e) {
+      const std::string what = one_line(e.what());
+      fmt::print(stderr, "taquin report: {}: {}\n", one_line(file), what);
+      data["problems"].push_back({{"name", file}, {"what", what}});
+    }
+  }
+  if (data["files"].empty()) throw failure("no file that can be shown: no page is written");
+  page.replace(page.find(place_of_data), place_of_data.size(), html_safe(data));
+  write(a.output, page);
+  fmt::print("{} written: {} of {} files, {} bytes\n", a.output, data["files"].size(), a.files.size(), page.size());
+  return data["problems"].empty() ? 0 : failure_status;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  app.add_option("files", a->files, "what taquin has written: see below")->required()->type_name("FILE...");
+  app.add_option("-o,--output", a->output, "write the page here")->required()->type_name("FILE.html");
+  app.add_option("--per-node", a->per_node, "ranks per node; heat maps of many ranks then show whole nodes")
+      ->check(CLI::Range(1, 1 << 20));
+  app.footer(R"(
+Files: recordings (record), reports of preloaded runs (TAQUIN_REPORT), records (run --json, redistribute --json), machine
+profiles with measured times (tune), predictions (simulate --json), schedules (plan --json). The page needs no network
+and no other file. A file that cannot be shown is one line on standard error and on the page, and makes the exit status
+1; the others are shown.
+
+Examples:
+  taquin report traffic.json -o page.html
+  mpirun -n 4 taquin run -b 8..64K -a all --json times.json
+  taquin plan -n 8 -a zero_copy_bruck --json bruck.json
+  taquin report times.json bruck.json -o page.html)");
+  return [a] { return work(*a); };
+}
+
+}  // namespace
+
+const command report_command{"report", "recordings and records as one HTML page", setup};
+
+}  // namespace taquin::cli

@@ -1,0 +1,75 @@
+// All files of a page, sorted by what they are. A file that turns out to be wrong is one more problem; the others stay.
+import { prepareTraffic, prepareReport } from "./traffic.mjs";
+import { pointsOfProfile, pointsOfRecords, pointsOfPredictions, isRedistribution } from "./algorithms.mjs";
+import { prepareStrip } from "./strip.mjs";
+import { prepareSchedule } from "./schedule.mjs";
+import { stepsOf, redistributionRecords } from "./redistribution.mjs";
+
+export const PAGE_VERSION = 1;
+
+function empty() {
+  return {
+    sources: [], // recordings and reports of preloaded runs: what a program exchanged
+    points: [], // one measured or predicted time each
+    unserved: [], // algorithms that were asked for and could not serve
+    schedules: [],
+    strips: [],
+    redistributions: [], // records
+    steps: [], // redistributions over time
+    profiles: [],
+    problems: [],
+    files: [],
+  };
+}
+
+function add(model, file) {
+  const { kind, data, name } = file;
+  switch (kind) {
+    case "traffic":
+      model.sources.push(prepareTraffic(data, name));
+      break;
+    case "report":
+      model.sources.push(prepareReport(data, name));
+      break;
+    case "records": {
+      const moved = data.filter(isRedistribution);
+      const { points, unserved } = pointsOfRecords(data.filter((r) => !isRedistribution(r)), name);
+      model.redistributions.push(...redistributionRecords(moved, name));
+      model.points.push(...points);
+      model.unserved.push(...unserved);
+      break;
+    }
+    case "predictions":
+      model.points.push(...pointsOfPredictions(data, name));
+      break;
+    case "profile":
+      model.profiles.push({ name, machine: data.machine, ranks: data.ranks });
+      model.points.push(...pointsOfProfile(data, name));
+      break;
+    case "plan":
+      if (data.strip) model.strips.push(prepareStrip(data, name));
+      else if (data.steps) model.steps.push(stepsOf(data, name));
+      else model.schedules.push(prepareSchedule(data, name));
+      break;
+    default:
+      throw new Error(`is of an unknown kind: ${kind}`);
+  }
+}
+
+export function collect(page) {
+  const model = empty();
+  if (!page || page.taquin_page !== PAGE_VERSION) {
+    model.problems.push({ name: "this page", what: "holds no data that it can show" });
+    return model;
+  }
+  model.problems.push(...(page.problems ?? []));
+  for (const file of page.files ?? []) {
+    try {
+      add(model, file);
+      model.files.push({ name: file.name, kind: file.kind });
+    } catch (fault) {
+      model.problems.push({ name: String(file?.name), what: `cannot be shown: ${fault.message}` });
+    }
+  }
+  return model;
+}

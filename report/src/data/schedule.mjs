@@ -1,0 +1,58 @@
+// A schedule of all ranks, round by round.
+
+export function prepareSchedule(data, name) {
+  const perNode = data.per_node > 0 ? data.per_node : 1;
+  const nodeOf = (rank) => Math.floor(rank / perNode);
+  const rounds = (data.rounds ?? []).map((round, index) => {
+    const messages = (round.messages ?? []).map(([from, to, bytes, blocks]) => ({
+      from,
+      to,
+      bytes,
+      blocks: blocks ?? null,
+      between: nodeOf(from) !== nodeOf(to),
+    }));
+    const links = new Map();
+    for (const m of messages) {
+      const key = `${nodeOf(m.from)} ${nodeOf(m.to)}`;
+      const link = links.get(key) ?? { from: nodeOf(m.from), to: nodeOf(m.to), messages: 0, bytes: 0 };
+      ++link.messages;
+      link.bytes += m.bytes;
+      links.set(key, link);
+    }
+    return {
+      index,
+      messages,
+      links: [...links.values()],
+      copies: (round.copies ?? []).map(([rank, bytes, from, to]) => ({ rank, bytes, from, to })),
+      scratch: (round.scratch ?? []).map(([rank, bytes]) => ({ rank, bytes })),
+    };
+  });
+  return {
+    name,
+    algorithm: data.algorithm,
+    label: `${data.algorithm}, ${data.ranks} ranks, ${data.workload ?? "uniform"}`,
+    ranks: data.ranks,
+    perNode,
+    nodes: Math.ceil(data.ranks / perNode),
+    workload: data.workload,
+    bytesPerRank: data.bytes_per_rank,
+    memory: data.memory ?? null,
+    scratchBytes: data.scratch_bytes ?? 0,
+    rounds,
+    totals: {
+      rounds: rounds.length,
+      messages: rounds.reduce((n, r) => n + r.messages.length, 0),
+      bytes: rounds.reduce((n, r) => n + r.messages.reduce((b, m) => b + m.bytes, 0), 0),
+      between: rounds.reduce((n, r) => n + r.messages.filter((m) => m.between).length, 0),
+      copied: rounds.reduce((n, r) => n + r.copies.reduce((b, c) => b + c.bytes, 0), 0),
+    },
+  };
+}
+
+/// What passes through other ranks: "3>7 4>7".
+export function cargo(message, most = 8) {
+  const foreign = (message.blocks ?? []).filter(([from, to]) => from !== message.from || to !== message.to);
+  if (!foreign.length) return "";
+  const shown = foreign.slice(0, most).map(([from, to]) => `${from}>${to}`);
+  return shown.join(" ") + (foreign.length > most ? ` and ${foreign.length - most} more` : "");
+}

@@ -1,0 +1,186 @@
+// What a program exchanged: recordings, and reports of preloaded runs, in one form.
+
+/// Sum of finite numbers.
+export const sum = (values) => {
+  let all = 0;
+  for (const v of values ?? []) all += v;
+  return all;
+};
+
+/// Largest over mean: 1 where all are alike. 0 for no data.
+export function imbalance(values) {
+  if (!values?.length) return 0;
+  const mean = sum(values) / values.length;
+  let most = 0;
+  for (const v of values) most = Math.max(most, v);
+  return mean > 0 ? most / mean : 0;
+}
+
+const FORMS = { alltoall: "Alltoall", alltoallv: "Alltoallv", alltoallw: "Alltoallw" };
+
+function communicatorName(communicator, index, world) {
+  if (communicator.ranks === world) return index === 0 ? "world" : `all ranks (communicator ${index})`;
+  return `communicator ${index} of ${communicator.ranks} ranks from rank ${communicator.first}`;
+}
+
+/// A recording as the command embeds it.
+export function prepareTraffic(data, name) {
+  const communicators = data.communicators.map((c, i) => ({ ...c, label: communicatorName(c, i, data.ranks) }));
+  const sites = data.sites.map((s, i) => {
+    const form = FORMS[s.kind] ?? s.kind;
+    const communicator = communicators[s.communicator];
+    return {
+      index: i,
+      label: `${form}${s.in_place ? " in place" : ""}, ${communicator.label}`,
+      form: s.kind,
+      ranks: communicator.ranks,
+      calls: s.calls,
+      bytes: s.bytes,
+      seconds: s.seconds,
+      waiting: null,
+      sent: s.sent,
+      received: s.received,
+      arrival: null,
+      sizes: s.sizes.map(([from, blocks, held]) => ({ from, to: from === 0 ? 0 : 2 * from, blocks, bytes: held })),
+      matrices: s.matrices,
+      algorithms: [],
+      fallbacks: [],
+      peak: null,
+      evolution: [],
+    };
+  });
+  let at = 0;
+  const calls = data.calls.map(([site, matrix, repeats, min, mean, max, bytes], index) => {
+    const call = { index, at, site, matrix, repeats, min, mean, max, bytes };
+    at += repeats;
+    sites[site].evolution.push(call);
+    return call;
+  });
+  return {
+    kind: "recording",
+    name,
+    program: data.program,
+    ranks: data.ranks,
+    nodes: data.per_node > 0 ? Math.ceil(data.ranks / data.per_node) : null,
+    group: data.group,
+    matrices: data.matrices,
+    sites,
+    calls,
+    callsLeftOut: data.entries - data.calls.length,
+    totals: totals(sites, null, null),
+  };
+}
+
+const place = (s) =>
+  s.function || s.file
+    ? `${s.function ?? "?"}${s.file ? ` (${s.file}${s.line ? `:${s.line}` : ""})` : ""}`
+    : "unknown call site";
+
+/// A report of a preloaded run: docs/report.md.
+export function prepareReport(data, name) {
+  const sites = data.sites.map((s, i) => ({
+    index: i,
+    label: `${FORMS[s.form] ?? s.form} at ${place(s)}`,
+    form: s.form,
+    ranks: s.communicator?.ranks ?? data.ranks,
+    calls: s.calls,
+    bytes: s.bytes,
+    seconds: s.seconds,
+    waiting: s.waiting_seconds ?? null,
+    sent: s.sent ?? [],
+    received: s.received ?? [],
+    arrival: s.arrival ?? null,
+    sizes: (s.sizes ?? []).map(([from, blocks]) => ({
+      from,
+      to: from === 0 ? 0 : 2 * from,
+      blocks,
+      bytes: from === 0 ? 0 : from * 1.5 * blocks,
+    })),
+    matrices: s.flows ? [[i, 1]] : [],
+    algorithms: s.algorithms ?? [],
+    fallbacks: s.fallbacks ?? [],
+    peak: s.peak_memory ?? null,
+    native: s.native ?? null,
+    evolution: (s.evolution ?? []).map(([call, bytes, seconds, waiting]) => ({
+      at: call,
+      index: call,
+      repeats: 1,
+      bytes,
+      mean: seconds,
+      min: seconds,
+      max: seconds,
+      waiting: waiting ?? null,
+    })),
+  }));
+  return {
+    kind: "report",
+    name,
+    program: data.program ?? "",
+    ranks: data.ranks,
+    nodes: data.nodes ?? null,
+    group: 1,
+    matrices: data.sites.map((s) => ({
+      ranks: s.communicator?.ranks ?? data.ranks,
+      flows: (s.flows ?? []).flat(),
+    })),
+    sites,
+    calls: [],
+    callsLeftOut: 0,
+    advice: data.advice ?? [],
+    totals: totals(sites, data.seconds ?? null, data.memory_limit ?? null),
+  };
+}
+
+function totals(sites, runSeconds, memoryLimit) {
+  const seconds = sum(sites.map((s) => s.seconds));
+  const waits = sites.filter((s) => s.waiting !== null);
+  const peaks = sites.filter((s) => s.peak !== null).map((s) => s.peak);
+  return {
+    calls: sum(sites.map((s) => s.calls)),
+    bytes: sum(sites.map((s) => s.bytes)),
+    seconds,
+    runSeconds,
+    share: runSeconds > 0 ? seconds / runSeconds : null,
+    waiting: waits.length ? sum(waits.map((s) => s.waiting)) : null,
+    peak: peaks.length ? Math.max(...peaks) : null,
+    memoryLimit,
+  };
+}
+
+/// Cells across a matrix of `ranks` ranks in groups.
+export const across = (ranks, group) => Math.ceil(ranks / group);
+
+function addInto(cells, matrix, n, group, times) {
+  if (matrix.uniform !== undefined) {
+    for (let i = 0; i < n * n; ++i) cells[i] += matrix.uniform * times;
+  } else if (matrix.cells) {
+    for (let i = 0; i < n * n; ++i) cells[i] += matrix.cells[i] * times;
+  } else {
+    for (let i = 0; i < matrix.flows.length; i += 3)
+      cells[Math.floor(matrix.flows[i] / group) * n + Math.floor(matrix.flows[i + 1] / group)] +=
+        matrix.flows[i + 2] * times;
+  }
+}
+
+/// Bytes from each group of ranks to each, as {n, group, ranks, cells}. `which`: [[matrix, times]].
+export function addUp(source, which) {
+  if (!which.length) return null;
+  const { ranks } = source.matrices[which[0][0]];
+  const n = across(ranks, source.group);
+  const cells = new Float64Array(n * n);
+  for (const [index, times] of which) addInto(cells, source.matrices[index], n, source.group, times);
+  return { n, group: source.group, ranks, cells };
+}
+
+/// The cells [r0, r1) × [c0, c1) of a matrix, added up so that at most `most` are across; {rows, cols, step, values}.
+export function cut(matrix, [r0, r1], [c0, c1], most = 256) {
+  const step = Math.max(1, Math.ceil(Math.max(r1 - r0, c1 - c0) / most));
+  const rows = Math.ceil((r1 - r0) / step);
+  const cols = Math.ceil((c1 - c0) / step);
+  const values = new Float64Array(rows * cols);
+  for (let r = r0; r < r1; ++r) {
+    const row = Math.floor((r - r0) / step) * cols;
+    for (let c = c0; c < c1; ++c) values[row + Math.floor((c - c0) / step)] += matrix.cells[r * matrix.n + c];
+  }
+  return { rows, cols, step, values };
+}

@@ -1,0 +1,68 @@
+// Reads the data that the command put into the page, and shows a section for each kind of it.
+import { collect } from "./data/model.mjs";
+import { algorithms } from "./view/algorithms_view.mjs";
+import { button, h } from "./view/dom.mjs";
+import { drawAll } from "./view/figure.mjs";
+import { overview } from "./view/overview_view.mjs";
+import { redistribution } from "./view/redistribution_view.mjs";
+import { schedule } from "./view/schedule_view.mjs";
+import { traffic } from "./view/traffic_view.mjs";
+
+const SECTIONS = [
+  { id: "overview", title: "Overview", make: overview, has: () => true },
+  { id: "traffic", title: "Traffic", make: traffic, has: (m) => m.sources.length > 0, need: "a recording (taquin record) or the report of a preloaded run (TAQUIN_REPORT)" },
+  { id: "algorithms", title: "Algorithms", make: algorithms, has: (m) => m.points.length > 0, need: "records (taquin run --json), a profile (taquin tune) or predictions (taquin simulate --json)" },
+  { id: "schedule", title: "Schedule", make: schedule, has: (m) => m.schedules.length + m.strips.length > 0, need: "schedules (taquin plan --json)" },
+  { id: "redistribution", title: "Redistribution", make: redistribution, has: (m) => m.redistributions.length + m.steps.length > 0, need: "records (taquin redistribute --json) or moves (taquin plan -a slots --json)" },
+];
+
+function read() {
+  try {
+    return JSON.parse(document.getElementById("taquin-data").textContent);
+  } catch {
+    return null;
+  }
+}
+
+// Light, dark, or as the system is set.
+function themeButton() {
+  const names = ["auto", "light", "dark"];
+  let at = 0;
+  const press = () => {
+    at = (at + 1) % names.length;
+    if (at === 0) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = names[at];
+    element.textContent = `Colours: ${names[at]}`;
+  };
+  const element = button("Colours: auto", press, { class: "theme" });
+  return element;
+}
+
+function sectionOf(description, model) {
+  const title = h("h2", { id: `${description.id}-title` }, description.title);
+  const section = h("section", { id: description.id, "aria-labelledby": `${description.id}-title` }, title);
+  if (!description.has(model)) {
+    section.append(h("p", { class: "note" }, `These files hold nothing for this section. It shows ${description.need}.`));
+    return section;
+  }
+  try {
+    section.append(description.make(model));
+  } catch (fault) {
+    section.append(h("p", { class: "problems" }, `This section cannot be shown: ${fault.message}`));
+  }
+  return section;
+}
+
+const model = collect(read());
+const names = model.files.map((f) => f.name.split("/").at(-1));
+document.title = names.length ? `taquin: ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}` : "taquin";
+const main = document.querySelector("main");
+const nav = h("nav", { "aria-label": "Sections" }, SECTIONS.map((s) => h("a", { href: `#${s.id}` }, s.title)));
+document.querySelector("header").append(nav, themeButton());
+for (const s of SECTIONS) main.append(sectionOf(s, model));
+window.addEventListener("beforeprint", drawAll);
+requestAnimationFrame(() =>
+  setTimeout(() => {
+    document.documentElement.dataset.firstDrawing = performance.now().toFixed(0);
+  }),
+);

@@ -1,0 +1,49 @@
+import { figuresOf, savingText, worthDoing } from "../data/overview.mjs";
+import { h } from "./dom.mjs";
+
+const tile = (f) =>
+  h("div", { class: "tile" }, h("dt", {}, f.label), h("dd", {}, h("strong", {}, f.value), f.note ? h("small", {}, f.note) : null));
+
+function thing(t, index) {
+  const basis = t.basis ?? "not known";
+  return h(
+    "li",
+    { class: "thing" },
+    h("h3", {}, `${index + 1}. ${t.title}`),
+    h("p", {}, t.text),
+    h("p", {}, t.basis ? h("span", { class: `basis ${basis}` }, basis) : null, ` ${savingText(t)}`),
+    t.command ? h("pre", { tabindex: 0, "aria-label": "command" }, h("code", {}, t.command)) : null,
+  );
+}
+
+export function overview(model) {
+  const things = worthDoing(model);
+  const parts = [];
+  if (model.problems.length)
+    parts.push(
+      h(
+        "div",
+        { class: "problems" },
+        h("h3", {}, "Files that cannot be shown"),
+        h("ul", {}, model.problems.map((p) => h("li", {}, h("code", {}, p.name), `: ${p.what}`))),
+      ),
+    );
+  parts.push(
+    h("h3", {}, "Worth doing"),
+    things.length
+      ? h("ol", { class: "things" }, things.map(thing))
+      : h("p", {}, "Nothing in these files says that something can be saved."),
+  );
+  for (const source of model.sources)
+    parts.push(
+      h("h3", {}, source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))),
+      source.program ? h("p", { class: "note" }, "of ", h("code", {}, source.program)) : null,
+      h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
+      figuresOf(source).unknown.length ? h("p", { class: "note" }, `Not in this file: ${figuresOf(source).unknown.join(", ")}.`) : null,
+    );
+  parts.push(
+    h("h3", {}, "Files"),
+    h("ul", { class: "files" }, model.files.map((f) => h("li", {}, h("code", {}, f.name), ` (${f.kind})`))),
+  );
+  return h("div", {}, parts.filter(Boolean));
+}

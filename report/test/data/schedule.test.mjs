@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { cargo, prepareSchedule } from "../../src/data/schedule.mjs";
+import { prepareStrip, put, settled, takeOut } from "../../src/data/strip.mjs";
+import { stepsOf } from "../../src/data/redistribution.mjs";
+
+const input = (name) => JSON.parse(readFileSync(new URL(`../inputs/${name}.json`, import.meta.url)));
+
+test("messages between nodes are told, and links add them up", () => {
+  const s = prepareSchedule({ algorithm: "x", ranks: 4, per_node: 2, rounds: [{ messages: [[0, 1, 5], [0, 2, 7], [1, 3, 9], [3, 0, 1]] }] }, "");
+  assert.deepEqual(s.rounds[0].messages.map((m) => m.between), [false, true, true, true]);
+  const link = s.rounds[0].links.find((l) => l.from === 0 && l.to === 1);
+  assert.deepEqual([link.messages, link.bytes], [2, 16]);
+  assert.equal(s.totals.bytes, 22);
+  assert.equal(s.nodes, 2);
+});
+
+test("what passes through others is told, its own block is not", () => {
+  assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
+  assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2]] }), "");
+  assert.equal(cargo({ from: 1, to: 2, blocks: Array(10).fill([0, 3]) }, 2), "0>3 0>3 and 8 more");
+});
+
+test("a part taken out of a piece leaves both of its ends", () => {
+  const { rest, taken } = takeOut([{ at: 0, length: 10, aux: false, peer: 1 }], 3, 4, false);
+  assert.deepEqual(rest.map((p) => [p.at, p.length]), [[0, 3], [7, 3]]);
+  assert.deepEqual(taken.map((p) => [p.at, p.length]), [[3, 4]]);
+  assert.equal(takeOut(rest, 0, 10, true).taken.length, 0);
+});
+
+test("a piece that is put down covers what was there", () => {
+  const pieces = put([{ at: 0, length: 10, aux: false, peer: 1 }], { at: 2, length: 3, aux: false, peer: 7 });
+  assert.deepEqual(pieces.map((p) => [p.at, p.length, p.peer]), [[0, 2, 1], [2, 3, 7], [5, 5, 1]]);
+});
+
+test("in the end of in_place everything is where it belongs, on every rank", () => {
+  const strip = prepareStrip(input("puzzle"), "puzzle.json");
+  assert.ok(strip.steps.length > 3);
+  strip.ranks.forEach((_, rank) => {
+    const { done, all } = settled(strip, rank, strip.steps.length - 1);
+    assert.equal(done, all, `rank ${rank}`);
+    assert.ok(settled(strip, rank, 0).done < all);
+    for (const step of strip.steps)
+      for (const p of step.ranks[rank]) assert.ok(p.at >= 0 && p.at + p.length <= (p.aux ? strip.ranks[rank].aux : strip.ranks[rank].units));
+  });
+});
+
+test("a redistribution ends with all blocks in place and none held aside", () => {
+  for (const name of ["slots", "parking"]) {
+    const { points } = stepsOf(input(name), name);
+    const last = points.at(-1);
+    assert.equal(last.settled, 240, name);
+    assert.equal(last.aside, 0, name);
+    assert.equal(last.away, 0, name);
+    for (let i = 1; i < points.length; ++i) assert.ok(points[i].copied >= points[i - 1].copied);
+  }
+});

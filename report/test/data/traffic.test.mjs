@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addUp, cut, imbalance, prepareReport, prepareTraffic } from "../../src/data/traffic.mjs";
+
+// As the command embeds it: 4 ranks, two matrices, one site.
+const recording = {
+  program: "p",
+  ranks: 4,
+  group: 1,
+  per_node: 2,
+  entries: 3,
+  communicators: [{ ranks: 4, first: 0 }],
+  matrices: [
+    { ranks: 4, uniform: 2, total: 32 },
+    { ranks: 4, flows: [0, 1, 10, 3, 2, 7], total: 17 },
+  ],
+  sites: [
+    { communicator: 0, kind: "alltoallv", in_place: false, calls: 6, bytes: 130, seconds: 0.6, sent: [50, 16, 16, 48], received: [16, 50, 48, 16], sizes: [[0, 14], [2, 64, 128]], matrices: [[0, 4], [1, 2]] },
+  ],
+  calls: [[0, 0, 4, 0.1, 0.1, 0.1, 32], [0, 1, 1, 0.1, 0.1, 0.1, 17], [0, 1, 1, 0.1, 0.1, 0.1, 17]],
+};
+
+test("a recording's matrices add up by their calls", () => {
+  const source = prepareTraffic(recording, "r.json");
+  const { n, cells } = addUp(source, source.sites[0].matrices);
+  assert.equal(n, 4);
+  assert.equal(cells[0 * 4 + 1], 4 * 2 + 2 * 10);
+  assert.equal(cells[3 * 4 + 2], 4 * 2 + 2 * 7);
+  assert.equal(cells[1 * 4 + 0], 8);
+});
+
+test("calls stand at their number in the program, repeats counted", () => {
+  const source = prepareTraffic(recording, "r.json");
+  assert.deepEqual(source.sites[0].evolution.map((c) => c.at), [0, 4, 5]);
+  assert.equal(source.nodes, 2);
+  assert.equal(source.totals.calls, 6);
+  assert.equal(source.totals.waiting, null);
+});
+
+test("groups of ranks are one cell", () => {
+  const source = prepareTraffic({ ...recording, group: 2, matrices: [{ ranks: 4, cells: [1, 2, 3, 4] }] }, "r.json");
+  const { n, cells, group } = addUp(source, [[0, 3]]);
+  assert.equal(n, 2);
+  assert.equal(group, 2);
+  assert.deepEqual([...cells], [3, 6, 9, 12]);
+});
+
+test("a part of a matrix is added up to the cells that are drawn, and loses no byte", () => {
+  const n = 10;
+  const cells = Float64Array.from({ length: n * n }, (_, i) => i);
+  const part = cut({ n, cells }, [1, 10], [0, 7], 4);
+  assert.equal(part.step, 3);
+  assert.deepEqual([part.rows, part.cols], [3, 3]);
+  let all = 0;
+  for (let r = 1; r < 10; ++r) for (let c = 0; c < 7; ++c) all += r * n + c;
+  assert.equal(part.values.reduce((a, b) => a + b), all);
+  assert.equal(part.values[0], 10 + 11 + 12 + 20 + 21 + 22 + 30 + 31 + 32);
+});
+
+test("imbalance is the largest over the mean", () => {
+  assert.equal(imbalance([1, 1, 1, 1]), 1);
+  assert.equal(imbalance([4, 0, 0, 0]), 4);
+  assert.equal(imbalance([]), 0);
+  assert.equal(imbalance([0, 0]), 0);
+});
+
+test("a report of a run tells waiting from transfer, and its share of the run", () => {
+  const source = prepareReport(
+    {
+      ranks: 4,
+      nodes: 2,
+      seconds: 10,
+      sites: [
+        { form: "alltoall", function: "f", file: "a.cpp", line: 3, calls: 2, bytes: 8, seconds: 1.5, waiting_seconds: 0.5, peak_memory: 7, flows: [[0, 1, 5]] },
+        { form: "alltoallv", calls: 1, bytes: 4, seconds: 0.5, peak_memory: 9 },
+      ],
+    },
+    "report.json",
+  );
+  assert.equal(source.sites[0].label, "Alltoall at f (a.cpp:3)");
+  assert.equal(source.sites[1].label, "Alltoallv at unknown call site");
+  assert.equal(source.totals.share, 0.2);
+  assert.equal(source.totals.waiting, 0.5);
+  assert.equal(source.totals.peak, 9);
+  assert.equal(addUp(source, source.sites[0].matrices).cells[1], 5);
+  assert.equal(addUp(source, source.sites[1].matrices), null);
+});

@@ -1,0 +1,173 @@
+// What is checked of the page, by name. Any error on the console fails as well.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { compare } from "./pictures.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SECTIONS = ["overview", "traffic", "algorithms", "schedule", "redistribution"];
+
+async function open(page, made, theme = "light") {
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+  await page.goto(made.url);
+  await page.waitForFunction(() => document.documentElement.dataset.firstDrawing);
+}
+
+/// Draws what is out of sight.
+async function drawAll(page) {
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await page.waitForTimeout(50);
+}
+
+const figure = (page, title) => page.locator("figure", { has: page.locator(`figcaption:text-is("${title}")`) }).first();
+
+async function accessible(page) {
+  await page.evaluate(axe);
+  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(
+    result.violations.map((v) => `${v.id}: ${v.nodes.length} × ${v.nodes[0].target} ${v.nodes[0].failureSummary}`),
+    [],
+  );
+}
+
+export const checks = {
+  "every section is there, with its plots": async ({ page, made }) => {
+    assert.equal(made.small.status, 0, made.small.errors.join("\n"));
+    await open(page, made.small);
+    await drawAll(page);
+    for (const id of SECTIONS) assert.equal(await page.locator(`section#${id} h2`).count(), 1, id);
+    for (const id of SECTIONS.slice(1)) assert.ok((await page.locator(`section#${id} .plot svg`).count()) > 0, id);
+    assert.equal(await page.locator(".thing").count(), 3);
+    assert.ok((await page.locator(".basis.measured").count()) > 0);
+    assert.equal(await page.locator("text=Nothing to draw").count(), 0);
+    assert.equal(await page.locator("text=cannot be shown").count(), 0);
+  },
+
+  "plots look as expected": async ({ page, made, update }) => {
+    await open(page, made.small);
+    await drawAll(page);
+    for (const [title, name] of [
+      ["Bytes from rank to rank", "heatmap"],
+      ["Sizes of blocks", "sizes"],
+      ["Time", "time"],
+      ["Extra memory", "memory"],
+      ["Round by round", "schedule"],
+      ["Free places", "free"],
+    ])
+      await compare(figure(page, title).locator(".plot"), name, update);
+    await compare(page.locator(".strip .plot"), "strip", update);
+  },
+
+  "dark colours": async ({ page, made, update }) => {
+    await open(page, made.small, "dark");
+    await drawAll(page);
+    await compare(figure(page, "Time").locator(".plot"), "time-dark", update);
+    const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await colour();
+    await page.click(".theme");
+    assert.notEqual(await colour(), dark);
+  },
+
+  "nothing is wider than a phone": async ({ page, made }) => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await open(page, made.small);
+    await drawAll(page);
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(content <= window, `${content} pixels on ${window}`);
+  },
+
+  "no fault of accessibility, light": async ({ page, made }) => {
+    await open(page, made.small);
+    await drawAll(page);
+    await accessible(page);
+  },
+
+  "no fault of accessibility, dark": async ({ page, made }) => {
+    await open(page, made.small, "dark");
+    await drawAll(page);
+    await accessible(page);
+  },
+
+  "keys enlarge the heat map": async ({ page, made }) => {
+    await open(page, made.small);
+    const map = page.locator(".heatmap");
+    await map.scrollIntoViewIfNeeded();
+    await map.focus();
+    const last = page.locator('#traffic .controls input[type="number"]').nth(1);
+    const before = await last.inputValue();
+    await page.keyboard.press("+");
+    assert.notEqual(await last.inputValue(), before);
+    await page.keyboard.press("0");
+    assert.equal(await last.inputValue(), before);
+  },
+
+  "curves can be hidden": async ({ page, made }) => {
+    await open(page, made.small);
+    await drawAll(page);
+    const marks = () => figure(page, "Time").locator('svg [data-mark="line"] path').count();
+    const all = await marks();
+    await page.locator("#algorithms .curve", { hasText: "pairwise" }).locator("input").uncheck();
+    assert.ok((await marks()) < all);
+    await page.locator("#algorithms .controls select").last().selectOption("linear");
+    assert.ok((await marks()) > 0);
+  },
+
+  "schedules go step by step": async ({ page, made }) => {
+    await open(page, made.small);
+    await drawAll(page);
+    const note = figure(page, "Round by round").locator("> .note");
+    const first = await note.textContent();
+    await page.locator("#schedule .player").first().locator("button", { hasText: "Forward" }).click();
+    assert.notEqual(await note.textContent(), first);
+    const strip = page.locator(".strip figure > .note");
+    const start = await strip.textContent();
+    const forward = page.locator(".strip .player button", { hasText: "Forward" });
+    while ((await strip.textContent()) === start || !/100%/.test(await strip.textContent())) {
+      const before = await page.locator(".strip output").textContent();
+      await forward.click();
+      assert.notEqual(await page.locator(".strip output").textContent(), before, "it ends before all is in place");
+    }
+  },
+
+  "every plot has a table and a CSV file": async ({ page, made }) => {
+    await open(page, made.small);
+    await drawAll(page);
+    const figures = page.locator("main figure:has(> figcaption)");
+    const count = await figures.count();
+    assert.ok(count > 10);
+    for (let i = 0; i < count; ++i) {
+      const one = figures.nth(i);
+      await one.locator("summary").click();
+      await one.locator("tbody tr").first().waitFor({ timeout: 5000 });
+    }
+    const [download] = await Promise.all([page.waitForEvent("download"), figure(page, "Time").locator("button", { hasText: "CSV" }).click()]);
+    const csv = readFileSync(await download.path(), "utf8").split("\r\n");
+    assert.match(csv[0], /^algorithm,basis,ranks,/);
+    assert.ok(csv.length > 10);
+  },
+
+  "1,024 ranks": async ({ page, made, update, say }) => {
+    assert.equal(made.large.status, 0, made.large.errors.join("\n"));
+    await open(page, made.large);
+    await page.locator(".heatmap svg").first().waitFor();
+    say(`first drawing of 1,024 ranks after ${await page.evaluate(() => document.documentElement.dataset.firstDrawing)} ms`);
+    await drawAll(page);
+    await compare(figure(page, "Bytes from rank to rank").locator(".plot"), "large", update);
+    assert.equal(await page.locator("section").count(), SECTIONS.length);
+  },
+
+  "damaged files are one line each, and no script of theirs runs": async ({ page, made, bad }) => {
+    assert.equal(made.damaged.status, 1);
+    const wrong = Object.entries(bad).filter(([, [, what]]) => what !== null);
+    assert.equal(made.damaged.errors.length, wrong.length + 1, made.damaged.errors.join("\n"));
+    for (const [name, [, what]] of wrong)
+      assert.ok(made.damaged.errors.some((line) => line.includes(name) && line.includes(what)), `${name}: ${what}\n${made.damaged.errors.join("\n")}`);
+    await open(page, made.damaged);
+    await drawAll(page);
+    assert.equal(await page.locator(".problems li").count(), wrong.length + 1);
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+    assert.ok((await page.locator("#overview code", { hasText: "<script>" }).count()) > 0, "texts are shown as they are");
+    assert.ok((await page.locator("section#traffic .plot svg").count()) > 0);
+    assert.ok((await page.locator("section#algorithms .plot svg").count()) > 0);
+  },
+};
