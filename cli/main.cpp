@@ -30,6 +30,7 @@ Each subcommand explains itself: taquin run --help)";
 
 int main(int argc, char** argv) {
   CLI::App app{description, "taquin"};
+  app.set_version_flag("--version", TAQUIN_VERSION);
   app.footer(footer);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands;

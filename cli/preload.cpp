@@ -15,7 +15,7 @@ namespace taquin::cli {
 
 namespace {
 
-constexpr const char* library_name = "libtaquin_interpose.so";
+constexpr const char* library_name = TAQUIN_INTERPOSE;
 
 // Found from the executable, so that a tree can be moved: in `lib` beside `bin` where it was built, in the folder of
 // the platform's libraries where it is installed.

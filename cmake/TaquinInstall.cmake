@@ -1,24 +1,27 @@
-# What is installed: libraries, headers, the command, the preloaded library, and what finds them (CMake, pkg-config).
+# What is installed: libraries, headers, the command, the preloaded library, the sources of the Fortran modules, and what
+# finds them (CMake, pkg-config). TAQUIN_SUFFIX is part of every name that depends on the MPI library.
 include(CMakePackageConfigHelpers)
 
-set(taquin_installed taquin_shared taquin_static)
-if(TARGET taquin_interpose)
-  set_target_properties(taquin_interpose PROPERTIES EXPORT_NAME interpose)
-  list(APPEND taquin_installed taquin_interpose)
-endif()
-install(TARGETS ${taquin_installed} EXPORT taquinTargets
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+install(TARGETS taquin_shared taquin_static EXPORT taquinTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/taquin${TAQUIN_SUFFIX})
+if(TARGET taquin_interpose)
+  set_target_properties(taquin_interpose PROPERTIES EXPORT_NAME interpose)
+  install(TARGETS taquin_interpose EXPORT taquinToolsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT taquinToolsTargets NAMESPACE taquin:: DESTINATION ${package_dir})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/taquin DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(fortran_dir ${CMAKE_INSTALL_DATADIR}/taquin/fortran)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/fortran/ DESTINATION ${fortran_dir})
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/taquin)
 install(EXPORT taquinTargets NAMESPACE taquin:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/taquinConfig.cmake.in ${CMAKE_BINARY_DIR}/taquinConfig.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/taquinConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS fortran_dir NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/taquinBasicVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/taquinConfigVersion.cmake.in ${CMAKE_BINARY_DIR}/taquinConfigVersion.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/taquinConfig.cmake ${CMAKE_BINARY_DIR}/taquinConfigVersion.cmake
-  DESTINATION ${package_dir})
+  ${CMAKE_BINARY_DIR}/taquinBasicVersion.cmake DESTINATION ${package_dir})
 
 # Paths relative to the .pc file, so that the tree can be installed under any prefix.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -29,5 +32,5 @@ list(JOIN MPI_C_LIBRARIES " " pc_mpi_libs)
 if(TAQUIN_HWLOC AND TAQUIN_HWLOC_INCLUDE)
   set(pc_hwloc -lhwloc)
 endif()
-configure_file(cmake/taquin.pc.in ${CMAKE_BINARY_DIR}/taquin.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/taquin.pc DESTINATION ${pc_dir})
+configure_file(cmake/taquin.pc.in ${CMAKE_BINARY_DIR}/taquin${TAQUIN_SUFFIX}.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/taquin${TAQUIN_SUFFIX}.pc DESTINATION ${pc_dir})

@@ -5,11 +5,10 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <complex>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 
+#include "taquin/element_types.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 #include "taquin/plan.hpp"
@@ -33,57 +32,6 @@ void alltoallv(const void* sendbuf, const count_t sendcounts[], const count_t sd
 void alltoallw(const void* sendbuf, const count_t sendcounts[], const count_t sdispls[], const MPI_Datatype sendtypes[],
                void* recvbuf, const count_t recvcounts[], const count_t rdispls[], const MPI_Datatype recvtypes[],
                MPI_Comm comm, const options& o = {});
-
-namespace detail {
-template <class T>
-inline constexpr bool always_false = false;
-}
-
-/// The MPI datatype of T: MPI's own for arithmetic and complex types.
-template <class T>
-MPI_Datatype datatype_of() {
-  using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, char>)
-    return MPI_CHAR;
-  else if constexpr (std::is_same_v<U, signed char>)
-    return MPI_SIGNED_CHAR;
-  else if constexpr (std::is_same_v<U, unsigned char>)
-    return MPI_UNSIGNED_CHAR;
-  else if constexpr (std::is_same_v<U, std::byte>)
-    return MPI_BYTE;
-  else if constexpr (std::is_same_v<U, bool>)
-    return MPI_CXX_BOOL;
-  else if constexpr (std::is_same_v<U, wchar_t>)
-    return MPI_WCHAR;
-  else if constexpr (std::is_same_v<U, short>)
-    return MPI_SHORT;
-  else if constexpr (std::is_same_v<U, unsigned short>)
-    return MPI_UNSIGNED_SHORT;
-  else if constexpr (std::is_same_v<U, int>)
-    return MPI_INT;
-  else if constexpr (std::is_same_v<U, unsigned>)
-    return MPI_UNSIGNED;
-  else if constexpr (std::is_same_v<U, long>)
-    return MPI_LONG;
-  else if constexpr (std::is_same_v<U, unsigned long>)
-    return MPI_UNSIGNED_LONG;
-  else if constexpr (std::is_same_v<U, long long>)
-    return MPI_LONG_LONG;
-  else if constexpr (std::is_same_v<U, unsigned long long>)
-    return MPI_UNSIGNED_LONG_LONG;
-  else if constexpr (std::is_same_v<U, float>)
-    return MPI_FLOAT;
-  else if constexpr (std::is_same_v<U, double>)
-    return MPI_DOUBLE;
-  else if constexpr (std::is_same_v<U, long double>)
-    return MPI_LONG_DOUBLE;
-  else if constexpr (std::is_same_v<U, std::complex<float>>)
-    return MPI_C_FLOAT_COMPLEX;
-  else if constexpr (std::is_same_v<U, std::complex<double>>)
-    return MPI_C_DOUBLE_COMPLEX;
-  else
-    static_assert(detail::always_false<T>, "no MPI datatype for this type: use the untyped call with your own");
-}
 
 namespace detail {
 

@@ -67,6 +67,42 @@ void run_migration(migration& m, T* elements, MPI_Datatype type) {
   m.run(elements, bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type);
 }
 
+/// Contiguous containers that can be given another size: std::vector, std::pmr::vector, std::basic_string, and those
+/// of other libraries with the same members.
+template <class C>
+concept growable = std::ranges::contiguous_range<C> && std::ranges::sized_range<C> && requires(C& c, std::size_t n) {
+  c.resize(n);
+  requires std::is_trivially_copyable_v<std::ranges::range_value_t<C>>;
+};
+
+/// Elements that fit without new storage.
+template <class C>
+std::size_t room_of(const C& c) {
+  if constexpr (requires { c.capacity(); })
+    return static_cast<std::size_t>(c.capacity());
+  else
+    return static_cast<std::size_t>(std::ranges::size(c));
+}
+
+template <class C, class Destination>
+void migrate_container(C& elements, Destination& destination, MPI_Comm comm, const redistribute_options& o,
+                       MPI_Datatype type) {
+  using T = std::ranges::range_value_t<C>;
+  const std::size_t before = std::ranges::size(elements);
+  migration m(before, comm, o);
+  const char* fault = fill_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination);
+  const std::size_t arriving = m.plan(fault, room_of(elements), room_of(elements) * sizeof(T));
+  if constexpr (requires { elements.reserve(arriving); }) elements.reserve(arriving);
+  if (arriving > before) elements.resize(arriving);
+  try {
+    run_migration(m, std::ranges::data(elements), type);
+  } catch (const budget_exceeded&) {
+    elements.resize(before);
+    throw;
+  }
+  elements.resize(arriving);
+}
+
 }  // namespace detail
 
 /// Sends element k of `elements` to rank `destination(elements[k])`, or to the k-th rank of a range of destinations.
@@ -85,19 +121,16 @@ template <class T, class Destination>
 requires std::is_trivially_copyable_v<T>
 void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
              MPI_Datatype type = MPI_DATATYPE_NULL) {
-  const std::size_t before = elements.size();
-  detail::migration m(before, comm, o);
-  const char* fault = detail::fill_destinations(m, std::span<const T>(elements), destination);
-  const std::size_t arriving = m.plan(fault, elements.capacity(), elements.capacity() * sizeof(T));
-  elements.reserve(arriving);
-  if (arriving > before) elements.resize(arriving);
-  try {
-    detail::run_migration(m, elements.data(), type);
-  } catch (const budget_exceeded&) {
-    elements.resize(before);
-    throw;
-  }
-  elements.resize(arriving);
+  detail::migrate_container(elements, destination, comm, o, type);
+}
+
+/// The same for any other contiguous container that can be resized: std::pmr::vector, std::basic_string, containers of
+/// other libraries. Where it has no capacity(), its size stands for that.
+template <detail::growable C, class Destination>
+requires(!std::same_as<C, std::vector<std::ranges::range_value_t<C>>>) void migrate(
+    C& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
+    MPI_Datatype type = MPI_DATATYPE_NULL) {
+  detail::migrate_container(elements, destination, comm, o, type);
 }
 
 /// The same for the first `count` elements of `storage`, which never moves: the number of elements that it holds

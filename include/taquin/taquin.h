@@ -142,6 +142,9 @@ int TAQUIN_Plan_free(TAQUIN_Plan *plan);
 /* What was wrong with the last call of this thread that failed, in words, with ranks and numbers; "" when none has.
  * The string lives until this thread's next failure. */
 const char *TAQUIN_Last_error(void);
+/* For interfaces on top of this one: what they found wrong with this rank's arguments, in words. The next call of this
+ * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
+void TAQUIN_Set_fault(const char *what);
 
 /* ---- Redistribution of blocks, in place. ---- */
 

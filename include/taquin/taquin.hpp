@@ -3,6 +3,7 @@
 
 #include "taquin/alltoall.hpp"       // IWYU pragma: export
 #include "taquin/datatypes.hpp"      // IWYU pragma: export
+#include "taquin/element_types.hpp"  // IWYU pragma: export
 #include "taquin/error.hpp"          // IWYU pragma: export
 #include "taquin/exchange.hpp"       // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export
@@ -10,4 +11,5 @@
 #include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export
+#include "taquin/ranges.hpp"         // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export

@@ -1,6 +1,7 @@
 // The C API's blocking calls.
 #include "taquin/alltoall.hpp"
 
+#include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/taquin.h"
@@ -18,7 +19,8 @@ int TAQUIN_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, v
 int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return guarded(comm, [&] {
-    run(exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), options_of(comm));
+    run(with_fault(exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)),
+        options_of(comm));
   });
 }
 
@@ -28,8 +30,8 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], \
                                MPI_Datatype recvtype, MPI_Comm comm) {                                                \
     return guarded(comm, [&] {                                                                                        \
-      run(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,                \
-                              count_view(recvcounts), count_view(rdispls), recvtype, comm),                           \
+      run(with_fault(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,     \
+                                         count_view(recvcounts), count_view(rdispls), recvtype, comm)),               \
           options_of(comm));                                                                                          \
     });                                                                                                               \
   }                                                                                                                   \
@@ -37,8 +39,8 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],               \
                                const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {                \
     return guarded(comm, [&] {                                                                                        \
-      run(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,               \
-                              count_view(recvcounts), count_view(rdispls), recvtypes, comm),                          \
+      run(with_fault(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,    \
+                                         count_view(recvcounts), count_view(rdispls), recvtypes, comm)),              \
           options_of(comm));                                                                                          \
     });                                                                                                               \
   }                                                                                                                   \
@@ -46,8 +48,8 @@ int TAQUIN_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                         const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype type,           \
                                         MPI_Comm comm) {                                                              \
     return guarded(comm, [&] {                                                                                        \
-      run(exchange::alltoallv_in_place(buffer, count_view(sendcounts), count_view(sdispls), count_view(recvcounts),   \
-                                       count_view(rdispls), type, comm),                                              \
+      run(with_fault(exchange::alltoallv_in_place(buffer, count_view(sendcounts), count_view(sdispls),                \
+                                                  count_view(recvcounts), count_view(rdispls), type, comm)),          \
           options_of(comm));                                                                                          \
     });                                                                                                               \
   }

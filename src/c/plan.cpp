@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
@@ -32,7 +33,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     } catch (const usage_error& e) {  // this rank's hints alone: all ranks must hear of it
       fault = e.what();
     }
-    exchange x = build();
+    exchange x = with_fault(build());
     if (!fault.empty()) x.fault = fault.c_str();
     auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, taquin::plan(x, own.view())});
     *plan = made.release();

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "c/fault.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
@@ -11,6 +12,7 @@ using taquin::count_t;
 using taquin::count_view;
 using taquin::usage_error;
 using taquin::detail::guarded;
+using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
@@ -35,10 +37,10 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                  const char* algorithm, size_t memory, TAQUIN_Redistribution* redistribution) {
   return guarded(comm, [&] {
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
+    const char* fault = take_fault();
+    if (redistribution == nullptr) fault = "null address for the redistribution";
     const taquin::redistribute_options o{
-        .algorithm = algorithm == nullptr ? "auto" : algorithm,
-        .memory = memory,
-        .fault = redistribution == nullptr ? "null address for the redistribution" : nullptr};
+        .algorithm = algorithm == nullptr ? "auto" : algorithm, .memory = memory, .fault = fault};
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
         comm,
         taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});
@@ -53,7 +55,10 @@ int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int
 }
 
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {
-  return with(redistribution, [&](taquin::redistribution& r) { r.set_data(data); });
+  return with(redistribution, [&](taquin::redistribution& r) {
+    if (const char* fault = take_fault(); fault != nullptr) throw usage_error(fault, MPI_ERR_ARG);
+    r.set_data(data);
+  });
 }
 
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* bytes) {

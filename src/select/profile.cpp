@@ -1,7 +1,6 @@
 #include "select/profile.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <array>
@@ -9,9 +8,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
-
-#include "mpi/check.hpp"
 
 namespace taquin::detail {
 
@@ -175,14 +171,6 @@ void write_profile(const std::filesystem::path& file, const profile& p) {
   std::ofstream out(file);
   out << to_json(p) << '\n';
   if (!out.flush()) throw profile_error(fmt::format("cannot write '{}'", file.string()));
-}
-
-std::string machine_name() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
-  int length = 0;
-  TAQUIN_MPI(MPI_Get_library_version(library.data(), &length));
-  const std::string_view text(library.data(), static_cast<std::size_t>(length));
-  return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), text.substr(0, text.find_first_of(",\n")));
 }
 
 }  // namespace taquin::detail

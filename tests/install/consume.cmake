@@ -1,4 +1,5 @@
-# Installs the build, builds programs against what was installed (CMake in C++ and in C alone, pkg-config), runs them.
+# Installs the build, builds programs against what was installed (CMake in C++, in C alone and in
+# Fortran, pkg-config), runs them.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -7,9 +8,14 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/${LIBDIR})
 
-foreach(language cpp c)
+set(languages cpp c)
+if(FORTRAN)
+  list(APPEND languages fortran)
+endif()
+foreach(language ${languages})
   run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/${language} -B ${WORK}/${language}
-    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${C} -D CMAKE_CXX_COMPILER=${CXX} -D EXAMPLES=${EXAMPLES}
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${C} -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_Fortran_COMPILER=${Fortran} -D EXAMPLES=${EXAMPLES}
     -D INTERPOSE=${INTERPOSE})
   run(${CMAKE_COMMAND} --build ${WORK}/${language})
   file(GLOB programs ${WORK}/${language}/bin/*)
@@ -17,6 +23,16 @@ foreach(language cpp c)
     run(${MPIEXEC} ${MPIEXEC_N} 2 ${program})
   endforeach()
 endforeach()
+
+# Who wants another MPI library is not given this one.
+if(MPI)
+  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/cpp -B ${WORK}/other_mpi
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -D TAQUIN_MPI=another
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE message)
+  if(result EQUAL 0 OR NOT message MATCHES "\\(for ${MPI}\\)")
+    message(FATAL_ERROR "taquin for ${MPI} was taken for another MPI library: ${message}")
+  endif()
+endif()
 
 find_program(PKG_CONFIG pkg-config REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)

@@ -1,0 +1,167 @@
+/* Between Fortran and the C API: handles, descriptors of assumed-rank buffers, and Fortran's MPI_IN_PLACE and
+ * MPI_BOTTOM. Compiled beside the modules by the C compiler that goes with the Fortran compiler, because the layout of
+ * descriptors is the compiler's. Both modules, taquin and taquin_mpi, call it. */
+#include <ISO_Fortran_binding.h>
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "taquin/taquin.h"
+
+/* In mpi_f08 a handle is a struct of one INTEGER, in mpi it is the INTEGER: both arrive as its address. */
+typedef const MPI_Fint *handle;
+
+/* What Fortran's MPI module calls MPI_IN_PLACE and MPI_BOTTOM are variables: their addresses come with each call. */
+struct sentinels {
+  const void *in_place;
+  const void *bottom;
+};
+
+/* 1 when the elements lie in a row. The last extent of an assumed-size array is -1. */
+static int contiguous(const CFI_cdesc_t *d) {
+  CFI_index_t row = (CFI_index_t)d->elem_len;
+  int i, empty = 0;
+  for (i = 0; i < d->rank; ++i)
+    if (d->dim[i].extent == 0) empty = 1;
+  for (i = 0; i < d->rank && !empty; ++i) {
+    if (d->dim[i].extent != 1 && d->dim[i].sm != row) return 0;
+    row *= d->dim[i].extent;
+  }
+  return 1;
+}
+
+static void *address(const CFI_cdesc_t *d, struct sentinels s, const char *fault) {
+  if (d->base_addr == s.in_place) return MPI_IN_PLACE;
+  if (d->base_addr == s.bottom) return MPI_BOTTOM;
+  if (!contiguous(d)) TAQUIN_Set_fault(fault);
+  return d->base_addr;
+}
+
+#define SEND_FAULT "the send buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
+#define RECV_FAULT \
+  "the receive buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
+#define DATA_FAULT "the data are not contiguous: pass a contiguous array"
+
+/* The datatypes of all peers; NULL, which the C API refuses on all ranks, where there are none or no memory is left. */
+static MPI_Datatype *types_of(handle given, MPI_Comm comm) {
+  MPI_Datatype *made;
+  int i, inter = 0, peers = 0;
+  if (comm == MPI_COMM_NULL) return NULL;
+  MPI_Comm_test_inter(comm, &inter);
+  if (inter)
+    MPI_Comm_remote_size(comm, &peers);
+  else
+    MPI_Comm_size(comm, &peers);
+  made = malloc(sizeof *made * (size_t)peers);
+  for (i = 0; made != NULL && i < peers; ++i) made[i] = MPI_Type_f2c(given[i]);
+  return made;
+}
+
+/* ---- Blocking exchanges. ---- */
+
+int taquin_f_alltoall(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, handle sendtype, const CFI_cdesc_t *recvbuf,
+                      MPI_Count recvcount, handle recvtype, handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_FAULT);
+  void *to = address(recvbuf, s, RECV_FAULT);
+  return TAQUIN_Alltoall_c(from, sendcount, MPI_Type_f2c(*sendtype), to, recvcount, MPI_Type_f2c(*recvtype),
+                           MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, handle sendtype, const CFI_cdesc_t *recvbuf,
+                           MPI_Count recvcount, handle recvtype, handle comm, handle info, TAQUIN_Plan *plan,
+                           const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_FAULT);
+  void *to = address(recvbuf, s, RECV_FAULT);
+  return TAQUIN_Alltoall_init_c(from, sendcount, MPI_Type_f2c(*sendtype), to, recvcount, MPI_Type_f2c(*recvtype),
+                                MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), plan);
+}
+
+/* Each call for both widths of counts. */
+#define TAQUIN_FORTRAN(SUFFIX, COUNT, DISPL)                                                                          \
+  int taquin_f_alltoallv##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],         \
+                                 handle sendtype, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],               \
+                                 const DISPL rdispls[], handle recvtype, handle comm, const void *in_place,           \
+                                 const void *bottom) {                                                                \
+    const struct sentinels s = {in_place, bottom};                                                                    \
+    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
+    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    return TAQUIN_Alltoallv##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls,      \
+                                    MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm));                                    \
+  }                                                                                                                   \
+  int taquin_f_alltoallw##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],         \
+                                 handle sendtypes, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],              \
+                                 const DISPL rdispls[], handle recvtypes, handle comm, const void *in_place,          \
+                                 const void *bottom) {                                                                \
+    const struct sentinels s = {in_place, bottom};                                                                    \
+    const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
+    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
+    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
+    const int code = TAQUIN_Alltoallw##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c);     \
+    free(send);                                                                                                       \
+    free(recv);                                                                                                       \
+    return code;                                                                                                      \
+  }                                                                                                                   \
+  int taquin_f_alltoallv_in_place##SUFFIX(const CFI_cdesc_t *buffer, const COUNT sendcounts[], const DISPL sdispls[], \
+                                          const COUNT recvcounts[], const DISPL rdispls[], handle type, handle comm,  \
+                                          const void *in_place, const void *bottom) {                                 \
+    const struct sentinels s = {in_place, bottom};                                                                    \
+    void *data = address(buffer, s, DATA_FAULT);                                                                      \
+    return TAQUIN_Alltoallv_in_place##SUFFIX(data, sendcounts, sdispls, recvcounts, rdispls, MPI_Type_f2c(*type),     \
+                                             MPI_Comm_f2c(*comm));                                                    \
+  }                                                                                                                   \
+  int taquin_f_alltoallv_init##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],    \
+                                      handle sendtype, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],          \
+                                      const DISPL rdispls[], handle recvtype, handle comm, handle info,               \
+                                      TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
+    const struct sentinels s = {in_place, bottom};                                                                    \
+    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
+    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    return TAQUIN_Alltoallv_init##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls, \
+                                         MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), plan);    \
+  }                                                                                                                   \
+  int taquin_f_alltoallw_init##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],    \
+                                      handle sendtypes, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],         \
+                                      const DISPL rdispls[], handle recvtypes, handle comm, handle info,              \
+                                      TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
+    const struct sentinels s = {in_place, bottom};                                                                    \
+    const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
+    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
+    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
+    const int code = TAQUIN_Alltoallw_init##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c, \
+                                                   MPI_Info_f2c(*info), plan);                                        \
+    free(send);                                                                                                       \
+    free(recv);                                                                                                       \
+    return code;                                                                                                      \
+  }
+
+TAQUIN_FORTRAN(, int, int)
+TAQUIN_FORTRAN(_c, MPI_Count, MPI_Aint)
+
+/* ---- Options. ---- */
+
+int taquin_f_comm_set_options(handle comm, const TAQUIN_Options *options) {
+  return TAQUIN_Comm_set_options(MPI_Comm_f2c(*comm), options);
+}
+
+int taquin_f_comm_get_options(handle comm, TAQUIN_Options *options) {
+  return TAQUIN_Comm_get_options(MPI_Comm_f2c(*comm), options);
+}
+
+/* ---- Redistribution. ---- */
+
+int taquin_f_redistribution_create(const CFI_cdesc_t *data, MPI_Count blocks, MPI_Count block_length, handle type,
+                                   handle comm, const char *algorithm, size_t memory,
+                                   TAQUIN_Redistribution *redistribution) {
+  const struct sentinels none = {"", ""};
+  void *at = address(data, none, DATA_FAULT);
+  return TAQUIN_Redistribution_create(at, blocks, block_length, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm), algorithm,
+                                      memory, redistribution);
+}
+
+int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const CFI_cdesc_t *data) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_FAULT));
+}
