@@ -403,7 +403,8 @@ def _exchange_blocks(
     fault: Optional[Exception] = None
     options: dict[str, Any] = {}
     source = target = Blocks((0,), (1,))
-    held = room = item = 0
+    room = item = 0
+    grows = False
     shape: tuple[int, ...] = ()
     try:
         options = keywords(memory, algorithm, False)
@@ -411,16 +412,17 @@ def _exchange_blocks(
         _check_storage(array)
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         room = _room(array, storage)
-        held = room if room < array.itemsize * np.prod(shape, dtype=np.int64) else 0
+        grows = room < item * np.prod(shape, dtype=np.int64)
     except Exception as wrong:
         fault, options["fault"] = wrong, describe(wrong)
+    held = room if grows else 0
     try:
         move = _core.BlockExchange(source.shape, source.grid, target.grid, item, held, transposing, comm, options)
     except UsageError as error:
         raise error from fault
     items = int(np.prod(shape, dtype=np.int64))
     place = address_of(array)
-    if held:
+    if grows:
         larger = np.empty(items, array.dtype)
         larger[: array.size] = array.ravel()
         place = address_of(larger)
