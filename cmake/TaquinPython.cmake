@@ -2,7 +2,6 @@
 # TAQUIN_MPI4PY_INCLUDE and TAQUIN_PYTHON_DIR.
 set(TAQUIN_PYTHON AUTO CACHE STRING "Build the Python package: ON, OFF, or AUTO: where mpi4py of this MPI library, NumPy and pybind11 are found")
 set_property(CACHE TAQUIN_PYTHON PROPERTY STRINGS AUTO ON OFF)
-option(TAQUIN_PYTHON_STATIC "Put the library inside the Python module instead of beside it" OFF)
 set(TAQUIN_PYTHON_DIR "" CACHE STRING "Where Python modules are installed, below the prefix; empty: Python's own choice")
 
 # taquin_find_python(PROBLEM): finds all that the package needs; sets PROBLEM to what is missing, or to nothing.

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "taquin/alltoall.hpp"
@@ -43,7 +44,8 @@ std::int64_t fingerprint(const distribution& a, const distribution& b, std::size
 
 // Counts of pages and where they begin, one per rank.
 struct page_counts {
-  page_counts(std::size_t ranks, std::pmr::memory_resource* memory) : count(ranks, 0, memory), first(ranks, 0, memory) {}
+  page_counts(std::size_t ranks, std::pmr::memory_resource* memory)
+      : count(ranks, 0, memory), first(ranks, 0, memory) {}
   void set_first() { std::exclusive_scan(count.begin(), count.end(), first.begin(), count_t{0}); }
   std::pmr::vector<count_t> count;
   std::pmr::vector<count_t> first;
@@ -85,10 +87,9 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   }
   memory_ = -all[1] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-all[1]);
   held_ = static_cast<std::size_t>(all[2]);
-  for (std::size_t r = 0; r < ranks_; ++r)
-    most_ = std::max(most_, std::max(from_.volume(r), to_.volume(r)) * element_);
-  // 78 bytes for each page, 81 and two per rank of a page's size: the least sum.
-  const double best = std::sqrt(78.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));
+  for (std::size_t r = 0; r < ranks_; ++r) most_ = std::max(most_, std::max(from_.volume(r), to_.volume(r)) * element_);
+  // 94 bytes for each page, 81 and two per rank of a page's size: the least sum.
+  const double best = std::sqrt(94.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));
   page_ = static_cast<std::size_t>(std::clamp(best, 1024.0, 65536.0)) / 64 * 64;
   std::size_t needed = held_ + footprint(page_);
   if (transposing) {
@@ -104,13 +105,14 @@ void block_exchange::agree(std::size_t held, bool transposing) {
 
 std::size_t block_exchange::footprint(std::size_t page) const noexcept {
   const std::size_t pages = most_ / page;
-  return 2 * dealer::footprint(ranks_, page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 +
-         16384 + 300 * ranks_ + 82 * pages + 81 * page;
+  return 2 * dealer::footprint(ranks_, page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 16384 +
+         300 * ranks_ + 82 * pages + 81 * page;
 }
 
 void block_exchange::run(std::byte* data) {
   memory_budget budget(memory_);
   std::size_t peak = held_;
+  std::string_view used;
   choices own;  // of the inner calls
   own.algorithm = choices_->algorithm;
   const run_list leaving(from_, to_, rank_, element_);
@@ -121,9 +123,7 @@ void block_exchange::run(std::byte* data) {
     dealer collected(ranks_, page_, &budget);
     page_counts in(ranks_, &budget);
     page_counts out(ranks_, &budget);
-    coming.forward([&](std::size_t source, std::size_t bytes) {
-      in.count[source] += static_cast<count_t>(bytes);
-    });
+    coming.forward([&](std::size_t source, std::size_t bytes) { in.count[source] += static_cast<count_t>(bytes); });
     leaving.forward([&](std::size_t target, std::size_t bytes) { out.count[target] += static_cast<count_t>(bytes); });
     page_counts rest_in(ranks_, &budget);
     page_counts rest_out(ranks_, &budget);
@@ -144,9 +144,8 @@ void block_exchange::run(std::byte* data) {
       std::pmr::vector<int> places(pages_in, 0, &budget);
       int next = 0;
       coming.forward([&](std::size_t source, std::size_t bytes) {
-        collected.pretend(source, bytes, [&](std::size_t s) {
-          places[static_cast<std::size_t>(in.first[s]++)] = next++;
-        });
+        collected.pretend(source, bytes,
+                          [&](std::size_t s) { places[static_cast<std::size_t>(in.first[s]++)] = next++; });
       });
       in.set_first();
       std::pmr::vector<int> places_there(pages_out, 0, &budget);
@@ -170,6 +169,7 @@ void block_exchange::run(std::byte* data) {
       redistribution pages(data, static_cast<count_t>(std::max(pages_in, pages_out)), static_cast<count_t>(page_),
                            MPI_BYTE, comm_, own.for_redistribution());
       pages(std::span<const int>(rank_of), std::span<const int>(place_of));
+      used = pages.algorithm();
       peak = std::max(peak, held_ + budget.used() + pages.peak_memory());
     } else {
       coming.forward([&](std::size_t s, std::size_t bytes) { collected.pretend(s, bytes, [](std::size_t) {}); });
@@ -194,7 +194,7 @@ void block_exchange::run(std::byte* data) {
   s.bytes_sent += own.stats.bytes_sent;
   s.bytes_copied += own.stats.bytes_copied + 2 * (from_.volume(rank_) + to_.volume(rank_)) * element_;
   s.peak_memory = std::max({s.peak_memory, peak, held_ + budget.peak()});
-  if (!own.stats.algorithm.empty()) s.algorithm = own.stats.algorithm;
+  s.algorithm = used.empty() ? own.stats.algorithm : used;
 }
 
 }  // namespace taquin::python

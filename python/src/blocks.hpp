@@ -41,7 +41,7 @@ class block_exchange {
   choices* choices_;
   std::size_t rank_ = 0;
   std::size_t ranks_ = 0;
-  std::size_t most_ = 0;    ///< bytes of the largest block on any rank
+  std::size_t most_ = 0;  ///< bytes of the largest block on any rank
   std::size_t held_ = 0;
   std::size_t page_ = 0;
   std::size_t memory_ = 0;  ///< the smallest limit

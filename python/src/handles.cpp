@@ -35,8 +35,7 @@ MPI_Datatype datatype_of(const py::handle& type) {
 
 in_use::in_use(std::atomic<bool>& flag) : flag_(flag) {
   if (flag_.exchange(true)) {
-    throw usage_error("another thread is in a call on this object, which serves one thread at a time",
-                      MPI_ERR_REQUEST);
+    throw usage_error("another thread is in a call on this object, which serves one thread at a time", MPI_ERR_REQUEST);
   }
 }
 

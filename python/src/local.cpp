@@ -23,8 +23,7 @@ struct pair_of_words {
   std::uint64_t a, b;
 };
 
-void transpose_apart(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns,
-                     std::size_t element) {
+void transpose_apart(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns, std::size_t element) {
   if (element == 4) return transpose_tiles<std::uint32_t>(from, to, rows, columns);
   if (element == 8) return transpose_tiles<std::uint64_t>(from, to, rows, columns);
   if (element == 16) return transpose_tiles<pair_of_words>(from, to, rows, columns);
