@@ -1,0 +1,200 @@
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "taquin/alltoall.hpp"
+#include "taquin/error.hpp"
+#include "taquin/memory_budget.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace taquin::python {
+
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  int mpi_class = MPI_ERR_UNKNOWN;
+  MPI_Error_class(code, &mpi_class);
+  throw mpi_error(std::string(call) + " failed", mpi_class, code, call);
+}
+
+std::int64_t narrow(std::size_t v) {
+  return static_cast<std::int64_t>(std::min<std::size_t>(v, std::numeric_limits<std::int64_t>::max()));
+}
+
+std::int64_t fingerprint(const distribution& a, const distribution& b, std::size_t element, bool transposing) {
+  std::uint64_t h = 14695981039346656037ULL;
+  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  for (const auto* list : {&a.shape, &a.grid, &b.shape, &b.grid}) {
+    add(list->size());
+    for (const std::size_t v : *list) add(v);
+  }
+  add(element);
+  add(transposing ? 1 : 0);
+  return static_cast<std::int64_t>(h >> 1);
+}
+
+// Counts of pages and where they begin, one per rank.
+struct page_counts {
+  page_counts(std::size_t ranks, std::pmr::memory_resource* memory)
+      : count(ranks, 0, memory), first(ranks, 0, memory) {}
+  void set_first() { std::exclusive_scan(count.begin(), count.end(), first.begin(), count_t{0}); }
+  std::pmr::vector<count_t> count;
+  std::pmr::vector<count_t> first;
+};
+
+}  // namespace
+
+block_exchange::block_exchange(distribution from, distribution to, std::size_t element, std::size_t held,
+                               bool transposing, MPI_Comm comm, choices& c)
+    : from_(std::move(from)),
+      to_(std::move(to)),
+      element_(element),
+      comm_(comm),
+      choices_(&c),
+      transposing_(transposing) {
+  int rank = 0;
+  int ranks = 0;
+  int inter = 0;
+  check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  if (inter != 0) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  rank_ = static_cast<std::size_t>(rank);
+  ranks_ = static_cast<std::size_t>(ranks);
+  agree(held, transposing);
+}
+
+void block_exchange::agree(std::size_t held, bool transposing) {
+  const bool good = choices_->fault.empty();
+  const std::int64_t print = good ? fingerprint(from_, to_, element_, transposing) : 0;
+  // Maxima; a minimum is the maximum of the negative.
+  std::array<std::int64_t, 5> all{good ? 0 : 1, -narrow(choices_->memory), narrow(held), print, -print};
+  check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_MAX, comm_),
+        "MPI_Allreduce");
+  if (all[0] == 0 && all[3] != -all[4]) choices_->fault = "the ranks do not give the same distributions and item size";
+  if (all[0] != 0 || all[3] != -all[4]) {
+    const redistribution refused(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution());
+    throw usage_error("a rank has a fault", MPI_ERR_ARG);
+  }
+  memory_ = -all[1] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-all[1]);
+  held_ = static_cast<std::size_t>(all[2]);
+  for (std::size_t r = 0; r < ranks_; ++r) most_ = std::max(most_, std::max(from_.volume(r), to_.volume(r)) * element_);
+  // 94 bytes for each page, 81 and two per rank of a page's size: the least sum.
+  const double best = std::sqrt(94.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));
+  page_ = static_cast<std::size_t>(std::clamp(best, 1024.0, 65536.0)) / 64 * 64;
+  std::size_t needed = held_ + footprint(page_);
+  if (transposing) {
+    transposition_ = transposition::plan(most_, element_, memory_ - std::min(memory_, held_));
+    needed = std::max(needed, held_ + transposition_.footprint(most_));
+  }
+  if (needed > memory_) {
+    throw budget_exceeded("the redistribution needs " + std::to_string(needed) + " bytes of extra memory, " +
+                              std::to_string(memory_) + " are allowed",
+                          needed, 0, memory_);
+  }
+}
+
+std::size_t block_exchange::footprint(std::size_t page) const noexcept {
+  const std::size_t pages = most_ / page;
+  return 2 * dealer::footprint(ranks_, page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 16384 +
+         300 * ranks_ + 82 * pages + 81 * page;
+}
+
+void block_exchange::run(std::byte* data) {
+  memory_budget budget(memory_);
+  std::size_t peak = held_;
+  std::string_view used;
+  choices own;  // of the inner calls
+  own.algorithm = choices_->algorithm;
+  const run_list leaving(from_, to_, rank_, element_);
+  const run_list coming(to_, from_, rank_, element_);
+  const auto inner = [&] { return footprint(page_) - budget.used(); };
+  {
+    // Which page of this rank each source's pages will be; the sources are told.
+    dealer collected(ranks_, page_, &budget);
+    page_counts in(ranks_, &budget);
+    page_counts out(ranks_, &budget);
+    coming.forward([&](std::size_t source, std::size_t bytes) { in.count[source] += static_cast<count_t>(bytes); });
+    leaving.forward([&](std::size_t target, std::size_t bytes) { out.count[target] += static_cast<count_t>(bytes); });
+    page_counts rest_in(ranks_, &budget);
+    page_counts rest_out(ranks_, &budget);
+    const auto split = [&](page_counts& whole, page_counts& rest) {
+      for (std::size_t r = 0; r < ranks_; ++r) {
+        rest.first[r] = static_cast<count_t>(r * page_);
+        rest.count[r] = whole.count[r] % static_cast<count_t>(page_);
+        whole.count[r] /= static_cast<count_t>(page_);
+      }
+      whole.set_first();
+    };
+    split(in, rest_in);
+    split(out, rest_out);
+    const auto pages_in = static_cast<std::size_t>(in.first.back() + in.count.back());
+    const auto pages_out = static_cast<std::size_t>(out.first.back() + out.count.back());
+    dealer dealt(ranks_, page_, &budget);
+    if (most_ >= page_) {
+      std::pmr::vector<int> places(pages_in, 0, &budget);
+      int next = 0;
+      coming.forward([&](std::size_t source, std::size_t bytes) {
+        collected.pretend(source, bytes,
+                          [&](std::size_t s) { places[static_cast<std::size_t>(in.first[s]++)] = next++; });
+      });
+      in.set_first();
+      std::pmr::vector<int> places_there(pages_out, 0, &budget);
+      own.memory = inner();
+      options o = own.for_exchange();
+      o.algorithm = "auto";
+      alltoallv(places.data(), in.count.data(), in.first.data(), MPI_INT, places_there.data(), out.count.data(),
+                out.first.data(), MPI_INT, comm_, o);
+      places.clear();
+      places.shrink_to_fit();
+      std::pmr::vector<int> rank_of(pages_out, 0, &budget);
+      std::pmr::vector<int> place_of(pages_out, 0, &budget);
+      std::size_t page = 0;
+      leaving.forward([&](std::size_t target, std::size_t bytes) {
+        dealt.deal(data, target, bytes, [&](std::size_t t) {
+          rank_of[page] = static_cast<int>(t);
+          place_of[page++] = places_there[static_cast<std::size_t>(out.first[t]++)];
+        });
+      });
+      own.memory = inner();
+      redistribution pages(data, static_cast<count_t>(std::max(pages_in, pages_out)), static_cast<count_t>(page_),
+                           MPI_BYTE, comm_, own.for_redistribution());
+      pages(std::span<const int>(rank_of), std::span<const int>(place_of));
+      used = pages.algorithm();
+      peak = std::max(peak, held_ + budget.used() + pages.peak_memory());
+    } else {
+      coming.forward([&](std::size_t s, std::size_t bytes) { collected.pretend(s, bytes, [](std::size_t) {}); });
+      leaving.forward([&](std::size_t t, std::size_t bytes) { dealt.deal(data, t, bytes, [](std::size_t) {}); });
+    }
+    own.memory = inner();
+    options o = own.for_exchange();
+    o.algorithm = "auto";
+    alltoallv(dealt.rest(0), rest_out.count.data(), rest_out.first.data(), MPI_BYTE, collected.rest(0),
+              rest_in.count.data(), rest_in.first.data(), MPI_BYTE, comm_, o);
+    coming.backward([&](std::size_t source, std::size_t bytes) { collected.collect(data, source, bytes); });
+  }
+  if (transposing_) {
+    const std::size_t mine = to_.part(1, rank_);
+    const std::size_t columns = to_.begin(1, mine + 1) - to_.begin(1, mine);
+    transpose(data, to_.shape[0], columns, element_, transposition_, &budget);
+  }
+  statistics& s = choices_->stats;
+  s.starts += 1;
+  s.rounds += own.stats.rounds;
+  s.messages += own.stats.messages;
+  s.bytes_sent += own.stats.bytes_sent;
+  s.bytes_copied += own.stats.bytes_copied + 2 * (from_.volume(rank_) + to_.volume(rank_)) * element_;
+  s.peak_memory = std::max({s.peak_memory, peak, held_ + budget.peak()});
+  s.algorithm = used.empty() ? own.stats.algorithm : used;
+}
+
+}  // namespace taquin::python

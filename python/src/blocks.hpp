@@ -1,0 +1,52 @@
+// Redistribution of n-dimensional arrays in blocks, in place: from one distribution to another, and with a
+// transposition.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+
+#include "local.hpp"
+#include "options.hpp"
+#include "runs.hpp"
+
+namespace taquin::python {
+
+/// From `from` to `to`, in the storage of one array that has room for the larger of the two blocks of this rank.
+///
+/// Blocks are dealt to their ranks, page by page; taquin::redistribution brings each page to the place where the target
+/// block, dealt to the sources in the same way, would have it; what has filled no page goes by alltoallv; and the pages
+/// are collected backwards. All memory moves are of pages or runs.
+///
+/// Extra memory on p ranks with at most n bytes each: 2·p pages, 12 bytes for each page of the n, and what
+/// taquin::redistribution takes; the page is chosen so that the sum is least.
+class block_exchange {
+ public:
+  /// Collective. `held`: extra bytes that the caller holds meanwhile. `transposing`: afterwards, each rank transposes
+  /// its block. Throws on every rank: `usage_error` when any rank has a fault in `c`, or the ranks disagree on the
+  /// distributions; `budget_exceeded`. An empty shape: this rank has a fault.
+  block_exchange(distribution from, distribution to, std::size_t element, std::size_t held, bool transposing,
+                 MPI_Comm comm, choices& c);
+  /// Collective.
+  void run(std::byte* data);
+
+ private:
+  void agree(std::size_t held, bool transposing);
+  [[nodiscard]] std::size_t footprint(std::size_t page) const noexcept;
+
+  distribution from_;
+  distribution to_;
+  std::size_t element_;
+  MPI_Comm comm_;
+  choices* choices_;
+  std::size_t rank_ = 0;
+  std::size_t ranks_ = 0;
+  std::size_t most_ = 0;  ///< bytes of the largest block on any rank
+  std::size_t held_ = 0;
+  std::size_t page_ = 0;
+  std::size_t memory_ = 0;  ///< the smallest limit
+  bool transposing_;
+  transposition transposition_{};
+};
+
+}  // namespace taquin::python

@@ -1,0 +1,46 @@
+// An exchange as Python describes it: owns the counts, displacements and types that the library looks at.
+#pragma once
+
+#include <mpi.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::python {
+
+using count_array = pybind11::array_t<std::int64_t, pybind11::array::c_style>;
+
+/// One side: where its buffer is and how long, and the blocks in it.
+struct side {
+  std::uintptr_t address = 0;
+  count_t bytes = 0;
+  std::vector<count_t> counts{};
+  std::vector<count_t> displs{};      ///< elements; alltoallw: bytes
+  std::vector<MPI_Datatype> types{};  ///< one; alltoallw: one per rank
+
+  static side of(const pybind11::handle& given);
+  [[nodiscard]] void* base() const noexcept;
+};
+
+/// `form`: "alltoall", "alltoallv", "alltoallw", "alltoallv_in_place". `send` is None in place; then the receive side
+/// serves for both. What is wrong with the sides becomes `c.fault`, which all ranks hear of when the exchange is run.
+struct description {
+  description(const std::string& form, const pybind11::object& send, const pybind11::object& recv,
+              const pybind11::handle& comm, choices& c);
+  /// Refers to this object and to the fault in `c`.
+  [[nodiscard]] exchange get(const choices& c) const;
+
+  std::string form;
+  bool in_place = false;
+  MPI_Comm comm = MPI_COMM_NULL;
+  side send{};
+  side recv{};
+};
+
+}  // namespace taquin::python

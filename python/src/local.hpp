@@ -1,0 +1,87 @@
+// What one rank does with its own memory, in place and in little extra memory: runs of bytes dealt to streams and
+// back, and the transposition of a matrix.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <vector>
+
+namespace taquin::python {
+
+/// Deals the runs of an array to streams, in place. Each stream has a buffer of one page; a full buffer is written to
+/// the front of the array, over what was dealt already. So the array becomes pages, each of one stream, and what is
+/// left of each stream stays in its buffer. `collect` is `deal` backwards.
+class dealer {
+ public:
+  dealer(std::size_t streams, std::size_t page, std::pmr::memory_resource* memory)
+      : page_(page), buffers_(streams * page, std::byte{}, memory), fill_(streams, 0, memory) {}
+
+  /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is told of every page that is full.
+  template <class OnPage>
+  void deal(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
+    while (bytes > 0) {
+      const std::size_t n = std::min(bytes, page_ - fill_[stream]);
+      std::memcpy(&buffers_[stream * page_ + fill_[stream]], data + at_, n);
+      at_ += n;
+      bytes -= n;
+      fill_[stream] += n;
+      if (fill_[stream] < page_) continue;
+      std::memcpy(data + pages_++ * page_, &buffers_[stream * page_], page_);
+      fill_[stream] = 0;
+      on_page(stream);
+    }
+  }
+  /// As deal(), without data: finds out which stream each page will be of.
+  template <class OnPage>
+  void pretend(std::size_t stream, std::size_t bytes, OnPage&& on_page) {
+    at_ += bytes;
+    for (fill_[stream] += bytes; fill_[stream] >= page_; fill_[stream] -= page_, ++pages_) on_page(stream);
+  }
+  /// The last `bytes` before what was collected already come from the end of `stream`.
+  void collect(std::byte* data, std::size_t stream, std::size_t bytes) {
+    while (bytes > 0) {
+      if (fill_[stream] == 0) {
+        std::memcpy(&buffers_[stream * page_], data + --pages_ * page_, page_);
+        fill_[stream] = page_;
+      }
+      const std::size_t n = std::min(bytes, fill_[stream]);
+      fill_[stream] -= n;
+      at_ -= n;
+      bytes -= n;
+      std::memcpy(data + at_, &buffers_[stream * page_ + fill_[stream]], n);
+    }
+  }
+  /// What has not filled a page.
+  [[nodiscard]] std::byte* rest(std::size_t stream) noexcept { return &buffers_[stream * page_]; }
+  [[nodiscard]] std::size_t rest_bytes(std::size_t stream) const noexcept { return fill_[stream]; }
+  [[nodiscard]] std::size_t pages() const noexcept { return pages_; }
+  [[nodiscard]] static std::size_t footprint(std::size_t streams, std::size_t page) noexcept {
+    return streams * (page + sizeof(std::size_t));
+  }
+
+ private:
+  std::size_t page_;
+  std::pmr::vector<std::byte> buffers_;
+  std::pmr::vector<std::size_t> fill_;
+  std::size_t at_ = 0;     ///< bytes of the array that are dealt
+  std::size_t pages_ = 0;  ///< full pages at the front of the array
+};
+
+/// How a matrix is transposed: columns are dealt to groups, and each group is transposed in a buffer.
+struct transposition {
+  std::size_t groups = 0;
+  std::size_t page = 0;    ///< bytes
+  std::size_t buffer = 0;  ///< bytes of a group that is transposed at once; larger groups are split again
+  /// The extra bytes that it takes for a matrix of so many bytes.
+  [[nodiscard]] std::size_t footprint(std::size_t bytes) const noexcept;
+  /// For matrices of at most so many bytes, within `memory` where that is possible.
+  static transposition plan(std::size_t bytes, std::size_t element, std::size_t memory) noexcept;
+};
+
+/// Makes the rows × columns matrix of elements at `data`, row by row, its transpose. In place, local.
+void transpose(std::byte* data, std::size_t rows, std::size_t columns, std::size_t element, const transposition& t,
+               std::pmr::memory_resource* memory);
+
+}  // namespace taquin::python

@@ -1,0 +1,261 @@
+// The extension module taquin._core: the library for the Python layer on top, which checks and explains arguments.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blocks.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "handles.hpp"
+#include "options.hpp"
+#include "taquin/alltoall.hpp"
+#include "taquin/migrate.hpp"
+#include "taquin/plan.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace py = pybind11;
+
+namespace taquin::python {
+
+namespace {
+
+using int_array = py::array_t<std::int32_t, py::array::c_style>;
+
+std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
+
+/// An exchange that runs once: its statistics.
+py::dict run_once(const std::string& form, const py::object& send, const py::object& recv, const py::object& comm,
+                  const py::dict& keywords) {
+  choices c;
+  read(c, keywords);
+  const description d(form, send, recv, comm, c);
+  {
+    const py::gil_scoped_release released;
+    run(d.get(c), c.for_exchange());
+  }
+  return to_python(c.stats);
+}
+
+class plan_object {
+ public:
+  plan_object(const std::string& form, const py::object& send, const py::object& recv, const py::object& comm,
+              const py::dict& keywords) {
+    read(choices_, keywords);
+    const description d(form, send, recv, comm, choices_);
+    const py::gil_scoped_release released;
+    plan_ = std::make_unique<plan>(d.get(choices_), choices_.for_exchange());
+  }
+  plan_object(const plan_object&) = delete;
+  plan_object& operator=(const plan_object&) = delete;
+  // A started plan must not be freed: what arrives would be written to memory that is gone.
+  ~plan_object() {
+    if (started_) (void)plan_.release();
+  }
+
+  void start() {
+    call([&] { plan_->start(); });
+    started_ = true;
+  }
+  bool test() {
+    bool complete = false;
+    call([&] { complete = plan_->test(); });
+    if (complete) started_ = false;
+    return complete;
+  }
+  void wait() {
+    call([&] { plan_->wait(); });
+    started_ = false;
+  }
+  void free() {
+    const in_use guard(busy_);
+    if (started_) throw usage_error("the plan is started: wait for it first", MPI_ERR_REQUEST);
+    plan_.reset();
+  }
+  [[nodiscard]] bool started() const noexcept { return started_; }
+  [[nodiscard]] std::string algorithm() const { return std::string(alive().algorithm()); }
+  [[nodiscard]] std::size_t memory() const { return alive().memory().used(); }
+  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+
+ private:
+  [[nodiscard]] const plan& alive() const {
+    if (plan_ == nullptr) throw usage_error("the plan was freed", MPI_ERR_REQUEST);
+    return *plan_;
+  }
+  template <class Call>
+  void call(Call&& body) {
+    (void)alive();
+    const in_use guard(busy_);
+    const py::gil_scoped_release released;
+    body();
+  }
+
+  choices choices_;
+  std::unique_ptr<plan> plan_;
+  std::atomic<bool> busy_ = false;
+  bool started_ = false;
+};
+
+class redistribution_object {
+ public:
+  redistribution_object(std::uintptr_t address, count_t blocks, count_t block_bytes, const py::object& comm,
+                        const py::dict& keywords) {
+    read(choices_, keywords);
+    const MPI_Comm handle = comm_of(comm);
+    const py::gil_scoped_release released;
+    object_ = std::make_unique<redistribution>(at(address), blocks, block_bytes, MPI_BYTE, handle,
+                                               choices_.for_redistribution());
+    blocks_ = blocks;
+  }
+  redistribution_object(const redistribution_object&) = delete;
+  redistribution_object& operator=(const redistribution_object&) = delete;
+
+  // A length below zero is one that every rank hears of.
+  void redistribute(const std::optional<int_array>& ranks, const std::optional<count_array>& places) {
+    const in_use guard(busy_);
+    const bool good = ranks && places;
+    const count_t length = good ? ranks->size() : -1;
+    const std::int32_t* r = good ? ranks->data() : nullptr;
+    const std::int64_t* p = good ? places->data() : nullptr;
+    const py::gil_scoped_release released;
+    (*object_)(length, count_view(r), count_view(p));
+  }
+  void sort(int_array ranks, int_array places) {
+    const in_use guard(busy_);
+    const auto n = static_cast<std::size_t>(ranks.size());
+    const std::span<int> r(ranks.mutable_data(), n);
+    const std::span<int> p(places.mutable_data(), n);
+    const py::gil_scoped_release released;
+    object_->sort(r, p);
+  }
+  void set_data(std::uintptr_t address) {
+    const in_use guard(busy_);
+    object_->set_data(at(address));
+  }
+  [[nodiscard]] std::string algorithm() const { return std::string(object_->algorithm()); }
+  [[nodiscard]] std::size_t memory() const { return object_->memory(); }
+  [[nodiscard]] std::size_t peak_memory() const { return object_->peak_memory(); }
+  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+
+ private:
+  choices choices_;
+  std::unique_ptr<redistribution> object_;
+  count_t blocks_ = 0;
+  std::atomic<bool> busy_ = false;
+};
+
+class migration_object {
+ public:
+  migration_object(std::size_t elements, const py::object& comm, const py::dict& keywords) {
+    read(choices_, keywords);
+    const MPI_Comm handle = comm_of(comm);
+    const py::gil_scoped_release released;
+    object_ = std::make_unique<detail::migration>(elements, handle, choices_.for_redistribution());
+  }
+  migration_object(const migration_object&) = delete;
+  migration_object& operator=(const migration_object&) = delete;
+
+  /// A view, to be filled in.
+  static int_array destinations(const py::object& self) {
+    const auto to = self.cast<migration_object&>().object_->destinations();
+    return int_array(static_cast<py::ssize_t>(to.size()), to.data(), self);
+  }
+  std::size_t plan(const std::optional<std::string>& fault, std::size_t room, std::optional<std::size_t> storage) {
+    const py::gil_scoped_release released;
+    return object_->plan(fault ? fault->c_str() : nullptr, room, storage);
+  }
+  void run(std::uintptr_t address, count_t bytes) {
+    const py::gil_scoped_release released;
+    object_->run(at(address), bytes, MPI_BYTE);
+  }
+  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+
+ private:
+  choices choices_;
+  std::unique_ptr<detail::migration> object_;
+};
+
+class block_exchange_object {
+ public:
+  using list = std::vector<std::size_t>;
+  block_exchange_object(const list& shape, const list& from, const list& to, std::size_t element, std::size_t held,
+                        bool transposing, const py::object& comm, const py::dict& keywords) {
+    read(choices_, keywords);
+    const MPI_Comm handle = comm_of(comm);
+    const py::gil_scoped_release released;
+    object_ = std::make_unique<block_exchange>(distribution{shape, from}, distribution{shape, to}, element, held,
+                                               transposing, handle, choices_);
+  }
+  block_exchange_object(const block_exchange_object&) = delete;
+  block_exchange_object& operator=(const block_exchange_object&) = delete;
+
+  void run(std::uintptr_t address) {
+    const py::gil_scoped_release released;
+    object_->run(at(address));
+  }
+  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+
+ private:
+  choices choices_;
+  std::unique_ptr<block_exchange> object_;
+};
+
+}  // namespace
+
+}  // namespace taquin::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace taquin::python;
+  m.doc() = "The library behind the package taquin. Use the package.";
+  load_mpi4py();
+  register_errors();
+
+  m.def("run", &run_once, py::arg("form"), py::arg("send"), py::arg("recv"), py::arg("comm"), py::arg("keywords"),
+        "Runs an exchange once and returns its statistics.");
+
+  py::class_<plan_object>(m, "Plan", "A prepared exchange.")
+      .def(py::init<const std::string&, const py::object&, const py::object&, const py::object&, const py::dict&>(),
+           py::arg("form"), py::arg("send"), py::arg("recv"), py::arg("comm"), py::arg("keywords"))
+      .def("start", &plan_object::start)
+      .def("test", &plan_object::test)
+      .def("wait", &plan_object::wait)
+      .def("free", &plan_object::free)
+      .def_property_readonly("started", &plan_object::started)
+      .def_property_readonly("algorithm", &plan_object::algorithm)
+      .def_property_readonly("memory", &plan_object::memory)
+      .def_property_readonly("statistics", &plan_object::stats);
+
+  py::class_<redistribution_object>(m, "Redistribution", "An array of equal blocks that can be redistributed.")
+      .def(py::init<std::uintptr_t, taquin::count_t, taquin::count_t, const py::object&, const py::dict&>(),
+           py::arg("address"), py::arg("blocks"), py::arg("block_bytes"), py::arg("comm"), py::arg("keywords"))
+      .def("redistribute", &redistribution_object::redistribute, py::arg("ranks"), py::arg("places"))
+      .def("sort", &redistribution_object::sort, py::arg("ranks"), py::arg("places"))
+      .def("set_data", &redistribution_object::set_data, py::arg("address"))
+      .def_property_readonly("algorithm", &redistribution_object::algorithm)
+      .def_property_readonly("memory", &redistribution_object::memory)
+      .def_property_readonly("peak_memory", &redistribution_object::peak_memory)
+      .def_property_readonly("statistics", &redistribution_object::stats);
+
+  py::class_<migration_object>(m, "Migration", "One migration of rows to ranks.")
+      .def(py::init<std::size_t, const py::object&, const py::dict&>(), py::arg("elements"), py::arg("comm"),
+           py::arg("keywords"))
+      .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
+      .def("plan", &migration_object::plan, py::arg("fault"), py::arg("room"), py::arg("storage"))
+      .def("run", &migration_object::run, py::arg("address"), py::arg("row_bytes"))
+      .def_property_readonly("statistics", &migration_object::stats);
+
+  py::class_<block_exchange_object>(m, "BlockExchange", "One redistribution of an array in blocks.")
+      .def(py::init<const block_exchange_object::list&, const block_exchange_object::list&,
+                    const block_exchange_object::list&, std::size_t, std::size_t, bool, const py::object&,
+                    const py::dict&>(),
+           py::arg("shape"), py::arg("source"), py::arg("target"), py::arg("item_bytes"), py::arg("held"),
+           py::arg("transposing"), py::arg("comm"), py::arg("keywords"))
+      .def("run", &block_exchange_object::run, py::arg("address"))
+      .def_property_readonly("statistics", &block_exchange_object::stats);
+}

@@ -1,0 +1,38 @@
+"""All-to-all exchange and redistribution over MPI, in the memory that you allow.
+
+The calls take mpi4py's communicators and datatypes, and its ways to describe a buffer. Every call is collective, takes
+``memory=``, the bytes of extra memory per rank that it may use, and fails on every rank together, before anything is
+sent, when that is too little (:class:`BudgetExceeded`) or an argument of any rank is wrong (:class:`UsageError`). Other
+threads run while a call waits. The arrays of counts and displacements, 8 bytes a rank each, are outside the memory.
+"""
+
+from ._load import check_mpi as _check_mpi
+
+_check_mpi()
+
+from ._blocks import Blocks, allocate
+from ._build import VERSION as __version__
+from ._errors import BudgetExceeded, Error, UsageError
+from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
+from ._plan import Plan, plan
+from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
+from ._statistics import Statistics
+
+__all__ = [
+    "Blocks",
+    "BudgetExceeded",
+    "Error",
+    "Plan",
+    "Redistribution",
+    "Statistics",
+    "UsageError",
+    "allocate",
+    "alltoall",
+    "alltoallv",
+    "alltoallv_in_place",
+    "alltoallw",
+    "migrate",
+    "plan",
+    "redistribute_nd",
+    "transpose",
+]

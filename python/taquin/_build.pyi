@@ -1,0 +1,4 @@
+# Made by CMake.
+VERSION: str
+MPI: str
+COMMAND: str

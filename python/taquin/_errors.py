@@ -1,0 +1,57 @@
+"""Exceptions. What is wrong with one rank's arguments is raised on every rank of the communicator, before anything was
+sent, with the buffers untouched."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Base of taquin's exceptions, and itself a failed call into the MPI library.
+
+    ``error_class`` is the MPI error class (``MPI.ERR_...``).
+
+    >>> import taquin
+    >>> issubclass(taquin.BudgetExceeded, taquin.Error)
+    True
+    """
+
+    def __init__(self, message: str, error_class: int = 0) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
+class UsageError(Error, ValueError):
+    """An argument was wrong. ``rank`` is the rank that gave it and ``peer`` the one whose block is meant, or -1.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> try:
+    ...     taquin.alltoallv(numpy.zeros(1), [numpy.zeros(1), [-1] * MPI.COMM_WORLD.size], MPI.COMM_WORLD)
+    ... except taquin.UsageError as error:
+    ...     print(type(error).__name__)
+    UsageError
+    """
+
+    def __init__(self, message: str, rank: int = -1, peer: int = -1, error_class: int = 0) -> None:
+        super().__init__(message, error_class)
+        self.rank = rank
+        self.peer = peer
+
+
+class BudgetExceeded(Error, MemoryError):
+    """The memory allowed is too small: ``requested`` bytes, on top of ``used``, with ``limit`` bytes allowed.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> data = numpy.zeros((1000, 8))
+    >>> try:
+    ...     taquin.migrate(data, numpy.zeros(1000, int), MPI.COMM_WORLD, memory=100)
+    ... except taquin.BudgetExceeded as error:
+    ...     print(error.requested > error.limit, error.limit)
+    True 100
+    """
+
+    def __init__(self, message: str, requested: int, used: int, limit: int) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.used = used
+        self.limit = limit

@@ -1,0 +1,142 @@
+"""Plans: exchanges that are prepared once and started as often as wanted."""
+
+from __future__ import annotations
+
+import warnings
+from types import TracebackType
+from typing import Any, Callable, Optional, Union
+
+from . import _core
+from . import _exchange as exchange
+from ._errors import UsageError
+from ._options import Memory
+from ._statistics import Statistics
+
+_describe: dict[str, Callable[..., exchange.Description]] = {
+    "alltoall": exchange.describe_alltoall,
+    "alltoallv": exchange.describe_alltoallv,
+    "alltoallw": exchange.describe_alltoallw,
+    "alltoallv_in_place": exchange.describe_alltoallv_in_place,
+}
+
+_kept: list[object] = []  # of plans that were given up while started: buffers that data may still arrive in
+
+
+class Plan:
+    """A prepared exchange; :func:`plan` makes it. It serves one thread at a time.
+
+    Leaving a ``with`` block completes the exchange that is started and frees the plan.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> data = numpy.full(comm.size, comm.rank)
+    >>> with taquin.plan(taquin.alltoall, MPI.IN_PLACE, data, comm) as exchange:
+    ...     exchange.start()
+    ...     while not exchange.test():
+    ...         pass
+    ...     exchange.statistics.starts
+    1
+    """
+
+    def __init__(self, description: exchange.Description) -> None:
+        try:
+            self._plan = _core.Plan(*description.arguments())
+        except UsageError as error:
+            raise description.raised(error)
+        self._sides = (description.send, description.recv)  # the buffers must outlive the plan
+
+    def start(self) -> None:
+        """Begins the exchange. Local; all ranks start their plans in the same order."""
+        self._plan.start()
+
+    def test(self) -> bool:
+        """Makes progress. True when the exchange is complete, or none is started. Local."""
+        return self._plan.test()
+
+    def wait(self) -> None:
+        """Completes the exchange. Other threads run meanwhile."""
+        self._plan.wait()
+
+    def run(self) -> None:
+        """start() and wait()."""
+        self.start()
+        self.wait()
+
+    def free(self) -> None:
+        """Gives up the plan and its hold on the buffers. Local. Not while it is started."""
+        self._plan.free()
+        self._sides = (None, None)
+
+    @property
+    def started(self) -> bool:
+        """True from start() until wait() or test() says that the exchange is complete."""
+        return self._plan.started
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm's name."""
+        return self._plan.algorithm
+
+    @property
+    def memory(self) -> int:
+        """Bytes of extra memory that the plan holds."""
+        return self._plan.memory
+
+    @property
+    def statistics(self) -> Statistics:
+        """What its exchanges did."""
+        return Statistics(**self._plan.statistics)
+
+    def __enter__(self) -> Plan:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        if self.started:
+            self.wait()
+        self.free()
+
+    def __del__(self) -> None:
+        plan = getattr(self, "_plan", None)
+        if plan is not None and plan.started:
+            _kept.append((plan, self._sides))
+            warnings.warn("a plan was given up while it was started", ResourceWarning, source=self)
+
+
+def plan(
+    call: Union[str, Callable[..., None]],
+    *arguments: Any,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    check: bool = False,
+    tune: bool = False,
+) -> Plan:
+    """Prepares an exchange: what `call` would do with these arguments. Collective.
+
+    :param call: ``taquin.alltoall``, ``taquin.alltoallv``, ``taquin.alltoallw`` or ``taquin.alltoallv_in_place``, or
+        its name.
+    :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
+    :param tune: measure the best few algorithms on the first starts and stay with the fastest.
+
+    The other parameters and the errors are those of :func:`alltoall`.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> send, recv = numpy.zeros(comm.size), numpy.empty(comm.size)
+    >>> with taquin.plan(taquin.alltoall, send, recv, comm, memory="1M") as exchange:
+    ...     for step in range(3):
+    ...         send[:] = step
+    ...         exchange.run()
+    >>> bool((recv == 2).all())
+    True
+    """
+    name = call if isinstance(call, str) else getattr(call, "__name__", "")
+    if name not in _describe:
+        raise UsageError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
+    wanted = 4 if name == "alltoallv_in_place" else 3
+    if len(arguments) != wanted:
+        raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
+    return Plan(_describe[name](*arguments, memory=memory, algorithm=algorithm, check=check, tune=bool(tune)))

@@ -1,0 +1,37 @@
+"""Tests run on every rank of mpirun. A test that fails on one rank fails on all, so that no rank goes on alone; which
+tests run, and in which order, is the same on all."""
+
+import faulthandler
+import sys
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+faulthandler.dump_traceback_later(240, exit=True)
+
+
+@pytest.fixture
+def comm():
+    """A communicator of the test's own."""
+    own = MPI.COMM_WORLD.Dup()
+    yield own
+    if own != MPI.COMM_NULL:
+        own.Free()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    outcome = yield
+    failed = outcome.excinfo is not None and not issubclass(outcome.excinfo[0], pytest.skip.Exception)
+    if failed:
+        print(f"rank {MPI.COMM_WORLD.rank}: {pyfuncitem.nodeid}: {outcome.excinfo[1]!r}", file=sys.stderr, flush=True)
+    all_failed = MPI.COMM_WORLD.allreduce(int(failed))
+    if all_failed and not failed:
+        outcome.force_exception(AssertionError(f"failed on {all_failed} other ranks"))
+
+
+def fill(rank, peer, n, dtype):
+    """n items that rank sends to peer."""
+    values = (np.arange(n) * 7 + rank * 31 + peer * 5) % 100
+    return values.astype(dtype)

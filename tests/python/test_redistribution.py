@@ -1,0 +1,173 @@
+"""Rows and blocks of arrays, in place."""
+
+import itertools
+
+import numpy as np
+import pytest
+import taquin
+from mpi4py import MPI
+
+RECORD = np.dtype([("id", "i8"), ("position", "f4", 3), ("tag", "S2")])
+
+
+def rows_of(rank, n):
+    rows = np.zeros(n, RECORD)
+    rows["id"] = np.arange(n) + 1000 * rank
+    rows["tag"] = b"%d" % (rank % 10)
+    return rows
+
+
+@pytest.mark.parametrize("form", ["list", "array", "function"])
+def test_rows_go_where_they_belong_in_order(comm, form):
+    p, r = comm.size, comm.rank
+    n = 40 + 10 * r
+    rows = rows_of(r, n)
+    storage = np.zeros(200, RECORD)
+    storage[:n] = rows
+    to = (rows["id"] // 3) % p
+    destination = {"list": to.tolist(), "array": to.astype("u1"), "function": lambda part: (part["id"] // 3) % p}[form]
+    here = taquin.migrate(storage, destination, comm, count=n, memory="1M")
+    assert np.shares_memory(here, storage)
+    everything = np.concatenate([rows_of(i, 40 + 10 * i) for i in range(p)])
+    assert (here == everything[(everything["id"] // 3) % p == r]).all()
+
+
+def test_more_rows_than_fit_get_new_memory(comm):
+    p, r = comm.size, comm.rank
+    rows = np.full((10, 2), r)
+    here = taquin.migrate(rows, [0] * 10, comm, memory="1M")
+    assert len(here) == (10 * p if r == 0 else 0)
+    if r == 0:
+        assert (here[:, 0] == np.repeat(np.arange(p), 10)).all()
+        assert np.shares_memory(here, rows) == (p == 1)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (5, 0), (7, 2, 3)])
+def test_any_rows_migrate(comm, shape):
+    r = comm.rank
+    rows = np.full(shape, r, "i2")
+    here = taquin.migrate(rows, np.full(len(rows), (r + 1) % comm.size), comm)
+    assert here.shape == shape and (here == (r - 1) % comm.size).all()
+
+
+def test_migrations_of_many_rows_keep_to_their_memory(comm):
+    p, r = comm.size, comm.rank
+    rows = np.full((40000, 8), r, "d")
+    done = taquin.Statistics()
+    limit = 2_000_000
+    here = taquin.migrate(rows, lambda part: np.arange(len(part)) % p, comm, count=30000, memory=limit * 3, statistics=done)
+    assert done.peak_memory <= 3 * limit
+    assert len(here) == sum(len(range(r, chunk, p)) for chunk in (16384, 30000 - 16384)) * p
+    assert (np.diff(here[:, 0]) >= 0).all()
+
+
+def test_a_redistribution_runs_again_and_again(comm):
+    p, r = comm.size, comm.rank
+    rows = rows_of(r, 6)
+    move = taquin.Redistribution(rows, comm, memory="1M")
+    for _ in range(3):
+        move([(r + 1) % p] * 6, [5, 4, 3, 2, 1, 0])
+    expected = rows_of((r - 3) % p, 6)
+    assert (rows == expected[::-1]).all()
+    assert move.algorithm and move.peak_memory >= move.memory
+    assert move.statistics.starts == 3
+    other = rows_of(r, 6)
+    move.array = other
+    move(np.array([(r + 1) % p] * 5), np.arange(5))
+    assert (other[:5] == rows_of((r - 1) % p, 5)).all()
+
+
+@pytest.mark.parametrize("algorithm", ["slots", "basic_phases", "parking", "cyclic", "local_copy_efficient"])
+def test_each_redistribution_algorithm_serves(comm, algorithm):
+    p, r = comm.size, comm.rank
+    rows = np.arange(50) + 50 * r
+    taquin.Redistribution(rows, comm, algorithm=algorithm)([(r + 1) % p] * 50, np.arange(50)[::-1])
+    assert (rows == (np.arange(50) + 50 * ((r - 1) % p))[::-1]).all()
+
+
+def test_rows_are_sorted_by_destination(comm):
+    p = comm.size
+    rows = np.arange(20)
+    ranks, places = (np.arange(20) % (p + 1) - 1).astype("i4"), np.arange(20, dtype="i4")
+    wanted = ranks.copy()
+    taquin.Redistribution(rows, comm).sort(ranks, places)
+    assert sorted(rows) == list(range(20)) and (places == rows)[ranks >= 0].all()
+    assert (wanted[rows[ranks >= 0]] == ranks[ranks >= 0]).all()
+    assert (np.diff(ranks[ranks >= 0]) >= 0).all() and (ranks[(wanted >= 0).sum() :] == -1).all()
+
+
+def grids(p, axes):
+    return [g for g in itertools.product(range(1, p + 1), repeat=axes) if np.prod(g) == p]
+
+
+@pytest.mark.parametrize("shape", [(6, 8, 10), (5, 7, 3), (1, 2, 40), (30, 40, 50), (0, 4, 4)])
+@pytest.mark.parametrize("dtype", ["d", "u1", RECORD])
+def test_arrays_go_between_all_block_distributions(comm, shape, dtype):
+    p, r = comm.size, comm.rank
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape))
+    whole = np.arange(size * dtype.itemsize, dtype=np.uint64).astype("u1").view(dtype).reshape(shape)
+    for a, b in itertools.product(grids(p, 3), repeat=2):
+        source, target = taquin.Blocks(shape, a), taquin.Blocks(shape, b)
+        storage, block = taquin.allocate(dtype, comm, source, target)
+        block[...] = whole[source.local_slice(r)]
+        here = taquin.redistribute_nd(block, source, target, comm, storage=storage)
+        assert here.tobytes() == whole[target.local_slice(r)].tobytes(), (a, b)
+        assert here.size == 0 or np.shares_memory(here, storage)
+        back = taquin.redistribute_nd(here.copy(), target, source, comm)
+        assert back.tobytes() == whole[source.local_slice(r)].tobytes(), (a, b)
+
+
+def test_arrays_of_other_ranks_of_dimension(comm):
+    p, r = comm.size, comm.rank
+    for axes in (1, 2, 4, 5):
+        shape = tuple(range(3, 3 + axes))
+        whole = np.arange(np.prod(shape)).reshape(shape)
+        source = taquin.Blocks(shape, (p,) + (1,) * (axes - 1))
+        target = taquin.Blocks(shape, (1,) * (axes - 1) + (p,))
+        here = taquin.redistribute_nd(whole[source.local_slice(r)].copy(), source, target, comm)
+        assert (here == whole[target.local_slice(r)]).all()
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (7, 5), (1, 30), (30, 1), (200, 301), (3, 20000), (20000, 3)])
+@pytest.mark.parametrize("dtype", ["u1", "i4", "d", "D", "S3"])
+def test_matrices_are_transposed(comm, shape, dtype):
+    p, r = comm.size, comm.rank
+    whole = (np.arange(np.prod(shape)) % 97).reshape(shape).astype(dtype)
+    source, target = taquin.Blocks(shape, (p, 1)), taquin.Blocks(shape[::-1], (p, 1))
+    storage, block = taquin.allocate(dtype, comm, source, target)
+    block[...] = whole[source.local_slice(r)]
+    here = taquin.transpose(block, comm, storage=storage)
+    assert (here == whole.T[target.local_slice(r)]).all()
+    assert here.size == 0 or np.shares_memory(here, storage)
+
+
+def test_blocks_are_redistributed_in_a_few_percent(comm):
+    p, r = comm.size, comm.rank
+    shape = (128, 128, 96)
+    source, target = taquin.Blocks(shape, (p, 1, 1)), taquin.Blocks(shape, (1, p, 1))
+    storage, block = taquin.allocate("D", comm, source, target)
+    block[...] = r
+    done = taquin.Statistics()
+    limit = storage.nbytes // 10
+    here = taquin.redistribute_nd(block, source, target, comm, storage=storage, memory=limit, statistics=done)
+    assert 0 < done.peak_memory <= limit
+    rows = here.shape[0] // p if shape[0] % p == 0 else None
+    if rows:
+        assert (here[::rows, 0, 0] == np.arange(p)).all()
+    taquin.transpose(np.zeros((128 * p, 96 * p)), comm, memory="256K", statistics=done)
+
+
+def test_blocks_say_who_has_what():
+    blocks = taquin.Blocks((7, 5), (2, 3))
+    seen = np.zeros((7, 5), int)
+    for rank in range(blocks.ranks):
+        seen[blocks.local_slice(rank)] += 1
+        assert blocks.local_size(rank) == np.prod(blocks.local_shape(rank))
+    assert (seen == 1).all()
+    assert [blocks.local_shape(i) for i in (0, 5)] == [(4, 2), (3, 1)]
+    for shape, grid in (((3,), (1, 1)), ((3,), (0,)), ((-1,), (1,)), ((), ())):
+        with pytest.raises(ValueError):
+            taquin.Blocks(shape, grid)
+    with pytest.raises(ValueError):
+        blocks.local_slice(6)
