@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/in_place/simulated_ranks.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
-#include "algorithms/in_place/in_place_simulated.hpp"
 
 namespace taquin::cli {
 
@@ -68,7 +68,7 @@ json plan_in_place(const planned& p, count_t memory) {
     in.push_back(in_a_row(column));
   }
   const count_t aux = std::max<count_t>(memory / unit, 1);
-  detail::in_place_limits limits{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .parked = 64};
+  detail::in_place_limits limits{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .staged = 64};
   limits.aux = aux;
   limits.chunk = most_units;
   limits.aux_chunk = std::max<count_t>(aux / 2, 1);
@@ -82,13 +82,18 @@ json plan_in_place(const planned& p, count_t memory) {
                       {"in", json_of(in[rank])}});
   }
   json events = json::array();
-  const detail::move_trace trace = [&](const detail::traced_move& m) {
+  const auto trace = [&](const detail::simulated_move& m) {
     if (events.size() >= most_events) return;
     constexpr const char* names[] = {"arrived", "left", "moved"};
-    events.push_back({names[static_cast<std::size_t>(m.kind)], m.round, m.rank, m.to.aux ? -1 - m.to.at : m.to.at,
-                      m.length, m.peer, m.from.aux ? -1 - m.from.at : m.from.at});
+    const auto rank = static_cast<std::size_t>(m.rank);
+    const auto place = [border = detail::border_of(out[rank], in[rank])](count_t at) {
+      return at < border ? at : border - 1 - at;  // auxiliary memory counts from -1 downwards
+    };
+    events.push_back(
+        {names[static_cast<std::size_t>(m.kind)], m.round, m.rank, place(m.to), m.length, m.peer, place(m.from)});
   };
-  const auto done = run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0, trace);
+  const auto done = run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0,
+                                 detail::simulated_port_kind::messages, trace);
   std::uint64_t rounds = 0;
   for (const auto& c : done) rounds = std::max(rounds, c.rounds);
   return {{"taquin_plan", 1},

@@ -8,8 +8,8 @@
 #include "cli/block_maps.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
+#include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
-#include "redistribute/simulated_port.hpp"
 #include "taquin/memory_budget.hpp"
 
 namespace taquin::cli {
@@ -33,7 +33,7 @@ struct rank_state {
   memory_budget budget;
   std::vector<std::uint64_t> data;
   std::vector<bool> wanted;
-  std::optional<detail::block_store> store;
+  std::optional<detail::store> units;
   std::optional<detail::block_map> map;
   detail::machine m;
 };
@@ -65,15 +65,15 @@ class observer {
     std::uint64_t copied = 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       rank_state& s = ranks_[r];
-      const slot blocks = s.store->blocks();
+      const slot blocks = s.map->blocks();
       for (slot k = 0; k < blocks; ++k) {
         const bool right = s.wanted[k] && s.data[k] == word_of(static_cast<int>(r), static_cast<int>(k));
         settled += right ? 1 : 0;
         free += !right && s.map->free(k) ? 1 : 0;
         away += !right && !s.map->free(k) && (*s.map)[k].rank != static_cast<int>(r) ? 1 : 0;
       }
-      for (slot k = blocks; k < s.store->slots(); ++k) aside += s.map->free(k) ? 0 : 1;
-      copied += s.store->bytes_copied();
+      for (slot k = blocks; k < s.map->slots(); ++k) aside += s.map->free(k) ? 0 : 1;
+      copied += s.units->bytes_copied();
     }
     return {step_++, free, aside, settled, static_cast<double>(copied) * scale_, away};
   }
@@ -93,7 +93,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
         fmt::format("redistributions are drawn for at most {} ranks and {} blocks in all", most_ranks, most_blocks));
   const auto& from = find_block_workload(workload);
   const auto n = static_cast<std::size_t>(ranks);
-  detail::simulated_network network(ranks, static_cast<unsigned>(seed));
+  detail::simulated_network network(seed);
   std::vector<rank_state> all(n);
   std::vector<detail::task> tasks;
   const auto sizes =
@@ -105,9 +105,9 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
     s.wanted.assign(static_cast<std::size_t>(blocks), false);
     for (std::size_t k = 0; k < maps[r].ranks.size(); ++k)
       s.data.push_back(maps[r].ranks[k] >= 0 ? word_of(maps[r].ranks[k], maps[r].indices[k]) : dead);
-    s.store.emplace(s.data.data(), static_cast<slot>(blocks), 1, element::bytes(sizeof(std::uint64_t)),
-                    detail::staging_slots(sizes), &s.budget);
-    s.map.emplace(*s.store, &s.budget);
+    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), detail::staging_slots(sizes),
+                    &s.budget);
+    s.map.emplace(*s.units, &s.budget);
     for (std::size_t k = 0; k < maps[r].ranks.size(); ++k)
       if (maps[r].ranks[k] >= 0)
         s.map->set(static_cast<slot>(k), {maps[r].ranks[k], static_cast<slot>(maps[r].indices[k])});
@@ -115,7 +115,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
            .rank = static_cast<int>(r),
            .ranks = ranks,
            .map = &*s.map,
-           .net = &network.add(*s.store, detail::redistribution_limits(sizes, ranks)),
+           .net = &network.add(*s.units, detail::redistribution_limits(sizes, ranks)),
            .sizes = sizes};
     tasks.push_back(redistribute_blocks(s.m, a));
   }

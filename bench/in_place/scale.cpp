@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const int most = argc > 1 ? std::atoi(argv[1]) : 1024;
   const taquin::count_t bytes = argc > 2 ? std::atoll(argv[2]) : 1 << 20;
   constexpr std::pair<const char*, scale_algorithm> algorithms[] = {
-      {"in_place", scale_algorithm::in_place},
+      {"in_place", scale_algorithm::requests},
       {"in_place_phases", scale_algorithm::phases_dense},
       {"in_place_phases, sparse requests", scale_algorithm::phases_sparse}};
   for (int ranks = 16; ranks <= most; ranks *= 2)

@@ -42,11 +42,22 @@ class redistribution {
   redistribution& operator=(redistribution&&) noexcept;
   ~redistribution();
 
-  /// Moves block k to place `dest_indices[k]` of rank `dest_ranks[k]`, for k < `length`; a rank of −1 marks a dead
-  /// block, whose index does not matter. Blocks from `length` on are dead. What dead blocks and places that nothing
-  /// goes to hold afterwards is not specified. Collective, blocking. Throws `usage_error` on every rank, naming rank
-  /// and block, with the data untouched: a rank or an index out of range, more destinations than blocks, and (unless
-  /// `check` is off) two blocks for one place. With `check` off such a map's result is not specified.
+  /// Begins to move block k to place `dest_indices[k]` of rank `dest_ranks[k]`, for k < `length`; a rank of −1 marks a
+  /// dead block, whose index does not matter. Blocks from `length` on are dead. Destinations are read here and need not
+  /// live on. Nonblocking; all ranks start their redistributions and plans in the same order. Throws `usage_error`
+  /// where it is started already.
+  void start(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
+  void start(std::span<const int> dest_ranks, std::span<const int> dest_indices);
+  void start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
+  /// Makes progress; true when all blocks of this rank are where they belong and its own have left (or nothing is
+  /// started). Nonblocking. What dead blocks and places that nothing goes to hold then is not specified.
+  /// Throws `usage_error` on every rank, naming rank and block, with the data untouched: a rank or an index out of
+  /// range, more destinations than blocks, and (unless `check` is off) two blocks for one place. With `check` off such
+  /// a map's result is not specified.
+  [[nodiscard]] bool test();
+  /// Completes what is started. Throws what test() throws.
+  void wait();
+  /// start() and wait(). Collective, blocking.
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
   void operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);

@@ -54,6 +54,23 @@ int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int
               [&](taquin::redistribution& r) { r(length, count_view(dest_ranks), count_view(dest_indices)); });
 }
 
+int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
+                                const int dest_indices[]) {
+  return with(redistribution,
+              [&](taquin::redistribution& r) { r.start(length, count_view(dest_ranks), count_view(dest_indices)); });
+}
+
+int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int* flag) {
+  return with(redistribution, [&](taquin::redistribution& r) {
+    if (flag == nullptr) throw usage_error("null address for the flag", MPI_ERR_ARG);
+    *flag = r.test() ? 1 : 0;
+  });
+}
+
+int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution) {
+  return with(redistribution, [](taquin::redistribution& r) { r.wait(); });
+}
+
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {
   return with(redistribution, [&](taquin::redistribution& r) {
     if (const char* fault = take_fault(); fault != nullptr) throw usage_error(fault, MPI_ERR_ARG);

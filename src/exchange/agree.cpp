@@ -144,24 +144,28 @@ std::int64_t narrow(std::uint64_t v) {
   return static_cast<std::int64_t>(std::min(v, most));
 }
 
-// The culprit tells the others what is wrong. Texts are cut to what fits.
+// The culprit tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  struct {
-    std::array<char, 448> text{};
-    int mpi_class = MPI_ERR_ARG;
-    int peer = -1;
-  } news;
-  if (comm.rank() == rank && bad) {
-    const std::size_t n = std::min(bad->what.size(), news.text.size() - 1);
-    std::memcpy(news.text.data(), bad->what.data(), n);
-    news.mpi_class = bad->mpi_class;
-    news.peer = bad->peer;
-  }
+  told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
   TAQUIN_MPI(MPI_Bcast(&news, sizeof news, MPI_BYTE, rank, comm.get()));
-  throw usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer);
+  refuse(rank, news);
 }
 
 }  // namespace
+
+// Texts are cut to what fits.
+told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
+  told_argument news;
+  if (!bad) return news;
+  std::memcpy(news.text.data(), bad->what.data(), std::min(bad->what.size(), news.text.size() - 1));
+  news.mpi_class = bad->mpi_class;
+  news.peer = bad->peer;
+  return news;
+}
+
+void refuse(int rank, const told_argument& news) {
+  throw usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer);
+}
 
 int agreement_radix(int ranks) noexcept {
   int radix = 2;

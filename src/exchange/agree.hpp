@@ -1,6 +1,7 @@
 // Agreement: what ranks must decide alike they learn in one reduction, before anything is sent.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -95,6 +96,16 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 /// carried is complete only when this returns.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
              std::pmr::memory_resource* memory, channel* node = nullptr);
+
+/// An invalid argument as one rank tells it to the others.
+struct told_argument {
+  std::array<char, 448> text{};
+  std::int32_t mpi_class = MPI_ERR_ARG;
+  std::int32_t peer = -1;
+};
+told_argument tell(const std::optional<invalid_argument>& bad) noexcept;
+/// Throws the usage_error of what `rank` has told.
+[[noreturn]] void refuse(int rank, const told_argument& news);
 
 /// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
 /// something is wrong.

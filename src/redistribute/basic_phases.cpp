@@ -1,10 +1,10 @@
 // basic_phases: global phases, each moving what fits.
 //
-// Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann &
-// Rünger. Rounds:  one per phase; about blocks over free blocks, no bound in general. Bytes:   every block once, and a
-// number per block; copies: a sort in every phase. Memory:  8 bytes per block, 40 per rank beside what all algorithms
-// take. Limits:  cannot finish where ranks without free space wait for each other in a ring; a phase in which nothing
-// moved
+// Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann & Rünger.
+// Rounds:  one per phase; about blocks over free blocks, no bound in general.
+// Bytes:   every block once, and a number per block; copies: a sort in every phase.
+// Memory:  8 bytes per block, 40 per rank beside what all algorithms take.
+// Limits:  cannot finish where ranks without free space wait for each other in a ring; a phase in which nothing moved
 //          hands over to `parking`.
 // Wins:    with much free space everywhere and few ranks.
 #include "redistribute/phases.hpp"
@@ -12,7 +12,7 @@
 namespace taquin::detail {
 
 namespace {
-task run(machine& m) { return run_phases(m, false); }
+task run_basic_phases(machine& m) { return run_phases(m, false); }
 }  // namespace
 
 const redistribution_algorithm basic_phases_redistribution{
@@ -22,7 +22,7 @@ const redistribution_algorithm basic_phases_redistribution{
     .rounds = "phases, about blocks / free blocks",
     .per_block = 8,
     .per_rank = 64,
-    .run = run,
+    .run = run_basic_phases,
 };
 
 }  // namespace taquin::detail

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "redistribute/port.hpp"
+#include "protocol/port.hpp"
 
 namespace taquin::detail {
 

@@ -2,13 +2,34 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
-#include "redistribute/block_store.hpp"
+#include "protocol/store.hpp"
 
 namespace taquin::detail {
+
+/// A place for one block: a unit of the store. 0 … blocks−1 are in the caller's array, then staging.
+using slot = std::uint32_t;
+inline constexpr slot no_slot = std::numeric_limits<slot>::max();
+
+/// `count` slots in a row.
+struct slot_range {
+  slot first = 0;
+  slot count = 0;
+  [[nodiscard]] unit_run units() const noexcept { return {first, count}; }
+};
+
+/// Adds a slot: to the last run if it follows it, but for `border`, the first staging slot, which follows nothing.
+inline void append(std::pmr::vector<unit_run>& runs, slot s, slot border) {
+  if (!runs.empty() && runs.back().end() == s && s != border) {
+    ++runs.back().length;
+  } else {
+    runs.push_back({s, 1});
+  }
+}
 
 /// The destination of a block. rank −1: the slot is free.
 struct address {
@@ -20,14 +41,15 @@ struct address {
 class block_map {
  public:
   /// All slots free.
-  block_map(block_store& store, std::pmr::memory_resource* memory) : store_(&store), at_(store.slots(), memory) {}
+  block_map(store& blocks, std::pmr::memory_resource* memory)
+      : store_(&blocks), at_(static_cast<std::size_t>(blocks.end()), memory) {}
 
   [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }
   [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank < 0; }
   void set(slot s, const address& a) noexcept { at_[s] = a; }
   void clear(slot s) noexcept { at_[s].rank = -1; }
-  void clear(const slot_range& r) noexcept {
-    for (slot s = r.first; s < r.first + r.count; ++s) clear(s);
+  void clear(const unit_run& r) noexcept {
+    for (count_t s = r.at; s < r.end(); ++s) clear(static_cast<slot>(s));
   }
   /// Moves a block with its destination to a free slot.
   void move(slot from, slot to) {
@@ -35,7 +57,10 @@ class block_map {
     at_[to] = at_[from];
     at_[from].rank = -1;
   }
-  [[nodiscard]] block_store& store() const noexcept { return *store_; }
+  [[nodiscard]] store& units() const noexcept { return *store_; }
+  /// Slots of the caller's array, and all.
+  [[nodiscard]] slot blocks() const noexcept { return static_cast<slot>(store_->border()); }
+  [[nodiscard]] slot slots() const noexcept { return static_cast<slot>(at_.size()); }
 
   /// Counts the live blocks by destination: counts[r] for r < counts.size(). Staging included.
   void count(std::span<std::uint32_t> counts) const noexcept;
@@ -54,7 +79,7 @@ class block_map {
  private:
   void permute(std::span<slot> source, slot spare);
 
-  block_store* store_;
+  store* store_;
   std::pmr::vector<address> at_;
 };
 

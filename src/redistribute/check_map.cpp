@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
-#include "mpi/check.hpp"
+#include "exchange/agree.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -49,7 +50,7 @@ int source_of(const targets& t, std::uint32_t k) {
 
 // The second block of a clash is found by the bitmap; the first one only when there is a clash, by a search.
 std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, std::pmr::memory_resource* memory) {
-  const slot blocks = map.store().blocks();
+  const slot blocks = map.blocks();
   std::pmr::vector<bool> taken(blocks, false, memory);
   std::optional<clash> found;
   const auto take = [&](slot x, int from, std::uint32_t number) {
@@ -81,22 +82,35 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 
 }  // namespace
 
-void check_injective(mpi::communicator& comm, const block_map& map, const targets& t,
-                     std::pmr::memory_resource* memory) {
-  const auto mine = find_clash(comm.rank(), map, t, memory);
-  int culprit = mine ? comm.rank() : -1;
-  if (comm.size() > 1) TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit, 1, MPI_INT, MPI_MAX, comm.get()));
-  if (culprit < 0) return;
-  clash c = mine.value_or(clash{});
-  TAQUIN_MPI(MPI_Bcast(&c, sizeof c, MPI_BYTE, culprit, comm.get()));
+task agree_on(machine& m, const std::optional<invalid_argument>& bad) {
+  std::array<std::uint64_t, 1> culprit{bad ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
+  co_await m.net->maximum(culprit);
+  if (culprit[0] == 0) co_return;
+  using words = std::array<word, sizeof(told_argument) / sizeof(word)>;
+  const auto rank = static_cast<int>(culprit[0]) - 1;
+  auto news = std::bit_cast<words>(tell(bad));
+  co_await m.net->share(rank, news);
+  refuse(rank, std::bit_cast<told_argument>(news));
+}
+
+task check_injective(machine& m, const targets& t) {
+  const auto mine = find_clash(m.rank, *m.map, t, m.memory);
+  std::array<std::uint64_t, 1> culprit{mine ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
+  co_await m.net->maximum(culprit);
+  if (culprit[0] == 0) co_return;
+  const auto rank = static_cast<int>(culprit[0]) - 1;
+  using words = std::array<word, sizeof(clash) / sizeof(word)>;
+  auto told = std::bit_cast<words>(mine.value_or(clash{}));
+  co_await m.net->share(rank, told);
+  auto c = std::bit_cast<clash>(told);
   for (std::size_t i = 0; i < 2; ++i) {  // the owners know which blocks these are
-    if (c.from[i] == comm.rank() && comm.rank() != culprit)
-      c.number[i] = t.order[t.out_at[static_cast<std::size_t>(culprit)] + c.number[i]];
-    TAQUIN_MPI(MPI_Bcast(&c.number[i], 1, MPI_UINT32_T, c.from[i], comm.get()));
+    if (c.from[i] == m.rank && m.rank != rank)
+      c.number[i] = t.order[t.out_at[static_cast<std::size_t>(rank)] + c.number[i]];
+    co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
   throw usage_error(fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}",
-                                c.number[0], c.from[0], c.number[1], c.from[1], c.place, culprit),
-                    MPI_ERR_ARG, c.from[1], culprit);
+                                c.number[0], c.from[0], c.number[1], c.from[1], c.place, rank),
+                    MPI_ERR_ARG, c.from[1], rank);
 }
 
 }  // namespace taquin::detail

@@ -1,12 +1,10 @@
 // Is a map of blocks good? Before anything moves, on all ranks alike.
 #pragma once
 
-#include <memory_resource>
 #include <optional>
 #include <span>
 
 #include "exchange/validate.hpp"
-#include "mpi/communicator.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -22,10 +20,11 @@ struct given_map {
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
 
-/// Throws usage_error on every rank when two blocks go to one place, naming both. Collective; O(blocks) and a
-/// reduction. `t` has been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from
-/// `memory`.
-void check_injective(mpi::communicator& comm, const block_map& map, const targets& t,
-                     std::pmr::memory_resource* memory);
+/// Throws what is wrong on any rank, if anything, on every rank.
+task agree_on(machine& m, const std::optional<invalid_argument>& bad);
+
+/// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
+/// been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
+task check_injective(machine& m, const targets& t);
 
 }  // namespace taquin::detail

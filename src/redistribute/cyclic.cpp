@@ -56,7 +56,7 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   std::pmr::vector<word> room(static_cast<std::size_t>(m.ranks), m.memory);
   std::pmr::vector<word> own(room.size(), 0, m.memory);
   slot live = 0;
-  for (slot s = 0; s < m.map->store().slots(); ++s) live += m.map->free(s) ? 0 : 1;
+  for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
   own[root] = m.blocks() - live;
   co_await m.net->alltoall(own, room);
   cyclic_planner plan(m.rank == root ? std::span<const word>(room) : std::span<const word>(), m.memory);
@@ -102,23 +102,23 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
     const slot n = std::min(a.increment, a.blocks - done);
     int pending = 0;
     if (a.from >= 0) {
-      m.net->receive(a.from, {hole, n}, 0);
+      m.net->receive(a.from, unit_run{hole, n}, 0);
       ++pending;
     }
-    const slot_range leaving{first + done, n};
+    const unit_run leaving{first + done, n};
     if (a.to >= 0) {
-      if (!m.net->send(a.to, std::span(&leaving, 1))) ++pending;
+      if (!m.net->send(a.to, leaving, 0)) ++pending;
       map.clear(leaving);
     }
     for (; pending > 0; --pending) co_await m.net->next();
     for (slot k = 0; a.from >= 0 && k < n; ++k) map.set(hole + k, {m.rank, indices[done + k]});
-    hole = a.to >= 0 ? leaving.first : hole + n;
+    hole = a.to >= 0 ? first + done : hole + n;
     ++m.rounds;
   }
   if (extra && a.from >= 0 && a.to >= 0) map.move(live, hole);
 }
 
-task run(machine& m) {
+task run_cyclic(machine& m) {
   targets learned(m.memory);
   if (m.known == nullptr) co_await exchange_targets(m, learned);
   const targets& t = m.known != nullptr ? *m.known : learned;
@@ -146,7 +146,7 @@ const redistribution_algorithm cyclic_redistribution{
     .rounds = "increments of actions",
     .per_block = 32,
     .per_rank = 64,
-    .run = run,
+    .run = run_cyclic,
 };
 
 }  // namespace taquin::detail

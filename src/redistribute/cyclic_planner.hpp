@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "redistribute/port.hpp"
+#include "protocol/port.hpp"
+#include "redistribute/block_map.hpp"
 
 namespace taquin::detail {
 

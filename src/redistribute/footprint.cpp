@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "redistribute/mpi_port.hpp"
+#include "protocol/mpi_port.hpp"
 #include "redistribute/slots.hpp"
 
 namespace taquin::detail {
@@ -54,10 +54,10 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
   const auto own = [&](const redistribution_algorithm& x) { return x.per_block * blocks + x.per_rank * p; };
   const std::size_t work =
       std::max({learning, own(a), own(*find_redistribution("parking")), own(*find_redistribution("slots"))}) +
-      16 * staging + sizeof(slot_range) * (s.requests + s.chunk) + sizeof(word) * s.words;
+      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * s.words;
   const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks);
   return staging * block_bytes + map + known + work + moving + frames + sizeof(count_t) * p +
-         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes, ranks);
+         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);
 }
 
 }  // namespace taquin::detail

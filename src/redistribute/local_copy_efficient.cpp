@@ -23,8 +23,8 @@ class first_come {
   first_come(machine& m, const targets& t)
       : m_(m),
         t_(t),
-        next_(m.map->store().slots(), no_slot, m.memory),
-        length_(m.map->store().slots(), 0, m.memory),
+        next_(m.map->slots(), no_slot, m.memory),
+        length_(m.map->slots(), 0, m.memory),
         asked_(t.in_at.begin(), t.in_at.end() - 1, m.memory),
         told_(t.out_at.begin(), t.out_at.end() - 1, m.memory),
         into_(m.sizes.requests, m.memory),
@@ -35,9 +35,9 @@ class first_come {
     runs_.reserve(m.sizes.chunk);
     const block_map& map = *m.map;
     for (slot s = 0; s < m.spare(); ++s) {
-      slot_range run{s, 0};
-      while (s < m.spare() && map.free(s) && (s != m.staging() || run.count == 0)) ++s, ++run.count;
-      if (run.count > 0) --s, give(run);
+      slot_range gap{s, 0};
+      while (s < m.spare() && map.free(s) && (s != m.staging() || gap.count == 0)) ++s, ++gap.count;
+      if (gap.count > 0) --s, give(gap);
     }
     ask();
   }
@@ -55,19 +55,22 @@ class first_come {
         --flying_;
         break;
       case event::kind::sent:
-        left(e.run);
+        left({static_cast<slot>(e.units.at), static_cast<slot>(e.units.length)});
+        break;
+      case event::kind::fetched:
+      case event::kind::quiet:
         break;
     }
     ask();
   }
 
  private:
-  // A run of free slots, to the end of the queue.
-  void give(const slot_range& run) {
-    length_[run.first] = run.count;
-    next_[run.first] = no_slot;
-    (head_ == no_slot ? head_ : next_[tail_]) = run.first;
-    tail_ = run.first;
+  // Free slots, to the end of the queue.
+  void give(const slot_range& gap) {
+    length_[gap.first] = gap.count;
+    next_[gap.first] = no_slot;
+    (head_ == no_slot ? head_ : next_[tail_]) = gap.first;
+    tail_ = gap.first;
   }
 
   slot_range take(slot most) {
@@ -94,15 +97,15 @@ class first_come {
         continue;
       }
       idle = 0;
-      const slot_range run = take(std::min(left, m_.sizes.chunk));
-      for (slot k = 0; k < run.count; ++k) m_.map->set(run.first + k, {m_.rank, t_.index[asked_[s]++]});
+      const slot_range gap = take(std::min(left, m_.sizes.chunk));
+      for (slot k = 0; k < gap.count; ++k) m_.map->set(gap.first + k, {m_.rank, t_.index[asked_[s]++]});
       const auto id = static_cast<std::uint32_t>(
           std::ranges::find(into_, 0U, [](const slot_range& r) { return r.count; }) - into_.begin());
-      into_[id] = run;
+      into_[id] = gap;
       ++flying_;
       ++m_.rounds;
-      m_.net->receive(source_, run, id);
-      const std::array<word, 1> request{run.count};
+      m_.net->receive(source_, gap.units(), id);
+      const std::array<word, 1> request{gap.count};
       m_.net->post(source_, request);
     }
   }
@@ -111,14 +114,14 @@ class first_come {
     auto& k = told_[static_cast<std::size_t>(peer)];
     runs_.clear();
     for (; count > 0; --count) append(runs_, t_.order[k++], m_.staging());
-    if (m_.net->send(peer, runs_))
-      for (const slot_range& run : runs_) left(run);
+    if (m_.net->send(peer, runs_, 0))
+      for (const unit_run& gone : runs_) left({static_cast<slot>(gone.at), static_cast<slot>(gone.length)});
   }
 
-  void left(const slot_range& run) {
-    unsent_ -= run.count;
-    m_.map->clear(run);
-    give(run);
+  void left(const slot_range& gone) {
+    unsent_ -= gone.count;
+    m_.map->clear(gone.units());
+    give(gone);
   }
 
   machine& m_;
@@ -128,7 +131,7 @@ class first_come {
   std::pmr::vector<std::uint32_t> asked_;
   std::pmr::vector<std::uint32_t> told_;
   std::pmr::vector<slot_range> into_;
-  std::pmr::vector<slot_range> runs_;
+  std::pmr::vector<unit_run> runs_;
   slot head_ = no_slot;
   slot tail_ = no_slot;
   int source_;
@@ -137,7 +140,7 @@ class first_come {
   std::uint64_t expected_;
 };
 
-task run(machine& m) {
+task run_local_copy_efficient(machine& m) {
   targets mine(m.memory);
   if (m.known == nullptr) co_await exchange_targets(m, mine);
   first_come engine(m, m.known != nullptr ? *m.known : mine);
@@ -156,7 +159,7 @@ const redistribution_algorithm local_copy_efficient_redistribution{
     .rounds = "no common rounds",
     .per_block = 8,
     .per_rank = 8,
-    .run = run,
+    .run = run_local_copy_efficient,
 };
 
 }  // namespace taquin::detail

@@ -71,7 +71,7 @@ task exchange_targets(machine& m, targets& t) {
   t.index.resize(t.in_at[p]);
   std::pmr::vector<word> indices(t.out_at[p], m.memory);
   std::pmr::vector<std::uint32_t> next(t.out_at.begin(), t.out_at.end() - 1, m.memory);
-  for (slot s = 0; s < map.store().slots(); ++s) {
+  for (slot s = 0; s < map.slots(); ++s) {
     if (map.free(s) || map[s].rank == m.rank) continue;
     const auto to = static_cast<std::size_t>(map[s].rank);
     if (next[to] == t.out_at[to + 1]) continue;
@@ -91,7 +91,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
     a = m.hand_over.empty() ? nullptr : find_redistribution(m.hand_over);
   }
   bool misplaced = false;
-  for (slot s = 0; s < m.map->store().slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
+  for (slot s = 0; s < m.map->slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
   if (misplaced) m.map->place(m.rank, m.spare(), m.memory);
 }
 

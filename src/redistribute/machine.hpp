@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/port.hpp"
+#include "protocol/task.hpp"
 #include "redistribute/block_map.hpp"
-#include "redistribute/port.hpp"
-#include "redistribute/task.hpp"
 
 namespace taquin::detail {
 
@@ -52,11 +52,11 @@ struct machine {
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: who is to go on
 
   /// Slots of the caller's array.
-  [[nodiscard]] slot blocks() const noexcept { return map->store().blocks(); }
+  [[nodiscard]] slot blocks() const noexcept { return map->blocks(); }
   /// The first staging slot; buffer b begins at staging() + b·chunk.
   [[nodiscard]] slot staging() const noexcept { return blocks(); }
   /// A staging slot that is free whenever blocks are permuted.
-  [[nodiscard]] slot spare() const noexcept { return map->store().slots() - 1; }
+  [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
 };
 
 struct redistribution_algorithm {

@@ -18,11 +18,11 @@ namespace taquin::detail {
 
 struct migration::state {
   state(std::size_t elements, MPI_Comm user_comm, const redistribute_options& o)
-      : user(user_comm), comm(mpi::communicator::of(user_comm)), options(o), budget(o.memory) {
+      : user(user_comm), comm(mpi::communicator::of(user_comm).keep()), options(o), budget(o.memory) {
     // Destinations, indices, and three numbers per rank.
-    const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(comm.size());
+    const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(comm->size());
     std::array<std::uint64_t, 2> lacking{needed > o.memory ? needed : 0, elements > most_elements ? 1U : 0U};
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, lacking.data(), 2, MPI_UINT64_T, MPI_MAX, comm.get()));
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, lacking.data(), 2, MPI_UINT64_T, MPI_MAX, comm->get()));
     if (lacking[1] > 0) throw usage_error("a rank has more than 2^31 - 2 elements", MPI_ERR_COUNT);
     if (lacking[0] > 0)
       throw budget_exceeded(fmt::format("a migration needs at least {} bytes of extra memory", lacking[0]), lacking[0],
@@ -35,7 +35,7 @@ struct migration::state {
   void allow(std::size_t bytes) {
     const std::size_t needed = bytes > 0 ? budget.used() + bytes : 0;
     std::uint64_t lacking = needed > options.memory ? needed : 0;
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_UINT64_T, MPI_MAX, comm.get()));
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_UINT64_T, MPI_MAX, comm->get()));
     if (lacking > 0)
       throw budget_exceeded(
           fmt::format("a vector that grows needs {} bytes of extra memory; reserve what it will hold", lacking),
@@ -45,7 +45,7 @@ struct migration::state {
 
   static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
   MPI_Comm user;
-  mpi::communicator& comm;
+  mpi::communicator::lease comm;
   redistribute_options options;
   memory_budget budget;
   std::optional<std::pmr::vector<int>> ranks;
@@ -64,29 +64,29 @@ std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
 std::size_t migration::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
   state& s = *state_;
-  const auto p = static_cast<std::size_t>(s.comm.size());
+  const auto p = static_cast<std::size_t>(s.comm->size());
   std::optional<invalid_argument> bad;
   if (fault != nullptr) bad = invalid_argument{fault};
   for (std::size_t k = 0; !bad && k < s.ranks->size(); ++k)
-    if (const int r = (*s.ranks)[k]; r < 0 || r >= s.comm.size())
+    if (const int r = (*s.ranks)[k]; r < 0 || r >= s.comm->size())
       bad = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
-  agree_on_invalid_argument(s.comm, bad);
+  agree_on_invalid_argument(*s.comm, bad);
   std::pmr::vector<int> out(p, 0, &s.budget);
   std::pmr::vector<int> in(p, 0, &s.budget);
   for (const int r : *s.ranks) ++out[static_cast<std::size_t>(r)];
-  TAQUIN_MPI(PMPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, s.comm.get()));
+  TAQUIN_MPI(PMPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, s.comm->get()));
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
   if (total > state::most_elements)
     bad = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
   else if (total > room && !storage)
     bad =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
-  agree_on_invalid_argument(s.comm, bad);
+  agree_on_invalid_argument(*s.comm, bad);
   s.arriving = static_cast<std::size_t>(total);
   s.allow(total > room ? *storage : 0);
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(in.begin(), in.end(), in.begin(), 0);
-  TAQUIN_MPI(PMPI_Alltoall(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, s.comm.get()));
+  TAQUIN_MPI(PMPI_Alltoall(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, s.comm->get()));
   for (std::size_t k = 0; k < s.ranks->size(); ++k) (*s.indices)[k] = out[static_cast<std::size_t>((*s.ranks)[k])]++;
   return s.arriving;
 }

@@ -12,7 +12,7 @@
 namespace taquin::detail {
 
 namespace {
-task run(machine& m) { return run_phases(m, true); }
+task run_parking(machine& m) { return run_phases(m, true); }
 }  // namespace
 
 const redistribution_algorithm parking_redistribution{
@@ -22,7 +22,7 @@ const redistribution_algorithm parking_redistribution{
     .rounds = "phases, about blocks / free blocks",
     .per_block = 8,
     .per_rank = 96,
-    .run = run,
+    .run = run_parking,
 };
 
 }  // namespace taquin::detail

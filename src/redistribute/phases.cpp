@@ -163,13 +163,13 @@ task transfer(machine& m, phase& f) {
   int pending = 0;
   slot into = f.live;
   const auto receive = [&](std::size_t from, slot n) {
-    m.net->receive(static_cast<int>(from), {into, n}, 0);
+    m.net->receive(static_cast<int>(from), unit_run{into, n}, 0);
     into += n;
     ++pending;
   };
-  const auto send = [&](std::size_t to, const slot_range& run) {
-    if (!m.net->send(static_cast<int>(to), std::span(&run, 1))) ++pending;
-    map.clear(run);
+  const auto send = [&](std::size_t to, const unit_run& leaving) {
+    if (!m.net->send(static_cast<int>(to), leaving, 0)) ++pending;
+    map.clear(leaving);
   };
   for (std::size_t r = 0; r < f.take.size(); ++r) {
     for (slot k = 0; k < f.take[r]; ++k) map.set(into + k, {m.rank, in[in_at[r] + k]});

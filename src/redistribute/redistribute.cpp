@@ -11,9 +11,9 @@
 #include "base/checked.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/check.hpp"
+#include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
-#include "redistribute/mpi_port.hpp"
 #include "taquin/error.hpp"
 #include "taquin/memory_budget.hpp"
 
@@ -54,7 +54,7 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 
 struct redistribution::state {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
-      : budget(o.memory), options(o), comm(mpi::communicator::of(user)) {
+      : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
     proposal p;
     p.bad = check_arguments(data, mine, length, type, o);
     const element e = p.bad ? element{} : element::of(type);
@@ -64,13 +64,13 @@ struct redistribution::state {
     p.choices = fingerprint(o);
     p.memory = o.memory;
     p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
-    const agreed all = agree(comm, comm.next_tag(), p, nullptr, &budget);
+    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget);
     if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
     std::size_t least = 0;
     std::size_t most = 0;
-    const std::size_t ranks = static_cast<std::size_t>(comm.size());
+    const std::size_t ranks = static_cast<std::size_t>(comm->size());
     const auto too_small = [&](std::size_t needed) {
       throw budget_exceeded(
           fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
@@ -78,7 +78,7 @@ struct redistribution::state {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    TAQUIN_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm.get()));
+    TAQUIN_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get()));
     for (const count_t b : *blocks) {
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
@@ -86,64 +86,102 @@ struct redistribution::state {
     }
     chosen = find_redistribution(o.algorithm);
     sizes = redistribution_sizes(bytes, least);
-    const std::size_t needed = redistribution_footprint(*chosen, sizes, comm.size(), most, bytes);
+    const std::size_t needed = redistribution_footprint(*chosen, sizes, comm->size(), most, bytes);
     if (mine == 0) sizes = redistribution_sizes(bytes, 0);
     if (needed > all.memory) too_small(needed);
-    store.emplace(data, static_cast<slot>(mine), length, e, staging_slots(sizes), &budget);
-    net.emplace(comm, *store, redistribution_limits(sizes, comm.size()), &budget);
+    units.emplace(data, mine, length, e, staging_slots(sizes), &budget);
+    net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
   }
 
-  void run(const given_map& given) {
-    agree_on_invalid_argument(comm, check_ranges(given, *blocks, comm.rank()));
-    block_map map(*store, &budget);
-    for (slot s = 0; s < static_cast<slot>(given.length); ++s) {
-      const auto k = static_cast<int>(s);
-      if (const count_t r = given.ranks[k]; r >= 0)
-        map.set(s, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[k])});
+  void start(const given_map& given) {
+    if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+    net->begin_run();
+    copied = units->bytes_copied();
+    running.emplace(*this, given);
+    running->steps.start();
+  }
+
+  bool test() {
+    return ended([&] { return net->test(running->steps); });
+  }
+  void wait() {
+    ended([&] {
+      net->wait(running->steps);
+      return true;
+    });
+  }
+
+  template <class Step>
+  bool ended(Step step) {
+    if (!running) return true;
+    try {
+      if (!step()) return false;
+    } catch (...) {
+      running.reset();
+      throw;
     }
-    targets known(&budget);
-    machine m{.memory = &budget,
-              .rank = comm.rank(),
-              .ranks = comm.size(),
-              .map = &map,
-              .net = &*net,
-              .sizes = sizes,
-              .least_progress = options.least_progress,
-              .known = &known};
-    finish(learn(m, known));
-    if (options.check || known.crowded) check_injective(comm, map, known, &budget);
-    const std::uint64_t messages = net->messages();
-    const std::uint64_t sent = net->bytes_sent();
-    const std::uint64_t copied = store->bytes_copied();
-    finish(redistribute_blocks(m, *chosen));
-    net->finish();
-    if (options.stats == nullptr) return;
+    const std::uint64_t rounds = running->m.rounds;
+    running.reset();
+    if (options.stats == nullptr) return true;
     statistics& s = *options.stats;
     ++s.starts;
-    s.rounds += m.rounds;
-    s.messages += net->messages() - messages;
-    s.bytes_sent += net->bytes_sent() - sent;
-    s.bytes_copied += store->bytes_copied() - copied;
+    s.rounds += rounds;
+    s.messages += net->messages();
+    s.bytes_sent += net->bytes_sent() + net->control_bytes();
+    s.bytes_copied += units->bytes_copied() - copied;
     s.peak_memory = std::max(s.peak_memory, budget.peak());
     s.algorithm = chosen->name;
+    return true;
   }
 
-  static task learn(machine& m, targets& t) { co_await exchange_targets(m, t); }
+  /// A call under way.
+  struct call {
+    call(state& s, const given_map& given)
+        : memory(&s.budget),
+          all(s),
+          bad(check_ranges(given, *s.blocks, s.comm->rank())),
+          map(*s.units, memory),
+          known(memory),
+          m{.memory = memory,
+            .rank = s.comm->rank(),
+            .ranks = s.comm->size(),
+            .map = &map,
+            .net = &*s.net,
+            .sizes = s.sizes,
+            .least_progress = s.options.least_progress,
+            .known = &known},
+          steps(run()) {
+      for (slot k = 0; !bad && k < static_cast<slot>(given.length); ++k)
+        if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
+          map.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
+    }
 
-  // Over MPI nothing suspends: a started task is done.
-  static void finish(task t) {
-    t.start();
-    t.check();
-  }
+    task run() {
+      co_await agree_on(m, bad);
+      co_await exchange_targets(m, known);
+      if (all.options.check || known.crowded) co_await check_injective(m, known);
+      co_await redistribute_blocks(m, *all.chosen);
+    }
+
+    std::pmr::memory_resource* memory;  // of the tasks
+    state& all;
+    std::optional<invalid_argument> bad;
+    block_map map;
+    targets known;
+    machine m;
+    task steps;
+  };
 
   memory_budget budget;  // first: everything else returns its memory to it
   redistribute_options options;
-  mpi::communicator& comm;
+  mpi::communicator::lease comm;
   std::optional<std::pmr::vector<count_t>> blocks;
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;
-  std::optional<block_store> store;
+  std::optional<store> units;
   std::optional<mpi_port> net;
+  std::optional<call> running;
+  std::uint64_t copied = 0;  // before the call
 };
 
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
@@ -156,8 +194,8 @@ redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;
 redistribution::~redistribution() = default;
 
-void redistribution::operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
-  state_->run({length, dest_ranks, dest_indices});
+void redistribution::start(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
+  state_->start({length, dest_ranks, dest_indices});
 }
 
 namespace {
@@ -170,29 +208,43 @@ given_map whole(std::span<const int> dest_ranks, std::span<const Index> dest_ind
 
 }  // namespace
 
-void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
-  state_->run(whole(dest_ranks, dest_indices));
+void redistribution::start(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
+  state_->start(whole(dest_ranks, dest_indices));
 }
+void redistribution::start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
+  state_->start(whole(dest_ranks, dest_indices));
+}
+bool redistribution::test() { return state_->test(); }
+void redistribution::wait() { state_->wait(); }
 
+void redistribution::operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
+  start(length, dest_ranks, dest_indices);
+  wait();
+}
+void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
+  start(dest_ranks, dest_indices);
+  wait();
+}
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
-  state_->run(whole(dest_ranks, dest_indices));
+  start(dest_ranks, dest_indices);
+  wait();
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
-  block_map map(*state_->store, &state_->budget);
+  block_map map(*state_->units, &state_->budget);
   const auto n = static_cast<slot>(dest_ranks.size());
   for (slot s = 0; s < n; ++s)
     if (dest_ranks[s] >= 0) map.set(s, {dest_ranks[s], static_cast<slot>(dest_indices[s])});
-  const std::uint64_t copied = state_->store->bytes_copied();
-  map.sort(state_->comm.size(), map.store().slots() - 1, &state_->budget);
+  const std::uint64_t copied = state_->units->bytes_copied();
+  map.sort(state_->comm->size(), map.slots() - 1, &state_->budget);
   for (slot s = 0; s < n; ++s) {
     dest_ranks[s] = map[s].rank;
     dest_indices[s] = static_cast<int>(map[s].index);
   }
-  if (state_->options.stats != nullptr) state_->options.stats->bytes_copied += state_->store->bytes_copied() - copied;
+  if (state_->options.stats != nullptr) state_->options.stats->bytes_copied += state_->units->bytes_copied() - copied;
 }
 
-void redistribution::set_data(void* data) noexcept { state_->store->set_data(data); }
+void redistribution::set_data(void* data) noexcept { state_->units->set_data(data); }
 std::size_t redistribution::memory() const noexcept { return state_->budget.used(); }
 std::size_t redistribution::peak_memory() const noexcept { return state_->budget.peak(); }
 std::string_view redistribution::algorithm() const noexcept { return state_->chosen->name; }

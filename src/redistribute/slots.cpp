@@ -22,7 +22,7 @@ slots_engine::slots_engine(machine& m, const targets& t)
     : m_(m),
       t_(t),
       chunk_(m.sizes.chunk),
-      at_(m.map->store().slots(), m.memory),
+      at_(m.map->slots(), m.memory),
       queue_(t.in_at.back(), 0, m.memory),
       pending_(static_cast<std::size_t>(m.ranks), m.memory),
       waiting_(m.sizes.receive_buffers, 0, m.memory),
@@ -50,7 +50,7 @@ void slots_engine::begin() {
     at_[t_.index[k]].origin = k;
     at_[t_.index[k]].needs = need::remote;
   }
-  for (slot y = 0; y < map.store().slots(); ++y) {
+  for (slot y = 0; y < map.slots(); ++y) {
     if (map.free(y)) continue;
     at_[y].holds = map[y].rank == m_.rank ? hold::waiting : hold::unsent;
     if (at_[y].holds != hold::waiting) continue;
@@ -63,7 +63,7 @@ void slots_engine::begin() {
       if (y >= m_.staging() && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
     }
   }
-  for (slot y = m_.staging(); y < map.store().slots(); ++y)
+  for (slot y = m_.staging(); y < map.slots(); ++y)
     if (y < m_.spare() && at_[y].holds == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
   for (slot y = 0; y < m_.blocks(); ++y)
     if (at_[y].holds == hold::vacant) freed(y);
@@ -154,7 +154,7 @@ void slots_engine::start_request() {
 // Adds to the request block k of all that come to this rank, for slot x, to be received into slot z. False when the
 // request is full.
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
-  const bool follows = !runs_.empty() && runs_.back().first + runs_.back().count == z;
+  const bool follows = !runs_.empty() && runs_.back().end() == z;
   if ((!follows && runs_.size() == m_.sizes.scattered) || !list_.add(k - t_.in_at[static_cast<std::size_t>(source)]))
     return false;
   append(runs_, z, m_.staging());
@@ -178,9 +178,9 @@ void slots_engine::ask(int source) {
 void slots_engine::pull(int source) {
   auto& [head, tail, cursor, unseen] = pending_[static_cast<std::size_t>(source)];
   const slot most = std::min(tail - head, chunk_);
-  slot run = 1;
-  while (run < most && t_.index[queue_[head + run]] == t_.index[queue_[head]] + run) ++run;
-  const slot buffer = run == most || m_.map->store().block_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
+  slot in_a_row = 1;
+  while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
+  const slot buffer = in_a_row == most || m_.map->units().unit_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
   const bool direct = buffer == no_slot;
   const std::uint32_t first = head;
   start_request();
@@ -259,7 +259,7 @@ void slots_engine::arrived(std::uint32_t id) {
     if (z >= m_.blocks() && n + ahead < got.count) {
       const slot soon = map[z + ahead].index;
       prefetch(soon);
-      __builtin_prefetch(map.store().at(soon), 1);
+      __builtin_prefetch(map.units().at(soon), 1);
     }
     if (at_[x].holds == hold::free) {
       map.move(z, x);
@@ -285,16 +285,16 @@ void slots_engine::serve(int peer, std::span<const word> request) {
       [&](std::size_t soon) {
         if (soon < count) __builtin_prefetch(mine + soon);
       });
-  if (!m_.net->send(peer, runs_)) return;
+  if (!m_.net->send(peer, runs_, 0)) return;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (i + ahead < runs_.size()) prefetch(runs_[i + ahead].first);
+    if (i + ahead < runs_.size()) prefetch(static_cast<slot>(runs_[i + ahead].at));
     left(runs_[i]);
   }
 }
 
-void slots_engine::left(const slot_range& run) {
-  unsent_ -= run.count;
-  for (slot y = run.first; y < run.first + run.count; ++y) freed(y);
+void slots_engine::left(const unit_run& gone) {
+  unsent_ -= static_cast<std::uint64_t>(gone.length);
+  for (count_t y = gone.at; y < gone.end(); ++y) freed(static_cast<slot>(y));
 }
 
 void slots_engine::handle(const event& e) {
@@ -306,7 +306,10 @@ void slots_engine::handle(const event& e) {
       arrived(e.id);
       break;
     case event::kind::sent:
-      left(e.run);
+      left(e.units);
+      break;
+    case event::kind::fetched:
+    case event::kind::quiet:
       break;
   }
   issue();
@@ -314,7 +317,7 @@ void slots_engine::handle(const event& e) {
 
 namespace {
 
-task run(machine& m) {
+task run_slots(machine& m) {
   targets mine(m.memory);
   if (m.known == nullptr) co_await exchange_targets(m, mine);
   slots_engine engine(m, m.known != nullptr ? *m.known : mine);
@@ -334,7 +337,7 @@ const redistribution_algorithm slots_redistribution{
     .rounds = "no common rounds",
     .per_block = slots_engine::per_block,
     .per_rank = slots_engine::per_rank,
-    .run = run,
+    .run = run_slots,
 };
 
 }  // namespace taquin::detail

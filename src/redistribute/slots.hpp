@@ -63,7 +63,7 @@ class slots_engine {
     __builtin_prefetch(&(*m_.map)[s], 1);
   }
   void freed(slot y);
-  void left(const slot_range& run);
+  void left(const unit_run& gone);
   void settle(slot x);
   void issue();
   void pull(int source);
@@ -92,7 +92,7 @@ class slots_engine {
   std::pmr::vector<slot> waiting_;  // blocks in each staging buffer, those on their way included
   std::pmr::vector<op> ops_;
   block_list list_;
-  std::pmr::vector<slot_range> runs_;
+  std::pmr::vector<unit_run> runs_;
   op op_;                     // the request that is being made
   slot_list slack_;           // free slots that no block is meant for
   std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy

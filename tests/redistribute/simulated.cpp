@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
-#include "redistribute/simulated_port.hpp"
 #include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
@@ -23,7 +23,7 @@ struct outcome {
 struct rank_state {
   memory_budget budget;
   std::vector<std::uint64_t> data;
-  std::optional<block_store> store;
+  std::optional<store> units;
   std::optional<block_map> map;
   machine m;
 };
@@ -31,7 +31,7 @@ struct rank_state {
 outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed, slot chunk = 0, double progress = 0,
             const redistribution_algorithm& successor = *find_redistribution("slots")) {
   const auto p = all.size();
-  simulated_network network(static_cast<int>(p), seed);
+  simulated_network network(seed);
   std::vector<rank_state> ranks(p);
   std::vector<task> tasks;
   std::size_t least = 0;
@@ -47,15 +47,15 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     rank_state& s = ranks[r];
     const auto blocks = static_cast<slot>(all[r].blocks);
     for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
-    s.store.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), staging_slots(sizes), &s.budget);
-    s.map.emplace(*s.store, &s.budget);
+    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), staging_slots(sizes), &s.budget);
+    s.map.emplace(*s.units, &s.budget);
     for (slot k = 0; k < blocks; ++k)
       if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
     s.m = {.memory = &s.budget,
            .rank = static_cast<int>(r),
            .ranks = static_cast<int>(p),
            .map = &*s.map,
-           .net = &network.add(*s.store, redistribution_limits(sizes, static_cast<int>(p))),
+           .net = &network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p))),
            .sizes = sizes,
            .least_progress = progress,
            .successor = successor.name};
@@ -65,7 +65,7 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
   outcome o;
   for (std::size_t r = 0; r < p; ++r) {
     o.rounds = std::max(o.rounds, ranks[r].m.rounds);
-    o.bytes_copied = std::max(o.bytes_copied, ranks[r].store->bytes_copied());
+    o.bytes_copied = std::max(o.bytes_copied, ranks[r].units->bytes_copied());
     o.data.push_back(std::move(ranks[r].data));
     const auto needs = [&](const redistribution_algorithm& x) {
       return redistribution_footprint(x, sizes, static_cast<int>(p), static_cast<std::size_t>(all[r].blocks), 8);
@@ -151,8 +151,8 @@ TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per
   for (int round = 0; round < 200; ++round) {
     const auto n = static_cast<slot>(1 + random() % 50);
     std::vector<std::uint64_t> data(n);
-    block_store store(data.data(), n, 1, element::bytes(8), 1, std::pmr::new_delete_resource());
-    block_map map(store, std::pmr::new_delete_resource());
+    store units(data.data(), n, 1, element::bytes(8), 1, std::pmr::new_delete_resource());
+    block_map map(units, std::pmr::new_delete_resource());
     slot live = 0;
     for (slot s = 0; s < n; ++s) {
       const int rank = static_cast<int>(random() % 5) - 1;
@@ -170,7 +170,7 @@ TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per
       }
     }
     // A closed cycle has at least two blocks.
-    ASSERT_LE(store.bytes_copied(), 8U * (live + live / 2));
+    ASSERT_LE(units.bytes_copied(), 8U * (live + live / 2));
   }
 }
 

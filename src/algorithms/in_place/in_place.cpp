@@ -10,7 +10,8 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/in_place/in_place_driver.hpp"
+#include "algorithms/in_place/in_place_operation.hpp"
+#include "algorithms/in_place/units.hpp"
 #include "model/terms.hpp"
 
 namespace taquin::detail {
@@ -19,7 +20,7 @@ namespace {
 
 bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
 
-std::size_t memory(const shape& s, const options&) noexcept { return in_place_driver::least(s); }
+std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
 // Measured: chunks are a quarter of the auxiliary memory where data pass through it, and a third of the data do. It
 // polls while it waits, at the cost of the ranks that share its core.
@@ -27,7 +28,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
   constexpr seconds patience = 1e-6;
   const terms t(s, m);
-  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_driver::least(s)));
+  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_operation::least(s)));
   const double peers = std::min(t.ranks() - 1, static_cast<double>(s.max_peers));
   const double chunk = std::max(std::min(largest_chunk, aux / 2), 1.0);
   const double messages = peers + t.busiest() / chunk;
@@ -37,8 +38,8 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_operation<in_place_driver>(budget, x, c,
-                                         in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), &budget);
+  return make_operation<in_place_operation>(budget, x, c,
+                                            in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), &budget);
 }
 
 }  // namespace

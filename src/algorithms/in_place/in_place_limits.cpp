@@ -24,8 +24,8 @@ void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit
   const auto in_units = [&](std::size_t n) { return static_cast<count_t>(std::max<std::size_t>(n / unit_bytes, 1)); };
   aux = units;
   chunk = in_units(chunk_bytes);
-  const std::size_t detour = std::min(aux_chunk_bytes, bytes / 2);
-  aux_chunk = in_units(detour < page ? detour : detour / page * page);
+  const std::size_t half = std::min(aux_chunk_bytes, bytes / 2);
+  aux_chunk = in_units(half < page ? half : half / page * page);
   const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
   small_chunk = std::min(std::max<count_t>(aux_chunk / 2, 1), in_units(share));
   if (scratch) aux_chunk = in_units(aux_chunk_bytes);
@@ -33,7 +33,7 @@ void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit
 
 std::size_t in_place_limits::bytes(std::size_t out, std::size_t in) const noexcept {
   return send_set::bytes(pieces(out, in)) + recv_set::bytes(gaps(in), in) +
-         aux_heap::bytes(static_cast<std::size_t>(parked) + 3) +
+         aux_heap::bytes(static_cast<std::size_t>(staged) + 3) +
          static_cast<std::size_t>(sends) * (sizeof(int) + sizeof(count_t)) +
          static_cast<std::size_t>(requests) * (sizeof(int) + 2 * sizeof(count_t)) + in * sizeof(int);
 }

@@ -13,7 +13,7 @@ struct in_place_limits {
   int per_peer = 1;         ///< requests to one peer that are not answered yet
   int requests = 1;         ///< requests to all peers that are not answered yet
   int sends = 1;            ///< answers that are not complete yet
-  int parked = 1;           ///< runs of data in auxiliary memory
+  int staged = 1;           ///< runs of data in auxiliary memory
   count_t aux = 1;          ///< units of auxiliary memory
   count_t chunk = 1;        ///< most units of a request in place
   count_t aux_chunk = 1;    ///< most units of a request by way of auxiliary memory
@@ -28,7 +28,7 @@ struct in_place_limits {
     return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;
   }
   [[nodiscard]] std::size_t gaps(std::size_t in) const noexcept {
-    return static_cast<std::size_t>(runs + per_peer) * in + static_cast<std::size_t>(requests + parked) + 4;
+    return static_cast<std::size_t>(runs + per_peer) * in + static_cast<std::size_t>(requests + staged) + 4;
   }
   /// Bytes that a machine takes beside itself.
   [[nodiscard]] std::size_t bytes(std::size_t out, std::size_t in) const noexcept;

@@ -23,16 +23,17 @@ in_place_machine::in_place_machine(int rank, std::span<const peer_block> out, st
       out_(out),
       in_(in),
       limits_(limits),
+      border_(border_of(out, in)),
       sends_(limits.pieces(out.size(), in.size()), memory),
       recvs_(limits.gaps(in.size()), in.size(), memory),
-      aux_(static_cast<std::size_t>(limits.parked) + 3, memory),
+      aux_(static_cast<std::size_t>(limits.staged) + 3, memory),
       free_sends_(memory),
       send_at_(static_cast<std::size_t>(limits.sends), memory),
       free_requests_(memory),
-      flights_(static_cast<std::size_t>(limits.requests), memory),
+      outstanding_(static_cast<std::size_t>(limits.requests), memory),
       unanswered_(in.size(), memory) {
   free_sends_.reserve(send_at_.size());
-  free_requests_.reserve(flights_.size());
+  free_requests_.reserve(outstanding_.size());
 }
 
 void in_place_machine::reset() {
@@ -42,7 +43,7 @@ void in_place_machine::reset() {
   find_scratch();
   free_sends_.resize(send_at_.size());
   std::iota(free_sends_.begin(), free_sends_.end(), 0);
-  free_requests_.resize(flights_.size());
+  free_requests_.resize(outstanding_.size());
   std::iota(free_requests_.begin(), free_requests_.end(), 0);
   std::ranges::fill(unanswered_, 0);
   const auto self = std::ranges::find(out_, rank_, &peer_block::peer);
@@ -58,27 +59,27 @@ void in_place_machine::reset() {
 in_place_step in_place_machine::next(bool idle) {
   if (auto m = compact()) return {{}, m};
   if (!changed_ && !idle) return {};
-  if (auto m = unpark(false)) return {{}, m};
+  if (auto m = place_staged(false)) return {{}, m};
   if (recvs_.left() > 0 && !free_requests_.empty()) {
     if (auto m = slide()) return {{}, m};
-    if (auto h = best_hole(false)) return ask(*h, gap_state::flying);
-    if (auto h = best_staging(false)) return ask(*h, gap_state::staged_on_the_way);
+    if (auto h = best_hole(false)) return ask(*h, gap_state::coming);
+    if (auto h = best_staging(false)) return ask(*h, gap_state::coming_staged);
     if (blocked_ && begin_any_compaction(false)) return {{}, compact()};
   }
   if (idle) {
-    if (auto m = unpark(true)) return {{}, m};
+    if (auto m = place_staged(true)) return {{}, m};
     if (recvs_.left() > 0 && !free_requests_.empty()) {
-      if (auto h = best_hole(true)) return ask(*h, gap_state::flying);
-      if (auto h = best_staging(true)) return ask(*h, gap_state::staged_on_the_way);
+      if (auto h = best_hole(true)) return ask(*h, gap_state::coming);
+      if (auto h = best_staging(true)) return ask(*h, gap_state::coming_staged);
     }
-    if (free_requests_.size() == flights_.size() && begin_any_compaction(true)) return {{}, compact()};
+    if (free_requests_.size() == outstanding_.size() && begin_any_compaction(true)) return {{}, compact()};
   }
   changed_ = false;
   waited_ = true;
   return {};
 }
 
-// Where only send blocks lie, data may be parked once they have left. In auxiliary memory's numbers these locations
+// Where only send blocks lie, data may be staged once they have left. In auxiliary memory's numbers these locations
 // follow behind it, with one number between, so that no run spans both.
 void in_place_machine::find_scratch() {
   scratch_length_ = 0;
@@ -106,8 +107,8 @@ void in_place_machine::open_scratch() {
   aux_.give_back(limits_.aux + 1, scratch_length_);
 }
 
-location in_place_machine::aux_location(count_t at) const noexcept {
-  return at < limits_.aux ? location{at, true} : location{scratch_at_ + at - limits_.aux - 1, false};
+count_t in_place_machine::aux_location(count_t at) const noexcept {
+  return at < limits_.aux ? border_ + at : scratch_at_ + at - limits_.aux - 1;
 }
 
 in_place_answer in_place_machine::requested(int peer, count_t offset, count_t length) {
@@ -119,6 +120,18 @@ in_place_answer in_place_machine::requested(int peer, count_t offset, count_t le
   return {slot, run.at, run.length};
 }
 
+bool in_place_machine::fetched(int peer, count_t offset, count_t length) {
+  for (count_t done = 0; done < length;) {
+    const auto run = sends_.take(peer, offset + done, length - done, limits_.sends);
+    if (run.length == 0) return false;
+    sends_.release(limits_.sends, run.at);
+    done += run.length;
+  }
+  open_scratch();
+  changed_ = true;
+  return true;
+}
+
 void in_place_machine::sent(int slot) {
   sends_.release(slot, send_at_[static_cast<std::size_t>(slot)]);
   free_sends_.push_back(slot);
@@ -127,15 +140,15 @@ void in_place_machine::sent(int slot) {
 }
 
 void in_place_machine::arrived(int slot, count_t length) {
-  const flight f = flights_[static_cast<std::size_t>(slot)];
+  const asked_part f = outstanding_[static_cast<std::size_t>(slot)];
   free_requests_.push_back(slot);
   changed_ = true;
   const std::size_t i = recvs_.at(f.at);
   const gap g = recvs_.gaps()[i];
   --unanswered_[static_cast<std::size_t>(g.source)];
-  if (g.state == gap_state::staged_on_the_way) {
+  if (g.state == gap_state::coming_staged) {
     if (length < f.length) aux_.give_back(g.aux + length, f.length - length);
-    recvs_.park(i, length);
+    recvs_.stage(i, length);
   } else if (length < f.length) {
     recvs_.reopen_rest(i, length);
   } else {
@@ -143,20 +156,20 @@ void in_place_machine::arrived(int slot, count_t length) {
   }
 }
 
-// A parked run whose place is free goes there: whole, or with `any_part` as much of its beginning as fits.
-std::optional<local_move> in_place_machine::unpark(bool any_part) {
+// A staged run whose place is free goes there: whole, or with `any_part` as much of its beginning as fits.
+std::optional<local_move> in_place_machine::place_staged(bool any_part) {
   if (staged_ == 0) return {};
   const auto gaps = recvs_.gaps();
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const gap g = gaps[i];
-    if (g.state != gap_state::parked) continue;
+    if (g.state != gap_state::staged) continue;
     const count_t n = sends_.free_from(g.at, g.length);
     if (n == 0 || (n < g.length && !any_part)) continue;
     aux_.give_back(g.aux, n);
     if (n == g.length) --staged_;
     recvs_.fill(i, n);
     changed_ = true;
-    return local_move{aux_location(g.aux), {g.at, false}, n};
+    return local_move{aux_location(g.aux), g.at, n};
   }
   return {};
 }
@@ -184,10 +197,10 @@ std::optional<local_move> in_place_machine::slide() {
     if (inner && recvs_.runs(g.source) >= limits_.runs) continue;
     sends_.erase(i);
     self_left_ -= p.length;
-    recvs_.fill(recvs_.ask(k, to, p.length, gap_state::flying, 0), p.length);
+    recvs_.fill(recvs_.ask(k, to, p.length, gap_state::coming, 0), p.length);
     changed_ = true;
     if (distance == 0) return slide();
-    return local_move{{p.at, false}, {to, false}, p.length};
+    return local_move{p.at, to, p.length};
   }
   return {};
 }
@@ -251,9 +264,9 @@ std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size)
   return best;
 }
 
-// Where data stand in each other's place it is enough that one of them takes a detour. Of a pair, each rank detours one
-// half of what the other sends; in longer cycles one rank of four does, each another quarter.
-std::optional<in_place_machine::hole> in_place_machine::detour(std::size_t i) const {
+// Where data stand in each other's place it is enough that one of them goes by way of auxiliary memory. Of a pair, each
+// rank stages one half of what the other sends; in longer cycles one rank of four does, each another quarter.
+std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_t i) const {
   const gap& g = recvs_.gaps()[i];
   const peer_block& from = source(g);
   if (from.peer == rank_) return {};
@@ -270,8 +283,8 @@ std::optional<in_place_machine::hole> in_place_machine::detour(std::size_t i) co
 // The beginning of some message's first run, by way of auxiliary memory.
 std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) const {
   const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
-  if (room == 0 || staged_ == static_cast<std::size_t>(limits_.parked)) return {};
-  const bool starving = free_requests_.size() == flights_.size();
+  if (room == 0 || staged_ == static_cast<std::size_t>(limits_.staged)) return {};
+  const bool starving = free_requests_.size() == outstanding_.size();
   std::optional<hole> best;
   int best_unanswered = 0;
   const auto gaps = recvs_.gaps();
@@ -282,7 +295,7 @@ std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) 
     const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
     if (best && unanswered >= best_unanswered) continue;
     if (starving && !idle && source(g).peer == rank_) continue;
-    const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : detour(i);
+    const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : worth_staging(i);
     if (!wanted || !may_ask(g, wanted->at)) continue;
     if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
     best = hole{i, wanted->at, std::min(room, wanted->length)};
@@ -296,22 +309,22 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
   const gap g = recvs_.gaps()[h.gap];
   const int peer = source(g).peer;
   const count_t offset = g.offset + (h.at - g.at);
-  location to{h.at, false};
+  count_t to = h.at;
   count_t length = h.length;
   changed_ = true;
-  location from{};
+  count_t from = 0;
   if (peer == rank_) {  // moves at once
     const auto run = sends_.take(peer, offset, length, limits_.sends);
     if (run.length == 0)
       throw usage_error(fmt::format("rank {} sends less to itself than it expects", rank_), MPI_ERR_TRUNCATE, rank_,
                         rank_);
     sends_.release(limits_.sends, run.at);
-    from.at = run.at;
+    from = run.at;
     length = run.length;
     self_left_ -= length;
   }
   count_t aux = 0;
-  if (how == gap_state::staged_on_the_way) {
+  if (how == gap_state::coming_staged) {
     aux = aux_.take(length);
     to = aux_location(aux);
     ++staged_;
@@ -319,8 +332,8 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
   }
   const std::size_t i = recvs_.ask(h.gap, h.at, length, how, aux);
   if (peer == rank_) {
-    if (how == gap_state::staged_on_the_way) {
-      recvs_.park(i, length);
+    if (how == gap_state::coming_staged) {
+      recvs_.stage(i, length);
     } else {
       recvs_.fill(i, length);
     }
@@ -329,7 +342,7 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
   }
   const int slot = free_requests_.back();
   free_requests_.pop_back();
-  flights_[static_cast<std::size_t>(slot)] = {h.at, length};
+  outstanding_[static_cast<std::size_t>(slot)] = {h.at, length};
   ++unanswered_[static_cast<std::size_t>(g.source)];
   if (waited_) ++rounds_;
   waited_ = false;
@@ -349,7 +362,7 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   const auto gaps = recvs_.gaps();
   const auto pieces = sends_.pieces();
   const auto rests = [&](std::size_t k) {
-    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::flying;
+    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::coming;
   };
   const auto source = static_cast<std::size_t>(gaps[i].source);
   const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;
@@ -386,7 +399,7 @@ std::optional<local_move> in_place_machine::compact() {
     if (to == p.at) continue;
     sends_.relocate(compacted_, to);
     changed_ = true;
-    return local_move{{p.at, false}, {to, false}, p.length};
+    return local_move{p.at, to, p.length, p.peer == rank_ ? -1 : p.peer};
   }
   compact_end_ = compact_begin_;
   return {};

@@ -31,7 +31,7 @@ struct in_place_request {
   int slot = 0;
   count_t offset = 0;
   count_t length = 0;
-  location to;
+  count_t to = 0;
   count_t expected = 0;  ///< units of the whole message
 };
 
@@ -64,6 +64,8 @@ class in_place_machine {
   /// A peer asks for a part of the message to it. Call only while wants_request(). The answer must be sent; one of
   /// length 0 says that the peer asked for what is not there: the two ranks' counts differ.
   in_place_answer requested(int peer, count_t offset, count_t length);
+  /// A peer has fetched a part of the message to it: its locations are free. False when it is not there.
+  bool fetched(int peer, count_t offset, count_t length);
   /// The answer `slot` is complete: its locations are free.
   void sent(int slot);
   /// The request `slot` was answered with `length` units.
@@ -72,11 +74,13 @@ class in_place_machine {
   /// True while requests are still to come and there is room for an answer.
   [[nodiscard]] bool wants_request() const noexcept { return sends_.left() > self_left_ && !free_sends_.empty(); }
   /// True while an answer is still to come.
-  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < flights_.size(); }
+  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < outstanding_.size(); }
   /// True when nothing is left to ask for, to answer or to place.
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
   }
+  /// Where auxiliary memory begins.
+  [[nodiscard]] count_t border() const noexcept { return border_; }
   [[nodiscard]] const in_place_limits& limits() const noexcept { return limits_; }
   /// Times that the rank asked for more after it had to wait.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
@@ -87,15 +91,15 @@ class in_place_machine {
     count_t at = 0;
     count_t length = 0;
   };
-  struct flight {
+  struct asked_part {
     count_t at = 0;  // of its gap
     count_t length = 0;
   };
 
   void find_scratch();
   void open_scratch();
-  [[nodiscard]] location aux_location(count_t at) const noexcept;
-  std::optional<local_move> unpark(bool any_part);
+  [[nodiscard]] count_t aux_location(count_t at) const noexcept;
+  std::optional<local_move> place_staged(bool any_part);
   std::optional<local_move> slide();
   std::optional<hole> best_hole(bool any_size);
   std::optional<hole> best_staging(bool idle) const;
@@ -104,7 +108,7 @@ class in_place_machine {
   std::optional<local_move> compact();
   in_place_step ask(const hole& h, gap_state how);
   [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
-  [[nodiscard]] std::optional<hole> detour(std::size_t i) const;
+  [[nodiscard]] std::optional<hole> worth_staging(std::size_t i) const;
   [[nodiscard]] const peer_block& source(const gap& g) const noexcept {
     return in_[static_cast<std::size_t>(g.source)];
   }
@@ -115,20 +119,21 @@ class in_place_machine {
   std::span<const peer_block> out_;
   std::span<const peer_block> in_;
   in_place_limits limits_;
+  count_t border_;
   send_set sends_;
   recv_set recvs_;
   aux_heap aux_;
   std::pmr::vector<int> free_sends_;
   std::pmr::vector<count_t> send_at_;
   std::pmr::vector<int> free_requests_;
-  std::pmr::vector<flight> flights_;
+  std::pmr::vector<asked_part> outstanding_;
   std::pmr::vector<int> unanswered_;  // per source
   count_t self_left_ = 0;             // units that stay on this rank and have not moved yet
   count_t scratch_at_ = 0;            // the longest run of locations that only send blocks cover
   count_t scratch_length_ = 0;
   bool scratch_open_ = false;
   std::size_t staged_ = 0;     // runs in auxiliary memory or on their way there
-  std::size_t turn_ = 0;       // where the search for a detour begins
+  std::size_t turn_ = 0;       // where the search for data to stage begins
   bool blocked_ = false;       // the number of runs forbids to use a hole
   std::size_t compacted_ = 0;  // a compaction in progress: the piece to look at next is before this one
   count_t compact_begin_ = 0;

@@ -12,7 +12,8 @@
 #include <cmath>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/in_place/in_place_phases_driver.hpp"
+#include "algorithms/in_place/in_place_phases_operation.hpp"
+#include "algorithms/in_place/units.hpp"
 #include "model/terms.hpp"
 
 namespace taquin::detail {
@@ -21,24 +22,24 @@ namespace {
 
 bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
 
-std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_driver::least(s, o); }
+std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_operation::least(s, o); }
 
 // How many phases it takes depends on the displacements, which a shape does not tell. Measured: two thirds of what it
 // would take if all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once
 // inside its rank, and a phase looks at each block some four times.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
-  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_driver::least(s, o)));
+  const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_operation::least(s, o)));
   const double phases = std::max(1.0, std::ceil(t.busiest() / aux * 2 / 3));
   const double peers = t.ranks() - 1;
   const seconds requests =
-      o.sparse_requests ? t.round(peers, 32 * peers, 32) : in_place_phases_driver::dense_cost(s.ranks, m);
+      o.sparse_requests ? t.round(peers, 32 * peers, 32) : in_place_phases_operation::dense_cost(s.ranks, m);
   return phases * (requests + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
          t.copies(4 * phases * t.ranks(), t.busiest());
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_operation<in_place_phases_driver>(
+  return make_operation<in_place_phases_operation>(
       budget, x, c, in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), budget);
 }
 

@@ -15,6 +15,7 @@ in_place_phases_machine::in_place_phases_machine(std::span<const peer_block> out
     : out_(out),
       in_(in),
       limits_(limits),
+      border_(border_of(out, in)),
       sends_(phase_limits::pieces(out.size(), in.size()), memory),
       heap_(in.size() + 2, memory),
       parts_(static_cast<std::size_t>(limits.parts), memory),
@@ -63,10 +64,13 @@ std::span<const in_place_phases_machine::request> in_place_phases_machine::deter
   for (std::size_t k = 0; k < sources_.size(); ++k) {
     source& s = sources_[k];
     request& r = requests_[k] = {};
-    if (s.left == 0 || s.parked > 0) continue;
+    if (s.left == 0 || s.staged > 0) continue;
     r.at = s.at;
     r.direct = sends_.free_from(s.at, std::min(s.left, limits_.most));
-    if (r.direct < limits_.most) r.aux = take_aux(k, std::min(s.left - r.direct, limits_.most), r.aux_at);
+    if (r.direct < limits_.most) {
+      r.aux = take_aux(k, std::min(s.left - r.direct, limits_.most), r.aux_at);
+      r.aux_at += border_;
+    }
   }
   return requests_;
 }
@@ -79,7 +83,7 @@ void in_place_phases_machine::begin_update() {
     s.at += r.direct;
     s.left -= r.direct;
     if (r.aux == 0) continue;
-    s.parked = r.aux;
+    s.staged = r.aux;
     s.aux_at = r.aux_at;
   }
   updating_ = 0;
@@ -101,16 +105,16 @@ std::optional<local_move> in_place_phases_machine::next_move() {
       high_ -= p.length;
       if (high_ == p.at) continue;
       sends_.relocate(piece_, high_);
-      return local_move{{p.at, false}, {high_, false}, p.length};
+      return local_move{p.at, high_, p.length, p.peer};
     }
     piece_ = 0;
-    const count_t n = std::min(s.parked, high_ - s.at);
+    const count_t n = std::min(s.staged, high_ - s.at);
     if (n == 0) continue;
-    const local_move home{{s.aux_at, true}, {s.at, false}, n};
-    give_back(updating_, s.aux_at, n);
+    const local_move home{s.aux_at, s.at, n};
+    give_back(updating_, s.aux_at - border_, n);
     s.at += n;
     s.left -= n;
-    s.parked -= n;
+    s.staged -= n;
     s.aux_at += n;
     return home;
   }

@@ -67,15 +67,17 @@ class in_place_phases_machine {
   std::optional<local_move> next_move();
 
   /// Units of incoming block k that are still to be asked for; units of outgoing block k that are still to be sent.
-  [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].parked; }
+  [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].staged; }
   [[nodiscard]] count_t unsent(std::size_t k) const noexcept { return out_[k].length - sent_[k]; }
   [[nodiscard]] bool done() const noexcept;
+  /// Where auxiliary memory begins.
+  [[nodiscard]] count_t border() const noexcept { return border_; }
 
  private:
   struct source {
     count_t at = 0;      // lowest location whose data are not in place
     count_t left = 0;    // locations from there on
-    count_t parked = 0;  // units of them that are in auxiliary memory
+    count_t staged = 0;  // units of them that are in auxiliary memory
     count_t aux_at = 0;
   };
   struct part {
@@ -91,6 +93,7 @@ class in_place_phases_machine {
   std::span<const peer_block> out_;
   std::span<const peer_block> in_;
   phase_limits limits_;
+  count_t border_;
   send_set sends_;
   aux_heap heap_;
   std::pmr::vector<part> parts_;

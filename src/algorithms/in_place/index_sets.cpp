@@ -174,12 +174,12 @@ void recv_set::open(std::size_t i) {
   if (i > 0 && one(gaps_[i - 1], gaps_[i])) join(i - 1);
 }
 
-void recv_set::park(std::size_t i, count_t length) {
+void recv_set::stage(std::size_t i, count_t length) {
   if (length < gaps_[i].length) {
     cut(i, length);
     open(i + 1);
   }
-  gaps_[i].state = gap_state::parked;
+  gaps_[i].state = gap_state::staged;
 }
 
 void recv_set::reopen_rest(std::size_t i, count_t length) {

@@ -75,10 +75,10 @@ class send_set {
 
 /// What becomes of a run of locations that wait for data.
 enum class gap_state : std::uint8_t {
-  open,               ///< not asked for
-  flying,             ///< asked for, arrives in place
-  staged_on_the_way,  ///< asked for, arrives in auxiliary memory
-  parked              ///< in auxiliary memory, waits until its place is free
+  open,           ///< not asked for
+  coming,         ///< asked for, arrives in place
+  coming_staged,  ///< asked for, arrives in auxiliary memory
+  staged          ///< in auxiliary memory, waits until its place is free
 };
 
 /// A run of locations that wait for data.
@@ -86,7 +86,7 @@ struct gap {
   count_t at = 0;
   count_t length = 0;
   count_t offset = 0;  ///< of its first unit in its message
-  count_t aux = 0;     ///< detoured, parked: where in auxiliary memory
+  count_t aux = 0;     ///< staged, or coming there: where in auxiliary memory
   int source = 0;      ///< index of its block among the incoming blocks
   gap_state state = gap_state::open;
   [[nodiscard]] count_t end() const noexcept { return at + length; }
@@ -115,9 +115,9 @@ class recv_set {
   std::size_t ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux);
   /// The first `length` units of gap i are in place.
   void fill(std::size_t i, count_t length);
-  /// The detoured gap i has arrived; `length` units of it, the rest is open again.
-  void park(std::size_t i, count_t length);
-  /// Of the flying gap i only `length` units have arrived, in place; the rest is open again.
+  /// The gap i has arrived in auxiliary memory; `length` units of it, the rest is open again.
+  void stage(std::size_t i, count_t length);
+  /// Of the gap i, asked for in place, only `length` units have arrived, in place; the rest is open again.
   void reopen_rest(std::size_t i, count_t length);
 
   static constexpr std::size_t bytes(std::size_t capacity, std::size_t sources) noexcept {

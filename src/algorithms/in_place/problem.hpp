@@ -1,10 +1,14 @@
 // What the in-place algorithms share: one rank's problem, in units.
 //
 // A unit is an element of the datatype; where no rank's datatype has holes it is a byte, so that elements of any size
-// can move through less memory than one of them takes. Locations count units from the buffer's base.
+// can move through less memory than one of them takes. Locations count units from the buffer's base, and auxiliary
+// memory follows where the last block ends.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 
 #include "taquin/types.hpp"
 
@@ -17,17 +21,21 @@ struct peer_block {
   int peer = 0;
 };
 
-/// Where units lie: in the user's buffer, or in auxiliary memory.
-struct location {
-  count_t at = 0;
-  bool aux = false;
+/// `length` units change their place inside the rank. The two runs may overlap. `peer`: whom they are still to be sent
+/// to, −1 where they have arrived.
+struct local_move {
+  count_t from = 0;
+  count_t to = 0;
+  count_t length = 0;
+  int peer = -1;
 };
 
-/// `length` units change their place inside the rank. The two runs may overlap.
-struct local_move {
-  location from;
-  location to;
-  count_t length = 0;
-};
+/// Locations from here on are auxiliary memory: no block reaches so far.
+[[nodiscard]] inline count_t border_of(std::span<const peer_block> out, std::span<const peer_block> in) noexcept {
+  count_t end = 0;
+  for (const auto& side : {out, in})
+    for (const peer_block& b : side) end = std::max(end, b.at + b.length);
+  return end;
+}
 
 }  // namespace taquin::detail

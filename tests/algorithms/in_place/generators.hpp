@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/in_place/in_place_simulated.hpp"
 #include "algorithms/in_place/problems.hpp"
+#include "algorithms/in_place/simulated_ranks.hpp"
 
 namespace taquin::detail {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
-#include "algorithms/in_place/in_place_simulated.hpp"
 #include "algorithms/in_place/problems.hpp"
+#include "algorithms/in_place/simulated_ranks.hpp"
 #include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
-#include "algorithms/in_place/in_place_simulated.hpp"
 #include "algorithms/in_place/problems.hpp"
+#include "algorithms/in_place/simulated_ranks.hpp"
 #include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
@@ -18,9 +18,9 @@ using rc::gen::just;
 using rc::gen::weightedOneOf;
 
 void expect_in_place_right(const in_place_problem& problem, const in_place_limits& limits, const element& unit,
-                           simulated_order order, unsigned seed) {
+                           simulated_order order, unsigned seed, simulated_port_kind how) {
   expect_right<in_place_rank>(
-      problem, limits, unit, [&](const auto& ranks) { run_in_place(ranks, unit, order, seed); }, limits.scratch);
+      problem, limits, unit, [&](const auto& ranks) { run_in_place(ranks, unit, order, seed, how); }, limits.scratch);
 }
 
 in_place_limits any_limits() {
@@ -29,7 +29,7 @@ in_place_limits any_limits() {
   l.per_peer = *inRange(1, 4);
   l.requests = *inRange(1, 9);
   l.sends = *inRange(1, 9);
-  l.parked = *inRange(1, 6);
+  l.staged = *inRange(1, 6);
   l.aux = any_aux();
   l.chunk = *inRange<count_t>(1, 20);
   l.aux_chunk = *inRange<count_t>(1, 20);
@@ -40,7 +40,8 @@ in_place_limits any_limits() {
 
 void check(int least_ranks, int most_ranks, int most_count) {
   check_problem(least_ranks, most_ranks, most_count, [](const in_place_problem& problem) {
-    expect_in_place_right(problem, any_limits(), any_unit(), any_order(), *rc::gen::arbitrary<unsigned>());
+    expect_in_place_right(problem, any_limits(), any_unit(), any_order(), *rc::gen::arbitrary<unsigned>(),
+                          *rc::gen::element(simulated_port_kind::messages, simulated_port_kind::fetching));
   });
 }
 
@@ -61,8 +62,9 @@ TEST(grants, end_with_one_unit_of_memory_whatever_the_traffic) {
           for (const auto order : {simulated_order::rounds, simulated_order::random}) {
             in_place_limits l;
             l.runs = runs;
-            EXPECT_NO_THROW(
-                expect_in_place_right(make_problem(counts, {permuted, 0, 0}, 1), l, element::bytes(2), order, 7));
+            for (const auto how : {simulated_port_kind::messages, simulated_port_kind::fetching})
+              EXPECT_NO_THROW(expect_in_place_right(make_problem(counts, {permuted, 0, 0}, 1), l, element::bytes(2),
+                                                    order, 7, how));
           }
   }
 }
@@ -85,7 +87,7 @@ TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const std::size_t p = 2 + seed % 7;
     const auto problem = make_problem(random_counts(p, 40, seed), {true, 2, 5}, seed);
-    in_place_limits l{.runs = 1 + static_cast<int>(seed % 3), .per_peer = 2, .requests = 3, .sends = 2, .parked = 2};
+    in_place_limits l{.runs = 1 + static_cast<int>(seed % 3), .per_peer = 2, .requests = 3, .sends = 2, .staged = 2};
     l.aux = 5, l.chunk = 4, l.aux_chunk = 3;
     std::vector<std::unique_ptr<memory_budget>> budgets;
     std::vector<in_place_rank> ranks;

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/in_place/in_place_simulated.hpp"
 #include "algorithms/in_place/problems.hpp"
+#include "algorithms/in_place/simulated_ranks.hpp"
 
 namespace taquin::detail {
 
@@ -34,14 +34,14 @@ inline in_place_problem scale_problem(int ranks, int peers, count_t bytes, unsig
   return make_problem(std::move(counts), {true, 0, 0}, seed);
 }
 
-enum class scale_algorithm : std::uint8_t { in_place, phases_dense, phases_sparse };
+enum class scale_algorithm : std::uint8_t { requests, phases_dense, phases_sparse };
 
 /// With 1% of the data as auxiliary memory.
 inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers, count_t bytes) {
   const auto problem = scale_problem(ranks, peers, bytes, 1);
   const count_t aux = bytes / 100;
   scale_cost cost;
-  const auto take = [&](const std::vector<simulated_counts>& all) {
+  const auto take = [&](const std::vector<in_place_counts>& all) {
     for (const auto& c : all) {
       cost.rounds = std::max(cost.rounds, c.rounds);
       cost.messages += c.messages;
@@ -57,8 +57,8 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
     }
     return all;
   };
-  if (algorithm == scale_algorithm::in_place) {
-    in_place_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .parked = 64};
+  if (algorithm == scale_algorithm::requests) {
+    in_place_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .staged = 64};
     l.set_aux(aux, static_cast<std::size_t>(aux), 1, peers);
     take(run_in_place(ranks_with(l, std::vector<in_place_rank>{}), element::bytes(1), simulated_order::rounds));
   } else {

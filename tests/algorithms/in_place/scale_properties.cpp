@@ -20,7 +20,7 @@ void expect_at_most(const scale_cost& c, const scale_cost& base, double factor, 
 }
 
 TEST(scale, costs_a_rank_as_much_among_1024_as_among_16_with_as_many_peers) {
-  for (const auto algorithm : {scale_algorithm::in_place, scale_algorithm::phases_sparse}) {
+  for (const auto algorithm : {scale_algorithm::requests, scale_algorithm::phases_sparse}) {
     SCOPED_TRACE(static_cast<int>(algorithm));
     const auto base = cost_at_scale(algorithm, 16, 8, bytes);
     for (const int ranks : {64, 256, 1024}) expect_at_most(cost_at_scale(algorithm, ranks, 8, bytes), base, 2, ranks);
@@ -28,7 +28,7 @@ TEST(scale, costs_a_rank_as_much_among_1024_as_among_16_with_as_many_peers) {
 }
 
 TEST(scale, grows_no_faster_than_the_number_of_peers) {
-  for (const auto algorithm : {scale_algorithm::in_place, scale_algorithm::phases_dense}) {
+  for (const auto algorithm : {scale_algorithm::requests, scale_algorithm::phases_dense}) {
     SCOPED_TRACE(static_cast<int>(algorithm));
     const auto base = cost_at_scale(algorithm, 16, 16, bytes);
     for (const int ranks : {32, 64, 128})

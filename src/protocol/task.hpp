@@ -1,5 +1,5 @@
-// Algorithms are written as coroutines: they decide, a port communicates. Over MPI every await is over at once; in the
-// lockstep driver all ranks are coroutines of one process, resumed one at a time.
+// Protocols are coroutines: they decide, a port communicates. Where an await is not over at once the task suspends, and
+// the port resumes it when what it waits for is there.
 #pragma once
 
 #include <coroutine>
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <memory_resource>
+#include <new>
 #include <utility>
 
 namespace taquin::detail {
@@ -85,6 +86,35 @@ class task {
   };
   explicit task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
   std::coroutine_handle<promise_type> handle_;
+};
+
+/// Memory for the frame of a task that runs again and again: taken once, then used again.
+class frame_memory final : public std::pmr::memory_resource {
+ public:
+  explicit frame_memory(std::pmr::memory_resource* memory) : memory_(memory) {}
+  frame_memory(const frame_memory&) = delete;
+  frame_memory& operator=(const frame_memory&) = delete;
+  ~frame_memory() override {
+    if (frame_ != nullptr) memory_->deallocate(frame_, size_, alignof(std::max_align_t));
+  }
+
+  /// The most that a task's frame takes.
+  static constexpr std::size_t most = 512;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (frame_ == nullptr) {
+      frame_ = memory_->allocate(bytes, alignment);
+      size_ = bytes;
+    }
+    return bytes == size_ ? frame_ : throw std::bad_alloc();
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::pmr::memory_resource* memory_;
+  void* frame_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace taquin::detail

@@ -1,4 +1,4 @@
-// Units as bytes: where they lie, how they travel, how they are copied.
+// An in-place exchange in units.
 #pragma once
 
 #include <mpi.h>
@@ -14,31 +14,10 @@
 
 namespace taquin::detail {
 
-/// The user's buffer and the auxiliary memory as arrays of units. A unit is an element, or a byte where no rank's type
-/// has holes.
-class unit_space {
- public:
-  unit_space(const exchange& x, const shape& s, std::byte* aux) noexcept;
-
-  [[nodiscard]] std::byte* address(const location& l) const noexcept {
-    return (l.aux ? aux_ : base_) + l.at * unit_.extent;
-  }
-  [[nodiscard]] const element& unit() const noexcept { return unit_; }
-  /// Moves units inside the rank; the two runs may overlap.
-  void move(const local_move& m) const;
-  /// The most units that fit into `bytes` of auxiliary memory.
-  static count_t fitting(const element& unit, std::size_t bytes) noexcept;
-  /// Bytes that `n` units of auxiliary memory take.
-  static std::size_t bytes(const element& unit, count_t n) noexcept {
-    return static_cast<std::size_t>((n - 1) * unit.extent + unit.true_extent);
-  }
-  static element unit_of(const exchange& x, const shape& s) noexcept;
-
- private:
-  element unit_;
-  std::byte* base_;
-  std::byte* aux_;
-};
+/// A unit is an element of the exchange, or a byte where no rank's type has holes.
+element unit_of(const exchange& x, const shape& s) noexcept;
+/// The most units that fit into `bytes` of auxiliary memory.
+count_t fitting(const element& unit, std::size_t bytes) noexcept;
 
 /// What an in-place algorithm may take. Without a limit of the caller's: 1% of the most that any rank sends or
 /// receives, at least 64 KiB, and at least four times `least`, so that not all of it goes into bookkeeping.

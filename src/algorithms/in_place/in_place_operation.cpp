@@ -1,0 +1,76 @@
+#include "algorithms/in_place/in_place_operation.hpp"
+
+#include <algorithm>
+
+#include "algorithms/in_place/units.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Nobody waits longer than it would take to copy all data, which is what impatience costs at most.
+constexpr double most_patience = 100e-6;
+constexpr double copied_byte = 0.2e-9;
+
+constexpr in_place_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .staged = 64};
+
+}  // namespace
+
+// Everything but the auxiliary memory, for the rank with the most peers.
+std::size_t in_place_operation::bookkeeping(const shape& s, const in_place_limits& l) noexcept {
+  const auto peers = static_cast<std::size_t>(s.max_peers);
+  return sizeof(in_place_operation) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) +
+         mpi_port::footprint(in_place_protocol::limits(l, 0), 0) + frame_memory::most;
+}
+
+std::size_t in_place_operation::least(const shape& s) noexcept {
+  return bookkeeping(s, in_place_limits{}) + std::max<std::size_t>(s.unit_span, 1);
+}
+
+// Bookkeeping that grows with the limits takes a quarter of the memory at most, as long as it can: from rich to poor.
+in_place_limits in_place_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
+  const shape& s = *c.shape;
+  const element unit = unit_of(x, s);
+  in_place_limits l = most;
+  const in_place_limits least{};
+  const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
+  while (bookkeeping(s, l) > sizeof(in_place_operation) + allowed / 4 &&
+         (l.runs > least.runs || l.requests > least.requests)) {
+    halve(l.runs, least.runs);
+    halve(l.per_peer, least.per_peer);
+    halve(l.requests, least.requests);
+    halve(l.sends, least.sends);
+    halve(l.staged, least.staged);
+  }
+  if (bookkeeping(s, l) + std::max<std::size_t>(s.unit_span, 1) > allowed) l = least;
+  const std::size_t aux = allowed - bookkeeping(s, l);
+  l.scratch = c.opts->scratch_sends;
+  l.set_aux(std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, fitting(unit, aux)), aux,
+            static_cast<std::size_t>(unit.size), s.max_peers);
+  return l;
+}
+
+in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed,
+                                       std::pmr::memory_resource* memory)
+    : mpi_operation(memory),
+      limits_(limits(x, c, allowed)),
+      out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), memory)),
+      in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), memory)),
+      machine_(c.comm->rank(), out_, in_, limits_, memory),
+      units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape), limits_.aux, memory),
+      net_(*c.comm, c.tag, units_,
+           in_place_protocol::limits(
+               limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
+           memory),
+      protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
+  prepare();
+}
+
+void in_place_operation::account(statistics& s) const {
+  s.rounds += machine_.rounds();
+  s.messages += net_.messages();
+  s.bytes_sent += net_.bytes_sent();
+  s.bytes_copied += units_.bytes_copied();
+}
+
+}  // namespace taquin::detail

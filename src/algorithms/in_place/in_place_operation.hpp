@@ -1,0 +1,39 @@
+// in_place over MPI: what it takes, and what it is made of.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_protocol.hpp"
+#include "protocol/mpi_operation.hpp"
+
+namespace taquin::detail {
+
+class in_place_operation final : public mpi_operation {
+ public:
+  in_place_operation(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
+
+  void account(statistics& s) const override;
+
+  /// The least memory that an operation needs, from what all ranks know alike.
+  static std::size_t least(const shape& s) noexcept;
+
+ private:
+  static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
+  static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
+
+  mpi_port& port() noexcept override { return net_; }
+  task make_task() override { return protocol_.run(); }
+
+  in_place_limits limits_;
+  std::pmr::vector<peer_block> out_;
+  std::pmr::vector<peer_block> in_;
+  in_place_machine machine_;
+  store units_;
+  mpi_port net_;
+  in_place_protocol protocol_;
+};
+
+}  // namespace taquin::detail

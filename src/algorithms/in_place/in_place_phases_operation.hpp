@@ -1,0 +1,41 @@
+// in_place_phases over MPI: what it takes, and what it is made of.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_phases_protocol.hpp"
+#include "protocol/mpi_operation.hpp"
+
+namespace taquin::detail {
+
+class in_place_phases_operation final : public mpi_operation {
+ public:
+  in_place_phases_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& budget);
+
+  void account(statistics& s) const override;
+
+  /// The least memory that an operation needs, from what all ranks know alike.
+  static std::size_t least(const shape& s, const options& o) noexcept;
+  /// Predicted time of one exchange of dense requests.
+  static seconds dense_cost(int ranks, const machine_model& m) noexcept;
+
+ private:
+  static phase_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
+
+  mpi_port& port() noexcept override { return net_; }
+  task make_task() override { return protocol_.run(); }
+
+  phase_limits limits_;
+  std::pmr::vector<peer_block> out_;
+  std::pmr::vector<peer_block> in_;
+  in_place_phases_machine machine_;
+  store units_;
+  mpi_port net_;
+  in_place_phases_protocol protocol_;
+  operation_ptr dense_;  // the exchange of requests with all ranks; sparse: null
+};
+
+}  // namespace taquin::detail

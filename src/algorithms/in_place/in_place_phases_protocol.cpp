@@ -1,0 +1,191 @@
+#include "algorithms/in_place/in_place_phases_protocol.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Of dense requests all of a rank's, of sparse ones what comes in.
+std::size_t asked_requests(int ranks, in_place_phases_protocol::requests how) noexcept {
+  return how == in_place_phases_protocol::requests::dense ? static_cast<std::size_t>(ranks) : 1;
+}
+
+}  // namespace
+
+in_place_phases_protocol::in_place_phases_protocol(int rank, int ranks, requests how, std::span<const peer_block> out,
+                                                   std::span<const peer_block> in, in_place_phases_machine& machine,
+                                                   store& units, port& net, std::pmr::memory_resource* frame,
+                                                   std::pmr::memory_resource* bookkeeping)
+    : memory(frame),
+      rank_(rank),
+      how_(how),
+      out_(out),
+      in_(in),
+      machine_(machine),
+      units_(units),
+      net_(net),
+      asked_(asked_requests(ranks, how) * request_words, bookkeeping),
+      granted_((how == requests::dense ? static_cast<std::size_t>(ranks) : out.size()) * request_words, bookkeeping),
+      runs_(bookkeeping) {
+  static_assert(sizeof(request) == request_words * sizeof(word));
+  runs_.reserve(phase_limits::pieces(out.size(), in.size()));
+}
+
+port_limits in_place_phases_protocol::limits(std::size_t out, std::size_t in, requests how) noexcept {
+  constexpr std::size_t refusals = 2;
+  return {.scattered = static_cast<std::uint32_t>(phase_limits::pieces(out, in)),
+          .words = request_words,
+          .messages = static_cast<std::uint32_t>((how == requests::sparse ? in : 0) + refusals),
+          .transfers = static_cast<std::uint32_t>(2 * (in + out)),
+          .reserved = static_cast<std::uint32_t>(2 * in)};
+}
+
+std::size_t in_place_phases_protocol::bytes(int ranks, std::size_t out, std::size_t in, requests how) noexcept {
+  const std::size_t granted = how == requests::dense ? static_cast<std::size_t>(ranks) : out;
+  return (asked_requests(ranks, how) + granted) * sizeof(request) + phase_limits::pieces(out, in) * sizeof(unit_run);
+}
+
+std::size_t in_place_phases_protocol::place(std::size_t block, const peer_block& b) const noexcept {
+  return how_ == requests::sparse ? block : static_cast<std::size_t>(b.peer);
+}
+
+void in_place_phases_protocol::set(std::size_t i, const request& r) {
+  std::memcpy(asked_.data() + i * request_words, &r, sizeof r);
+}
+
+in_place_phases_protocol::request in_place_phases_protocol::granted(std::size_t i) const {
+  std::array<std::int64_t, sizeof(request) / sizeof(std::int64_t)> r{};
+  std::memcpy(r.data(), granted_.data() + i * request_words, sizeof r);
+  return {r[0], r[1], r[2], r[3]};
+}
+
+void in_place_phases_protocol::clock(double& part) {
+  const double now = net_.now();
+  part += now - since_;
+  since_ = now;
+}
+
+// Dense: to and from all ranks, which also says who has work left; when nobody has, all end together. Sparse: a message
+// to and from each peer with which something is left, and each rank ends by itself.
+task in_place_phases_protocol::run() {
+  machine_.reset();
+  last_ = {};
+  since_ = net_.now();
+  for (;;) {
+    const bool done = machine_.done();
+    if (done && how_ == requests::sparse) co_return;
+    if (!done) ++last_.rounds;
+    ask(done);
+    if (how_ == requests::dense) co_await net_.alltoall(asked_, granted_, request_words);
+    for (std::size_t k = 0; how_ == requests::sparse && k < out_.size(); ++k) {
+      const auto mine = std::span(granted_).subspan(k * request_words, request_words);
+      std::ranges::fill(mine, word{0});
+      if (machine_.unsent(k) == 0) continue;
+      const event e = co_await net_.message(out_[k].peer);
+      std::ranges::copy(e.words.first(std::min(e.words.size(), mine.size())), mine.begin());
+    }
+    clock(last_.seconds_requests);
+    bool work_left = how_ == requests::sparse;
+    for (std::size_t r = 0; !work_left && r < granted_.size() / request_words; ++r)
+      work_left = granted(r).work_left != 0;
+    if (!work_left) co_return;
+    compare_counts();
+    for (int pending = exchange_data(); pending > 0; --pending) {
+      const event e = co_await net_.next_transfer();
+      // A message is as long as was asked for, or empty where the sender has found that the counts differ.
+      if (e.what == event::kind::arrived && e.units.length == 0)
+        throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank_),
+                          MPI_ERR_TRUNCATE, e.peer, rank_);
+    }
+    clock(last_.seconds_data);
+    update();
+    clock(last_.seconds_update);
+  }
+}
+
+void in_place_phases_protocol::ask(bool done) {
+  const auto wanted = machine_.determine();
+  const std::int64_t work_left = done ? 0 : 1;
+  if (how_ == requests::dense)
+    for (std::size_t r = 0; r < asked_.size() / request_words; ++r) set(r, {.work_left = work_left});
+  for (std::size_t k = 0; k < in_.size(); ++k) {
+    const request r{wanted[k].direct, wanted[k].aux, machine_.expected(k), work_left};
+    if (how_ == requests::dense) {
+      set(static_cast<std::size_t>(in_[k].peer), r);
+    } else if (r.expected > 0) {
+      set(0, r);
+      net_.post(in_[k].peer, asked_);
+    }
+  }
+}
+
+// Dense requests also come from ranks that this one has nothing for.
+void in_place_phases_protocol::compare_counts() {
+  for (std::size_t k = 0; k < out_.size(); ++k)
+    if (const request r = granted_to(k); r.expected != machine_.unsent(k))
+      refuse(out_[k].peer, machine_.unsent(k), r.expected);
+  if (how_ == requests::sparse) return;
+  std::size_t k = 0;
+  for (std::size_t peer = 0; peer < granted_.size() / request_words; ++peer) {
+    if (k < out_.size() && out_[k].peer == static_cast<int>(peer)) {
+      ++k;
+    } else if (const request r = granted(peer); r.expected > 0) {
+      refuse(static_cast<int>(peer), 0, r.expected);
+    }
+  }
+}
+
+// The two ranks' counts differ. The peer learns it from transfers of nothing, in this phase or the next in which it asks
+// for something.
+void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected) {
+  net_.refuse(peer);
+  net_.refuse(peer);
+  throw usage_error(fmt::format("rank {} has {} units for rank {}, which expects {}", rank_, unsent, peer, expected),
+                    MPI_ERR_TRUNCATE, rank_, peer);
+}
+
+// Begins the phase's transfers; returns how many there are.
+int in_place_phases_protocol::exchange_data() {
+  int transfers = 0;
+  const auto wanted = machine_.requests();
+  const auto receive = [&](int peer, const unit_run& into) {
+    if (into.length == 0) return;
+    net_.receive(peer, into, 0);
+    ++transfers;
+  };
+  for (std::size_t k = 0; k < in_.size(); ++k) {
+    receive(in_[k].peer, {wanted[k].at, wanted[k].direct});
+    receive(in_[k].peer, {wanted[k].aux_at, wanted[k].aux});
+  }
+  for (std::size_t k = 0; k < out_.size(); ++k) {
+    const request r = granted_to(k);
+    for (const count_t length : {r.direct, r.aux}) {
+      if (length == 0) continue;
+      send(k, length);
+      ++transfers;
+    }
+  }
+  return transfers;
+}
+
+// One transfer of all the runs that the data lie in.
+void in_place_phases_protocol::send(std::size_t k, count_t length) {
+  runs_.clear();
+  machine_.send(k, length, [&](count_t at, count_t n) { runs_.push_back({at, n}); });
+  net_.send(out_[k].peer, runs_, 0);
+}
+
+void in_place_phases_protocol::update() {
+  machine_.begin_update();
+  while (const auto m = machine_.next_move()) units_.move(m->from, m->to, m->length);
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,105 @@
+#include "algorithms/in_place/in_place_protocol.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// A part of a message, and the length of all of it, in units.
+struct request {
+  count_t offset = 0;
+  count_t length = 0;
+  count_t expected = 0;
+};
+using request_words = std::array<word, sizeof(request) / sizeof(word)>;
+
+}  // namespace
+
+port_limits in_place_protocol::limits(const in_place_limits& l, double patience) noexcept {
+  const auto requests = static_cast<std::uint32_t>(l.requests);
+  return {.words = std::tuple_size_v<request_words>,
+          .messages = requests,
+          .transfers = requests + static_cast<std::uint32_t>(l.sends),
+          .reserved = requests,
+          .patience = patience};
+}
+
+task in_place_protocol::run() {
+  machine.reset();
+  if (net.fetches())
+    for (const peer_block& b : out)
+      if (b.peer != rank) net.offer(b.peer, {b.at, b.length});
+  for (bool quiet = false;;) {
+    for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
+      if (s.request) ask(*s.request);
+      if (!s.move) continue;
+      if (s.move->peer >= 0 && net.fetches()) co_await net.withdraw(s.move->peer);
+      units.move(s.move->from, s.move->to, s.move->length);
+      net.moved({s.move->from, s.move->length}, s.move->to);
+    }
+    if (machine.done()) co_return;
+    do {
+      const event e = co_await net.next();
+      quiet = e.what == event::kind::quiet;
+      take(e);
+    } while (net.more());
+  }
+}
+
+void in_place_protocol::ask(const in_place_request& r) {
+  const auto id = static_cast<std::uint32_t>(r.slot);
+  const unit_run into{r.to, r.length};
+  if (net.fetches() && net.fetch(r.peer, r.offset, r.expected, into, id)) return;
+  net.receive(r.peer, into, id);
+  net.post(r.peer, std::bit_cast<request_words>(request{r.offset, r.length, r.expected}));
+}
+
+// Where the two ranks' counts differ the peer learns it from an answer of nothing.
+void in_place_protocol::answer(const event& e) {
+  request_words words{};
+  std::ranges::copy(e.words.first(std::min(e.words.size(), words.size())), words.begin());
+  const auto asked = std::bit_cast<request>(words);
+  const auto block = std::ranges::lower_bound(out, e.peer, {}, &peer_block::peer);
+  const count_t has = block != out.end() && block->peer == e.peer ? block->length : 0;
+  const in_place_answer a =
+      has == asked.expected ? machine.requested(e.peer, asked.offset, asked.length) : in_place_answer{};
+  if (a.length > 0) {
+    net.send(e.peer, unit_run{a.at, a.length}, static_cast<std::uint32_t>(a.slot));
+    return;
+  }
+  net.refuse(e.peer);
+  throw usage_error(
+      fmt::format("rank {} has {} units for rank {}, which expects {}", rank, has, e.peer, asked.expected),
+      MPI_ERR_TRUNCATE, rank, e.peer);
+}
+
+void in_place_protocol::take(const event& e) {
+  switch (e.what) {
+    case event::kind::message:
+      return answer(e);
+    case event::kind::sent:
+      return machine.sent(static_cast<int>(e.id));
+    case event::kind::arrived:
+      if (e.units.length == 0)
+        throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank),
+                          MPI_ERR_TRUNCATE, e.peer, rank);
+      return machine.arrived(static_cast<int>(e.id), e.units.length);
+    case event::kind::fetched:
+      if (!machine.fetched(e.peer, e.units.at, e.units.length))
+        throw usage_error(fmt::format("rank {} fetches what rank {} has not", e.peer, rank), MPI_ERR_OTHER, e.peer,
+                          rank);
+      return;
+    case event::kind::quiet:
+      return;
+  }
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,34 @@
+// in_place as a protocol: one rank's machine over any port.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+
+#include "algorithms/in_place/in_place_machine.hpp"
+#include "protocol/port.hpp"
+#include "protocol/task.hpp"
+
+namespace taquin::detail {
+
+struct in_place_protocol {
+  std::pmr::memory_resource* memory;  ///< of the task
+  int rank;
+  std::span<const peer_block> out;
+  in_place_machine& machine;
+  store& units;  ///< its border is the machine's
+  port& net;
+
+  /// One exchange. Throws usage_error where two ranks' counts differ.
+  task run();
+
+  /// What the port is made for. `patience`: seconds without news until the machine does what it puts off.
+  static port_limits limits(const in_place_limits& l, double patience) noexcept;
+
+ private:
+  void ask(const in_place_request& r);
+  void answer(const event& e);
+  void take(const event& e);
+};
+
+}  // namespace taquin::detail

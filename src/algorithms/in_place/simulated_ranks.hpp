@@ -1,0 +1,115 @@
+// Runs the in-place protocols of all ranks on a simulated network.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "algorithms/bruck/bruck.hpp"
+#include "algorithms/in_place/in_place_phases_protocol.hpp"
+#include "algorithms/in_place/in_place_protocol.hpp"
+#include "protocol/simulated_network.hpp"
+#include "schedule/simulated.hpp"
+
+namespace taquin::detail {
+
+/// One rank of a run of in_place. Units have their `size` data bytes first and then, up to `extent`, a hole.
+struct in_place_rank {
+  std::span<const peer_block> out;  ///< in order of peer
+  std::span<const peer_block> in;   ///< in order of location
+  std::byte* buffer = nullptr;      ///< null: only counts
+  in_place_limits limits;
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
+};
+
+/// One rank of a run of in_place_phases.
+struct phase_rank {
+  std::span<const peer_block> out;  ///< in order of peer
+  std::span<const peer_block> in;   ///< in order of location
+  std::byte* buffer = nullptr;      ///< null: only counts
+  phase_limits limits;
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
+};
+
+/// What one rank did.
+struct in_place_counts : simulated_counts {
+  std::uint64_t units_copied = 0;
+};
+
+/// Where receivers get data from: they ask for them, or fetch what they can.
+enum class simulated_port_kind : std::uint8_t { messages, fetching };
+
+inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
+                                                 simulated_order order, std::uint64_t seed = 0,
+                                                 simulated_port_kind how = simulated_port_kind::messages,
+                                                 std::function<void(const simulated_move&)> trace = {}) {
+  struct state {
+    in_place_machine machine;
+    store units;
+    in_place_protocol protocol;
+    state(int rank, const in_place_rank& r, const element& e, simulated_network& network, bool fetches)
+        : machine(rank, r.out, r.in, r.limits, r.memory),
+          units(r.buffer, machine.border(), 1, e, r.limits.aux, std::pmr::new_delete_resource(), r.buffer == nullptr),
+          protocol{std::pmr::new_delete_resource(),
+                   rank,
+                   r.out,
+                   machine,
+                   units,
+                   network.add(units, in_place_protocol::limits(r.limits, 0), fetches)} {}
+  };
+  simulated_network network(seed, order);
+  network.trace(std::move(trace));
+  std::vector<std::unique_ptr<state>> states;
+  std::vector<task> tasks;
+  for (const in_place_rank& r : ranks) {
+    states.push_back(std::make_unique<state>(static_cast<int>(states.size()), r, unit, network,
+                                             how == simulated_port_kind::fetching));
+    tasks.push_back(states.back()->protocol.run());
+  }
+  network.run(tasks);
+  std::vector<in_place_counts> counts;
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    counts.push_back({network.counts(r), states[r]->units.bytes_copied() / static_cast<std::size_t>(unit.size)});
+  return counts;
+}
+
+using phase_requests = in_place_phases_protocol::requests;
+
+inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks, const element& unit,
+                                               phase_requests how, simulated_order order, std::uint64_t seed = 0) {
+  const auto p = static_cast<int>(ranks.size());
+  struct state {
+    in_place_phases_machine machine;
+    store units;
+    in_place_phases_protocol protocol;
+    state(int rank, int p, const phase_rank& r, const element& e, phase_requests how, simulated_network& network)
+        : machine(r.out, r.in, r.limits, r.memory),
+          units(r.buffer, machine.border(), 1, e, r.limits.aux, std::pmr::new_delete_resource(), r.buffer == nullptr),
+          protocol(rank, p, how, r.out, r.in, machine, units,
+                   network.add(units, in_place_phases_protocol::limits(r.out.size(), r.in.size(), how)),
+                   std::pmr::new_delete_resource(), std::pmr::new_delete_resource()) {}
+  };
+  simulated_network network(seed, order);
+  std::vector<std::unique_ptr<state>> states;
+  std::vector<task> tasks;
+  for (const phase_rank& r : ranks) {
+    states.push_back(std::make_unique<state>(static_cast<int>(states.size()), p, r, unit, how, network));
+    tasks.push_back(states.back()->protocol.run());
+  }
+  network.run(tasks);
+  const std::uint64_t dense_messages = bruck::count(p, bruck::radix_of({}, p)).messages;
+  std::vector<in_place_counts> counts;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    in_place_counts c{network.counts(r), states[r]->units.bytes_copied() / static_cast<std::size_t>(unit.size)};
+    c.messages += c.collectives * dense_messages;
+    counts.push_back(c);
+  }
+  return counts;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,53 @@
+// A protocol over MPI as an operation: started, tested, waited for.
+#pragma once
+
+#include <memory_resource>
+#include <optional>
+
+#include "protocol/mpi_port.hpp"
+#include "protocol/task.hpp"
+#include "schedule/operation.hpp"
+
+namespace taquin::detail {
+
+/// Owns the task; its port and the rest belong to who derives from this. A start takes nothing from any allocator: the
+/// frame of the task is used again.
+class mpi_operation : public operation {
+ public:
+  void start() final {
+    port().begin_run();
+    if (!ready_) prepare();
+    ready_ = false;
+    running_ = true;
+    task_->start();
+  }
+  bool test() final {
+    if (running_ && port().test(*task_)) running_ = false;
+    return !running_;
+  }
+  void wait() final {
+    if (running_) port().wait(*task_);
+    running_ = false;
+  }
+
+ protected:
+  explicit mpi_operation(std::pmr::memory_resource* memory) : frame_(memory) {}
+  /// Makes the task of the next start.
+  void prepare() {
+    task_.reset();
+    task_.emplace(make_task());
+    ready_ = true;
+  }
+  [[nodiscard]] frame_memory* frame() noexcept { return &frame_; }
+
+  virtual mpi_port& port() noexcept = 0;
+  virtual task make_task() = 0;
+
+ private:
+  frame_memory frame_;
+  std::optional<task> task_;
+  bool ready_ = false;
+  bool running_ = false;
+};
+
+}  // namespace taquin::detail

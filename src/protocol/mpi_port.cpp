@@ -1,0 +1,423 @@
+#include "protocol/mpi_port.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "schedule/collectives.hpp"
+#include "schedule/executor.hpp"
+
+namespace taquin::detail {
+
+mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
+                   std::pmr::memory_resource* memory)
+    : comm_(comm),
+      store_(units),
+      limits_(limits),
+      tag_(first_tag),
+      memory_(memory),
+      requests_(std::size_t{limits.messages} + limits.send_buffers + limits.transfers, memory),
+      transfers_(limits.transfers, memory),
+      complete_(limits.transfers, memory),
+      words_((std::size_t{limits.messages} + 1) * limits.words, memory),
+      buffers_(limits.send_buffers * static_cast<std::size_t>(limits.chunk) * units.unit_bytes(), memory),
+      addresses_(limits.scattered, memory),
+      lengths_(limits.scattered, memory) {}
+
+std::size_t mpi_port::footprint(const port_limits& l, std::size_t unit_bytes) noexcept {
+  return mpi::request_set::bytes(std::size_t{l.messages} + l.send_buffers + l.transfers) +
+         l.transfers * (sizeof(transfer) + sizeof(std::uint32_t)) +
+         (std::size_t{l.messages} + 1) * l.words * sizeof(word) +
+         l.send_buffers * static_cast<std::size_t>(l.chunk) * unit_bytes +
+         l.scattered * (sizeof(MPI_Aint) + sizeof(int));
+}
+
+std::size_t mpi_port::reduction_bytes(int ranks) noexcept {
+  return executor::footprint(allreduce_size(ranks), most_values * sizeof(std::uint64_t));
+}
+
+void mpi_port::begin_run() noexcept {
+  odd_run_ = 1 - odd_run_;
+  receives_ = 0;
+  fruitless_ = 0;
+  told_quiet_ = false;
+  messages_ = 0;
+  bytes_ = 0;
+  control_bytes_ = 0;
+}
+
+// ---- What happens ----
+
+void mpi_port::completed(std::size_t number, const MPI_Status& status) {
+  if (number < first_transfer()) return;
+  const std::size_t t = number - first_transfer();
+  transfer& done = transfers_[t];
+  if (done.of_collective) {
+    done = {};
+    --words_left_;
+    return;
+  }
+  if (done.incoming) {
+    // What an int does not count is never less than was asked for.
+    int bytes = MPI_UNDEFINED;
+    TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    if (bytes != MPI_UNDEFINED && store_.unit_bytes() > 0)
+      done.length = bytes / static_cast<count_t>(store_.unit_bytes());
+  } else {
+    --sends_;
+  }
+  complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
+}
+
+count_t mpi_port::room(std::size_t number) const noexcept {
+  const transfer& t = transfers_[number - first_transfer()];
+  return t.length * static_cast<count_t>(t.of_collective ? sizeof(word) : store_.unit_bytes());
+}
+
+void mpi_port::poll() {
+  requests_.test_some([&](std::size_t i, const MPI_Status& status) { completed(i, status); },
+                      [&](std::size_t i) { return room(i); });
+}
+
+bool mpi_port::find_transfer() {
+  if (at_hand_ == 0) poll();
+  if (at_hand_ == 0) return false;
+  transfer& t = transfers_[complete_[told_]];
+  next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, {t.at, t.length}};
+  t = {};
+  told_ = (told_ + 1) % static_cast<std::uint32_t>(complete_.size());
+  --at_hand_;
+  --under_way_;
+  return true;
+}
+
+bool mpi_port::arrived(int from, int what, MPI_Status& status) const {
+  int found = 0;
+  TAQUIN_MPI(MPI_Iprobe(from, tag_ + what, comm_.get(), &found, &status));
+  return found != 0;
+}
+
+bool mpi_port::find_message(int from) {
+  MPI_Status status;
+  if (!arrived(from, control(), status)) return false;
+  int n = 0;
+  TAQUIN_MPI(MPI_Get_count(&status, MPI_UINT32_T, &n));
+  word* const into = words_.data() + std::size_t{limits_.messages} * limits_.words;
+  if (n > static_cast<int>(limits_.words)) mpi::fail_truncated(status, limits_.words * sizeof(word), "MPI_Iprobe");
+  TAQUIN_MPI(MPI_Recv(into, n, MPI_UINT32_T, status.MPI_SOURCE, tag_ + control(), comm_.get(), MPI_STATUS_IGNORE));
+  next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(into, static_cast<std::size_t>(n)), {}};
+  return true;
+}
+
+// Messages are requests, mostly: they wait with the sender until they can be answered.
+bool mpi_port::can_answer() {
+  if (limits_.send_buffers == 0) return sends_ + limits_.reserved < limits_.transfers;
+  for (std::size_t b = first_buffer(); b < first_transfer(); ++b)
+    if (!requests_.active(b)) return true;
+  return false;
+}
+
+bool mpi_port::find() {
+  do {
+    if (filter_.transfers && find_transfer()) return true;
+    if (!filter_.transfers) poll();
+    if (filter_.messages && (filter_.from >= 0 || can_answer()) &&
+        find_message(filter_.from >= 0 ? filter_.from : MPI_ANY_SOURCE))
+      return true;
+  } while (admit());
+  return false;
+}
+
+bool mpi_port::look(const filter& f) {
+  filter_ = f;
+  if (!find()) return f.messages && f.transfers && lost_patience();
+  fruitless_ = 0;
+  return true;
+}
+
+// What costs more than a little patience is done after so many looks without news in so many seconds: a look may take
+// long because it transfers data, and time may pass because the rank did not run.
+bool mpi_port::lost_patience() {
+  constexpr int patience_looks = 64;
+  if (limits_.patience < 0) return false;
+  if (fruitless_++ == 0) {
+    last_news_ = MPI_Wtime();
+    told_quiet_ = false;
+    return false;
+  }
+  if (told_quiet_ || fruitless_ <= patience_looks || MPI_Wtime() - last_news_ <= limits_.patience) return false;
+  told_quiet_ = true;
+  next_ = {event::kind::quiet, -1, 0, {}, {}};
+  return true;
+}
+
+// Goes on with the task if what it waits for is there.
+bool mpi_port::advance() {
+  if (!suspended()) return false;
+  if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
+    if (!collective_over()) return false;
+  } else if (!look(filter_)) {
+    return false;
+  }
+  resume();
+  return true;
+}
+
+bool mpi_port::test(const task& t) {
+  while (!t.done())
+    if (!advance()) return false;
+  t.check();
+  if (requests_.in_flight() > 0) poll();
+  return requests_.in_flight() == 0;
+}
+
+void mpi_port::wait(const task& t) {
+  mpi::backoff waiting;
+  while (!t.done()) advance() ? waiting.reset() : waiting.pause();
+  while (!test(t)) waiting.pause();
+}
+
+// ---- Messages and transfers ----
+
+// The first number without a request; waits for one if all have one. What is waited for is received whatever this rank
+// does: messages by ranks that look, packed transfers by ranks that look or have posted all their receives, as this one
+// does.
+std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
+  const auto find = [&] {
+    while (begin < end && requests_.active(begin)) ++begin;
+    return begin < end;
+  };
+  const std::size_t first = begin;
+  if (find()) return begin;
+  post_receives();
+  for (mpi::backoff waiting;; waiting.pause()) {
+    poll();
+    begin = first;
+    if (find()) return begin;
+  }
+}
+
+void mpi_port::post(int to, std::span<const word> words) {
+  const std::size_t m = free_number(0, first_buffer());
+  word* const copy = words_.data() + m * limits_.words;
+  std::ranges::copy(words, copy);
+  requests_.send(m, copy, static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + control(), comm_.get());
+  if (to != comm_.rank()) ++messages_;
+  if (to != comm_.rank()) control_bytes_ += words.size_bytes();
+}
+
+void mpi_port::refuse(int to) {
+  requests_.send(free_number(0, first_buffer()), nullptr, 0, MPI_BYTE, to, tag_ + data_tag, comm_.get());
+}
+
+// A transfer that is not under way: there is one.
+std::size_t mpi_port::free_transfer() const {
+  return static_cast<std::size_t>(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) -
+                                  transfers_.begin());
+}
+
+// Several runs as one type: MPI libraries gather and scatter data as they go, part by part.
+mpi::datatype mpi_port::type_of(std::span<const unit_run> runs) {
+  const count_t unit = store_.plain() ? static_cast<count_t>(store_.unit_bytes()) : store_.length();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    TAQUIN_MPI(MPI_Get_address(store_.at(runs[i].at), &addresses_[i]));
+    lengths_[i] = static_cast<int>(runs[i].length * unit);
+  }
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  TAQUIN_MPI(MPI_Type_create_hindexed(static_cast<int>(runs.size()), lengths_.data(), addresses_.data(),
+                                      store_.plain() ? MPI_BYTE : store_.element().type, &type));
+  mpi::datatype owner(type);
+  TAQUIN_MPI(MPI_Type_commit(&type));
+  return owner;
+}
+
+void mpi_port::start(std::size_t t) {
+  const transfer& x = transfers_[t];
+  const auto post = [&](void* data, int count, MPI_Datatype type) {
+    if (x.incoming) {
+      requests_.receive(first_transfer() + t, data, count, type, x.peer, tag_ + data_tag, comm_.get());
+    } else {
+      requests_.send(first_transfer() + t, data, count, type, x.peer, tag_ + data_tag, comm_.get());
+    }
+  };
+  if (x.scattered) return post(MPI_BOTTOM, 1, x.scattered.get());
+  const bool typed = !store_.plain() && x.at < store_.border();
+  const auto what = typed ? mpi::make_counted(store_.length() * x.length, store_.element().type)
+                          : mpi::make_counted(static_cast<count_t>(store_.unit_bytes()) * x.length,
+                                              store_.plain() ? MPI_BYTE : MPI_PACKED);
+  post(store_.at(x.at), what.count, what.type);
+}
+
+void mpi_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
+  transfers_[free_transfer()] = {.at = into.front().at,
+                                 .length = units_of(into),
+                                 .scattered = into.size() > 1 ? type_of(into) : mpi::datatype(),
+                                 .peer = from,
+                                 .id = id,
+                                 .number = ++receives_,
+                                 .incoming = true};
+  ++under_way_;
+  ++unposted_;
+}
+
+bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
+  const count_t length = units_of(from);
+  if (to != comm_.rank()) ++messages_;
+  if (to != comm_.rank()) bytes_ += static_cast<std::uint64_t>(length) * store_.unit_bytes();
+  const bool packs = limits_.chunk > 0;
+  if (!packs || (from.size() == 1 && under_way_ + limits_.reserved < limits_.transfers)) {
+    const std::size_t t = free_transfer();
+    ++under_way_;
+    ++sends_;
+    transfers_[t] = {.at = from.front().at,
+                     .length = length,
+                     .scattered = from.size() > 1 ? type_of(from) : mpi::datatype(),
+                     .peer = to,
+                     .id = id};
+    start(t);
+    return false;
+  }
+  const std::size_t b = free_number(first_buffer(), first_transfer());
+  std::byte* const buffer =
+      buffers_.data() + (b - first_buffer()) * static_cast<std::size_t>(limits_.chunk) * store_.unit_bytes();
+  store_.gather(from, buffer);
+  const auto what =
+      mpi::make_counted(static_cast<count_t>(store_.unit_bytes()) * length, store_.plain() ? MPI_BYTE : MPI_PACKED);
+  requests_.send(b, buffer, what.count, what.type, to, tag_ + data_tag, comm_.get());
+  return true;
+}
+
+// The receive from a rank, or from any, that has waited longest to be posted: messages of a rank arrive in the order in
+// which they are received. None: limits_.transfers.
+std::size_t mpi_port::oldest_receive(int from) const {
+  std::size_t oldest = transfers_.size();
+  for (std::size_t t = 0; t < transfers_.size(); ++t)
+    if (transfers_[t].waits() && (from == MPI_ANY_SOURCE || transfers_[t].peer == from) &&
+        (oldest == transfers_.size() || transfers_[t].number < transfers_[oldest].number))
+      oldest = t;
+  return oldest;
+}
+
+void mpi_port::post_receive(std::size_t t) {
+  start(t);
+  transfers_[t].number = 0;
+  --unposted_;
+}
+
+void mpi_port::post_receives() {
+  while (unposted_ > 0) post_receive(oldest_receive(MPI_ANY_SOURCE));
+}
+
+// Receives one transfer that has been announced, if any.
+bool mpi_port::admit() {
+  if (unposted_ == 0) return false;
+  MPI_Status status;
+  if (!arrived(MPI_ANY_SOURCE, data_tag, status)) return false;
+  std::size_t t = oldest_receive(status.MPI_SOURCE);
+  // Its receive has not begun: then another's, if one has arrived behind it.
+  for (std::size_t i = 0; i < transfers_.size() && t == transfers_.size(); ++i)
+    if (transfers_[i].waits() && arrived(transfers_[i].peer, data_tag, status)) t = oldest_receive(transfers_[i].peer);
+  if (t == transfers_.size()) return false;
+  post_receive(t);
+  fruitless_ = 0;
+  return true;
+}
+
+// ---- Collectives ----
+
+bool mpi_port::begin(const collective& c) {
+  if (!c.values.empty()) {
+    reduce(c);
+  } else if (c.root >= 0) {
+    share_words(c);
+  } else if (c.each > 0 && dense_ != nullptr) {
+    dense_->start();
+    dense_running_ = true;
+  } else {
+    exchange_words(c);
+  }
+  return collective_over();
+}
+
+bool mpi_port::collective_over() {
+  if (dense_running_) {
+    dense_running_ = !dense_->test();
+    if (dense_running_) return false;
+    statistics done;
+    dense_->account(done);
+    messages_ += done.messages;
+    return true;
+  }
+  if (reduction_ != nullptr) {
+    if (!reduction_->test()) return false;
+    reduction_.reset();
+    return true;
+  }
+  poll();
+  return words_left_ == 0;
+}
+
+// Words go straight to all ranks, in transfers of their own.
+void mpi_port::exchange_words(const collective& c) {
+  const int p = comm_.size();
+  const auto out = [&](std::size_t r) {
+    return c.each > 0 ? c.out.subspan(r * c.each, c.each) : c.out.subspan(c.out_at[r], c.out_at[r + 1] - c.out_at[r]);
+  };
+  const auto in = [&](std::size_t r) {
+    return c.each > 0 ? c.in.subspan(r * c.each, c.each) : c.in.subspan(c.in_at[r], c.in_at[r + 1] - c.in_at[r]);
+  };
+  const auto self = static_cast<std::size_t>(comm_.rank());
+  std::ranges::copy(out(self), in(self).begin());
+  for (int k = 1; k < p; ++k) {
+    const int from = (comm_.rank() + p - k) % p;
+    if (const auto words = in(static_cast<std::size_t>(from)); !words.empty()) collect(words, from);
+  }
+  for (int k = 1; k < p; ++k) {
+    const int to = (comm_.rank() + k) % p;
+    if (const auto words = out(static_cast<std::size_t>(to)); !words.empty()) tell(words, to);
+  }
+}
+
+void mpi_port::share_words(const collective& c) {
+  if (c.root != comm_.rank()) return collect(c.in, c.root);
+  for (int to = 0; to < comm_.size(); ++to)
+    if (to != c.root) tell(c.in, to);
+}
+
+void mpi_port::collect(std::span<word> words, int from) {
+  const std::size_t t = join(words.size(), from);
+  transfers_[t].incoming = true;
+  requests_.receive(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, from,
+                    tag_ + words_tag, comm_.get());
+}
+
+void mpi_port::tell(std::span<const word> words, int to) {
+  const std::size_t t = join(words.size(), to);
+  requests_.send(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + words_tag,
+                 comm_.get());
+}
+
+// A transfer of the collective.
+std::size_t mpi_port::join(std::size_t words, int peer) {
+  const std::size_t t = free_transfer();
+  transfers_[t] = {.length = static_cast<count_t>(words), .scattered = {}, .peer = peer, .of_collective = true};
+  ++words_left_;
+  return t;
+}
+
+void mpi_port::reduce(const collective& c) {
+  std::ranges::copy(c.values, values_.begin());
+  const auto n = static_cast<count_t>(c.values.size());
+  schedule s = build_collective(taquin::detail::collective::allreduce, comm_.rank(), comm_.size(), 0, n,
+                                element::of(MPI_UINT64_T), memory_);
+  const execution where{.comm = comm_.get(),
+                        .tag = tag_ + values_tag,
+                        .send = values_.data(),
+                        .recv = c.values.data(),
+                        .op = c.largest ? MPI_MAX : MPI_SUM};
+  reduction_ = make_operation<executor>(*memory_, std::move(s), where, memory_);
+  reduction_->start();
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,144 @@
+// The port over MPI messages.
+//
+// Tags, from the first of a plan's: data; control messages of even and odd runs, because a rank that is ahead by one
+// must not be understood too early; words of collectives; their sums. Data are received only when they have been
+// announced, one transfer at a time: MPI libraries that copy them from the sender's memory do so inside the call that
+// finds both sides ready. Were all receives posted, a rank would copy all that it expects in one call, and answer nobody
+// meanwhile.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "mpi/backoff.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/request_set.hpp"
+#include "protocol/port.hpp"
+#include "protocol/task.hpp"
+#include "schedule/operation.hpp"
+
+namespace taquin::detail {
+
+class mpi_port final : public port {
+ public:
+  /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port.
+  mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
+           std::pmr::memory_resource* memory);
+  /// Messages that nobody has received, and receives that nobody has answered, end with the port.
+  ~mpi_port() override { requests_.abandon(); }
+
+  /// Begins a run of a protocol: all ranks as often.
+  void begin_run() noexcept;
+  /// Does what can be done without waiting; true when the task is at its end and nothing is on its way from this rank.
+  /// Throws what the task throws.
+  bool test(const task& t);
+  void wait(const task& t);
+  /// alltoall() goes by this exchange, of the same buffers each time.
+  void exchange_by(operation* dense) noexcept { dense_ = dense; }
+
+  void post(int to, std::span<const word> words) override;
+  using port::receive;
+  using port::send;
+  void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
+  bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
+  void refuse(int to) override;
+  [[nodiscard]] double now() const override { return MPI_Wtime(); }
+
+  /// Of the run in progress, or the last one, to other ranks: transfers and control messages; the bytes of either.
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t control_bytes() const noexcept { return control_bytes_; }
+
+  /// What a port takes. Collectives of sums take more: reduction_bytes.
+  static std::size_t footprint(const port_limits& limits, std::size_t unit_bytes) noexcept;
+  static std::size_t reduction_bytes(int ranks) noexcept;
+  static constexpr int first_free_tag = 5;       ///< tags from here on are the protocol's own
+  static constexpr std::size_t most_values = 2;  ///< in a sum
+
+ private:
+  enum tag : std::uint8_t { data_tag, control_tag, odd_control_tag, words_tag, values_tag };
+
+  struct transfer {
+    count_t at = 0;
+    count_t length = 0;
+    mpi::datatype scattered;  // several runs, at absolute addresses
+    int peer = -1;            // −1: there is none
+    std::uint32_t id = 0;
+    std::uint32_t number = 0;  // of a receive that is not posted yet, in order
+    bool incoming = false;
+    bool of_collective = false;
+
+    [[nodiscard]] bool waits() const noexcept { return number > 0; }
+  };
+
+  bool look(const filter& f) override;
+  event take() override { return next_; }
+  bool begin(const collective& c) override;
+  bool find();
+  bool find_transfer();
+  bool find_message(int from);
+  bool lost_patience();
+  void poll();
+  void completed(std::size_t number, const MPI_Status& status);
+  [[nodiscard]] count_t room(std::size_t number) const noexcept;
+  bool advance();
+  void exchange_words(const collective& c);
+  void share_words(const collective& c);
+  void tell(std::span<const word> words, int to);
+  void collect(std::span<word> words, int from);
+  [[nodiscard]] std::size_t join(std::size_t words, int peer);
+  void reduce(const collective& c);
+  bool collective_over();
+  [[nodiscard]] std::size_t free_transfer() const;
+  [[nodiscard]] std::size_t free_number(std::size_t begin, std::size_t end);
+  [[nodiscard]] bool can_answer();
+  [[nodiscard]] mpi::datatype type_of(std::span<const unit_run> runs);
+  void start(std::size_t t);
+  [[nodiscard]] std::size_t oldest_receive(int from) const;
+  void post_receive(std::size_t t);
+  void post_receives();
+  bool admit();
+  [[nodiscard]] bool arrived(int from, int what, MPI_Status& status) const;
+  [[nodiscard]] std::size_t first_buffer() const noexcept { return limits_.messages; }
+  [[nodiscard]] std::size_t first_transfer() const noexcept { return limits_.messages + limits_.send_buffers; }
+  [[nodiscard]] int control() const noexcept { return control_tag + odd_run_; }
+
+  mpi::communicator& comm_;
+  store& store_;
+  port_limits limits_;
+  int tag_;
+  int odd_run_ = 1;
+  std::pmr::memory_resource* memory_;
+  mpi::request_set requests_;  // of messages, of packed transfers, of other transfers
+  std::pmr::vector<transfer> transfers_;
+  std::pmr::vector<std::uint32_t> complete_;  // transfers that are complete and not yet told: a ring
+  std::uint32_t told_ = 0;
+  std::uint32_t under_way_ = 0;  // transfers
+  std::uint32_t sends_ = 0;      // those of them that leave
+  std::uint32_t receives_ = 0;   // begun so far
+  std::uint32_t unposted_ = 0;
+  std::pmr::vector<word> words_;  // of messages, the one that came last
+  std::pmr::vector<std::byte> buffers_;
+  std::pmr::vector<MPI_Aint> addresses_;  // of the runs of a transfer
+  std::pmr::vector<int> lengths_;
+  filter filter_;
+  event next_{};
+  operation* dense_ = nullptr;
+  bool dense_running_ = false;
+  std::uint32_t words_left_ = 0;  // transfers of the collective under way
+  operation_ptr reduction_;
+  std::array<std::uint64_t, most_values> values_{};
+  int fruitless_ = 0;  // looks in a row
+  bool told_quiet_ = false;
+  double last_news_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t control_bytes_ = 0;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,173 @@
+// What a protocol sees of the outside: control messages, transfers of units, and a few collectives.
+//
+// A protocol is a task (task.hpp): it decides, the port communicates. There are ports over MPI messages (mpi_port.hpp)
+// and to a simulated network of all ranks in one process (simulated_network.hpp). A port may also let a receiver fetch
+// data by itself, as where ranks share memory: a rank then offers what it has for a peer, the peer fetches parts of it
+// instead of asking for them, and the rank learns that they are gone. Before a rank moves data that it offers it must
+// withdraw the offer, which fails while the peer fetches; from then on the peer asks.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "protocol/store.hpp"
+
+namespace taquin::detail {
+
+using word = std::uint32_t;
+
+/// Something that happened.
+struct event {
+  enum class kind : std::uint8_t {
+    message,  ///< words came from `peer`; valid until the next event
+    arrived,  ///< the transfer `id` into this rank is complete; `units` has what came, at its first place
+    sent,     ///< the transfer `id` is sent: `units` may be used again
+    fetched,  ///< the peer has fetched these units of what it is offered
+    quiet     ///< nothing has happened for a while
+  };
+  kind what = kind::message;
+  int peer = -1;
+  std::uint32_t id = 0;
+  std::span<const word> words;
+  unit_run units;
+};
+
+/// Sizes that a port is made for.
+struct port_limits {
+  count_t chunk = 0;               ///< most units in a transfer that is packed; 0: none is
+  std::uint32_t send_buffers = 0;  ///< packed transfers that may be on their way from this rank
+  std::uint32_t scattered = 1;     ///< most runs that a transfer is received into, or, unpacked, sent from
+  std::uint32_t words = 16;        ///< most words in a message
+  std::uint32_t messages = 1;      ///< messages that may be on their way from this rank
+  std::uint32_t transfers = 2;     ///< other transfers that may be on their way, of both directions together
+  std::uint32_t reserved = 1;      ///< those of them that are kept for receiving
+  double patience = -1;            ///< seconds without news until next() gives `quiet`; negative: never
+};
+
+class port {
+ public:
+  port() = default;
+  port(const port&) = delete;
+  port& operator=(const port&) = delete;
+  virtual ~port() = default;
+
+  /// Sends words; they are copied.
+  virtual void post(int to, std::span<const word> words) = 0;
+  /// Begins to receive units into free places: one run, or at most `scattered` runs in the caller's array. No more may
+  /// come than there is room for; less may. Transfers from one rank are taken in the order in which they were begun on
+  /// either side.
+  virtual void receive(int from, std::span<const unit_run> into, std::uint32_t id) = 0;
+  void receive(int from, const unit_run& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
+  /// Begins to send units; the receiver must have begun to receive them, or be sure to do so whatever this rank does.
+  /// True when their places may be used again at once; otherwise an event says so later. Where the port packs: more
+  /// than one run, or all but the reserved transfers on their way, have at most `chunk` units.
+  virtual bool send(int to, std::span<const unit_run> from, std::uint32_t id) = 0;
+  bool send(int to, const unit_run& from, std::uint32_t id) { return send(to, std::span(&from, 1), id); }
+  /// Answers with nothing: the peer has a transfer of no units, where one is to come.
+  virtual void refuse(int to) = 0;
+
+  /// Seconds since some moment.
+  [[nodiscard]] virtual double now() const { return 0; }
+
+  /// This rank has moved units by itself: for ports that show what happens.
+  virtual void moved(const unit_run& /*from*/, count_t /*to*/) {}
+
+  /// True where a receiver may fetch data itself.
+  [[nodiscard]] bool fetches() const noexcept { return fetches_; }
+  /// `peer` may fetch what this rank has for it: units in a row.
+  virtual void offer(int /*peer*/, const unit_run& /*units*/) {}
+  /// co_await withdraw(peer): takes the offer back, once the peer does not fetch. Before a local move of what was
+  /// offered.
+  auto withdraw(int peer) { return withdrawal{*this, peer}; }
+  /// Fetches `into.length` units from `offset` of what `from` offers, as the transfer `id`: its event follows as for
+  /// receive(). False where no run of `expected` units is offered (any more): then they must be asked for.
+  virtual bool fetch(int /*from*/, count_t /*offset*/, count_t /*expected*/, const unit_run& /*into*/,
+                     std::uint32_t /*id*/) {
+    return false;
+  }
+
+  /// co_await next(): the next event.
+  auto next() { return awaited{*this, {}}; }
+  /// co_await next_transfer(): the next event that is not a message; messages wait.
+  auto next_transfer() { return awaited{*this, {.messages = false}}; }
+  /// co_await message(from): the next message of one rank; all else waits.
+  auto message(int from) { return awaited{*this, {.transfers = false, .from = from}}; }
+  /// True when next() has an event at hand.
+  [[nodiscard]] bool more() const noexcept { return at_hand_ > 0; }
+
+  /// co_await exchange(…): alltoallv of words. Rank r's are at out_at[r] to out_at[r+1].
+  auto exchange(std::span<const word> out, std::span<const std::uint32_t> out_at, std::span<word> in,
+                std::span<const std::uint32_t> in_at) {
+    return together{*this, {.out = out, .out_at = out_at, .in = in, .in_at = in_at}};
+  }
+  /// co_await alltoall(…): `each` words to and from every rank.
+  auto alltoall(std::span<const word> out, std::span<word> in, std::uint32_t each = 1) {
+    return together{*this, {.out = out, .in = in, .each = each}};
+  }
+  /// co_await sum(…), maximum(…): over all ranks, in place.
+  auto sum(std::span<std::uint64_t> values) { return together{*this, {.values = values}}; }
+  auto maximum(std::span<std::uint64_t> values) { return together{*this, {.values = values, .largest = true}}; }
+  /// co_await share(…): the words of one rank for all, in place.
+  auto share(int root, std::span<word> words) { return together{*this, {.in = words, .root = root}}; }
+
+ protected:
+  /// What next() waits for.
+  struct filter {
+    bool messages = true;
+    bool transfers = true;
+    int from = -1;  ///< only messages of this rank
+  };
+  struct collective {
+    std::span<const word> out{};
+    std::span<const std::uint32_t> out_at{};
+    std::span<word> in{};
+    std::span<const std::uint32_t> in_at{};
+    std::uint32_t each = 0;
+    std::span<std::uint64_t> values{};
+    bool largest = false;
+    int root = -1;
+  };
+
+  /// True when there is an event for the filter, which take() gives; otherwise the task suspends.
+  virtual bool look(const filter& f) = 0;
+  virtual event take() = 0;
+  /// True when nothing is offered to the peer; otherwise the task suspends.
+  virtual bool try_withdraw(int /*peer*/) { return true; }
+  /// True when the collective is over; otherwise the task suspends.
+  virtual bool begin(const collective& c) = 0;
+
+  [[nodiscard]] bool suspended() const noexcept { return static_cast<bool>(waiting_); }
+  void resume() { std::exchange(waiting_, nullptr).resume(); }
+
+  std::uint32_t at_hand_ = 0;
+  bool fetches_ = false;
+
+ private:
+  struct awaited {
+    port& p;
+    filter f;
+    bool await_ready() { return p.look(f); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    event await_resume() { return p.take(); }
+  };
+  struct withdrawal {
+    port& p;
+    int peer;
+    bool await_ready() { return p.try_withdraw(peer); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    void await_resume() {}
+  };
+  struct together {
+    port& p;
+    collective c;
+    bool await_ready() { return p.begin(c); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    void await_resume() {}
+  };
+  std::coroutine_handle<> waiting_;
+};
+
+}  // namespace taquin::detail

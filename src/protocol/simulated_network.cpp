@@ -1,0 +1,362 @@
+#include "protocol/simulated_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/simulated.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+void require(bool kept, const char* limit) {
+  if (!kept) throw simulated_error(limit);
+}
+
+constexpr std::size_t none = SIZE_MAX;
+
+}  // namespace
+
+// ---- A rank's port ----
+
+void simulated_port::post(int to, std::span<const word> words) {
+  require(words.size() <= limits_.words, "a message is too long");
+  network_.between(rank_, to).messages.emplace_back(words.begin(), words.end());
+  if (to != rank_) ++counts_.messages;
+  ++network_.actions_;
+}
+
+void simulated_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
+  require(into.size() == 1 || into.size() <= limits_.scattered, "a transfer is received into too many runs");
+  require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  network_.between(from, rank_).receives.push_back({{into.begin(), into.end()}, id});
+  ++network_.actions_;
+}
+
+bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
+  auto& out = network_.between(rank_, to).sends.emplace_back(std::vector(from.begin(), from.end()), id);
+  ++network_.actions_;
+  if (to != rank_) {
+    ++counts_.messages;
+    counts_.units_sent += static_cast<std::uint64_t>(units_of(from));
+  }
+  const bool packed = limits_.chunk > 0 && (from.size() != 1 || under_way_ + limits_.reserved >= limits_.transfers);
+  const bool early = network_.order_ == simulated_order::random && network_.random_() % 2 == 0;
+  if (packed || early) {
+    out.left = true;
+    out.data = network_.copy_of(rank_, from);
+  }
+  if (packed) {
+    require(units_of(from) <= limits_.chunk, "more is packed than a buffer holds");
+    return true;
+  }
+  require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  ++sends_;
+  if (early) tell_sent(to, id, {from.front().at, units_of(from)});
+  return false;
+}
+
+void simulated_port::refuse(int to) {
+  network_.between(rank_, to).sends.push_back({.runs = {}, .left = true});
+  ++network_.actions_;
+}
+
+void simulated_port::offer(int peer, const unit_run& units) { network_.between(rank_, peer).offered = units; }
+
+bool simulated_port::try_withdraw(int peer) {
+  auto& wire = network_.between(rank_, peer);
+  withdraws_ = wire.fetches.empty() ? -1 : peer;
+  if (withdraws_ < 0) wire.offered = {};
+  return withdraws_ < 0;
+}
+
+bool simulated_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
+  auto& wire = network_.between(from, rank_);
+  if (wire.offered.length != expected) return false;
+  require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  wire.fetches.push_back({offset, into, id});
+  ++network_.actions_;
+  return true;
+}
+
+void simulated_port::tell(const event& e) {
+  events_.push_back(e);
+  at_hand_ = static_cast<std::uint32_t>(events_.size());
+}
+
+void simulated_port::tell_sent(int to, std::uint32_t id, const unit_run& units) {
+  tell({event::kind::sent, to, id, {}, units});
+  if (network_.trace_)
+    network_.trace_({simulated_move::what::left, network_.round_, rank_, to, units.at, 0, units.length});
+}
+
+void simulated_port::moved(const unit_run& from, count_t to) {
+  if (network_.trace_)
+    network_.trace_({simulated_move::what::moved, network_.round_, rank_, -1, from.at, to, from.length});
+}
+
+std::size_t simulated_port::message_at_hand(const filter& f) const {
+  if (!f.messages) return none;
+  if (f.from < 0 && limits_.send_buffers == 0 && sends_ + limits_.reserved >= limits_.transfers) return none;
+  for (std::size_t i = 0; i < inbox_.size(); ++i)
+    if (f.from < 0 || inbox_[i].first == f.from) return i;
+  return none;
+}
+
+bool simulated_port::look(const filter& f) {
+  filter_ = f;
+  const std::size_t m = message_at_hand(f);
+  const bool transfer = f.transfers && !events_.empty();
+  if (!transfer && m == none) {
+    next_ = {event::kind::quiet, -1, 0, {}, {}};
+    return std::exchange(quiet_, false);
+  }
+  quiet_ = false;
+  if (transfer && (m == none || network_.order_ == simulated_order::rounds || network_.random_() % 2 == 0)) {
+    next_ = events_.front();
+    events_.pop_front();
+    at_hand_ = static_cast<std::uint32_t>(events_.size());
+    if (next_.what != event::kind::fetched) --under_way_;
+    if (next_.what == event::kind::sent) --sends_;
+    return true;
+  }
+  words_ = std::move(inbox_[m].second);
+  next_ = {event::kind::message, inbox_[m].first, 0, words_, {}};
+  inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(m));
+  return true;
+}
+
+event simulated_port::take() { return next_; }
+
+bool simulated_port::begin(const collective& c) {
+  collective_ = c;
+  joined_ = true;
+  ++counts_.collectives;
+  ++network_.actions_;
+  return false;
+}
+
+bool simulated_port::can_be_quiet() const noexcept {
+  return suspended() && !joined_ && withdraws_ < 0 && limits_.patience >= 0 && filter_.messages && filter_.transfers;
+}
+
+bool simulated_port::ready() {
+  if (!suspended() || joined_) return false;
+  if (withdraws_ >= 0) return network_.between(rank_, withdraws_).fetches.empty();
+  return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != none;
+}
+
+// ---- The network ----
+
+simulated_port& simulated_network::add(store& units, const port_limits& limits, bool fetches) {
+  ports_.push_back(std::make_unique<simulated_port>(*this, units, limits, static_cast<int>(ports_.size()), fetches));
+  return *ports_.back();
+}
+
+const simulated_counts& simulated_network::counts(std::size_t rank) const { return ports_[rank]->counts_; }
+
+std::vector<std::byte> simulated_network::copy_of(int from, std::span<const unit_run> runs) {
+  store& units = at(from).store_;
+  if (units.counts_only()) return {};
+  std::vector<std::byte> data(static_cast<std::size_t>(units_of(runs)) * units.unit_bytes());
+  units.read(runs, data.data());
+  return data;
+}
+
+void simulated_network::put(int from, int to, const std::vector<std::byte>& data, std::span<const unit_run> into,
+                            count_t units, std::uint32_t id) {
+  simulated_port& receiver = at(to);
+  require(units <= units_of(into), "a transfer is longer than there is room for");
+  const std::byte* next = data.data();
+  count_t left = units;
+  for (const unit_run& r : into) {
+    const unit_run part{r.at, std::min(r.length, left)};
+    left -= part.length;
+    if (part.length == 0 || receiver.store_.counts_only()) continue;
+    receiver.store_.write(next, part);
+    next += static_cast<std::size_t>(part.length) * receiver.store_.unit_bytes();
+  }
+  receiver.tell({event::kind::arrived, from, id, {}, {into.front().at, units}});
+  if (trace_) trace_({simulated_move::what::arrived, round_, to, from, 0, into.front().at, units});
+}
+
+void simulated_network::deliver_message(const ends& e) {
+  auto& messages = wires_[e].messages;
+  at(e.second).inbox_.emplace_back(e.first, std::move(messages.front()));
+  messages.pop_front();
+}
+
+void simulated_network::deliver_transfer(const ends& e) {
+  wire& w = wires_[e];
+  outgoing out = std::move(w.sends.front());
+  const incoming in = std::move(w.receives.front());
+  w.sends.pop_front();
+  w.receives.pop_front();
+  const count_t units = units_of(out.runs);
+  if (!out.left) {
+    out.data = copy_of(e.first, out.runs);
+    at(e.first).tell_sent(e.second, out.id, {out.runs.front().at, units});
+  }
+  put(e.first, e.second, out.data, in.runs, units, in.id);
+}
+
+void simulated_network::deliver_fetch(const ends& e) {
+  wire& w = wires_[e];
+  const fetching f = w.fetches.front();
+  w.fetches.pop_front();
+  const unit_run from{w.offered.at + f.offset, f.into.length};
+  const auto data = copy_of(e.first, std::span(&from, 1));
+  at(e.first).tell({event::kind::fetched, e.second, 0, {}, {f.offset, f.into.length}});
+  put(e.first, e.second, data, std::span(&f.into, 1), f.into.length, f.id);
+}
+
+// One of what is on its way, at random.
+bool simulated_network::deliver_one() {
+  std::vector<std::pair<ends, int>> choices;
+  for (const auto& [e, w] : wires_) {
+    if (!w.messages.empty()) choices.emplace_back(e, 0);
+    if (!w.sends.empty() && !w.receives.empty()) choices.emplace_back(e, 1);
+    if (!w.fetches.empty()) choices.emplace_back(e, 2);
+  }
+  if (choices.empty()) return false;
+  const auto& [e, kind] = choices[random_() % choices.size()];
+  kind == 0 ? deliver_message(e) : kind == 1 ? deliver_transfer(e) : deliver_fetch(e);
+  return true;
+}
+
+bool simulated_network::deliver_all() {
+  bool any = false;
+  for (auto& [e, w] : wires_) {
+    any = any || !w.messages.empty() || !w.fetches.empty() || (!w.sends.empty() && !w.receives.empty());
+    while (!w.messages.empty()) deliver_message(e);
+    while (!w.fetches.empty()) deliver_fetch(e);
+    while (!w.sends.empty() && !w.receives.empty()) deliver_transfer(e);
+  }
+  return any;
+}
+
+// The collective, once all ranks have joined it.
+bool simulated_network::collect_if_joined() {
+  for (const auto& one : ports_)
+    if (!one->waits_for_all()) return false;
+  const std::size_t p = ports_.size();
+  const auto of = [&](std::size_t r) -> auto& { return ports_[r]->collective_; };
+  const auto& first = of(0);
+  if (!first.values.empty()) {
+    for (std::size_t i = 0; i < first.values.size(); ++i) {
+      std::uint64_t all = 0;
+      for (std::size_t r = 0; r < p; ++r) all = first.largest ? std::max(all, of(r).values[i]) : all + of(r).values[i];
+      for (std::size_t r = 0; r < p; ++r) of(r).values[i] = all;
+    }
+  } else if (first.root >= 0) {
+    for (std::size_t r = 0; r < p; ++r)
+      std::ranges::copy(of(static_cast<std::size_t>(first.root)).in, of(r).in.begin());
+  } else {
+    std::vector<std::vector<word>> sent;  // all that is sent, before anything is received: buffers may be shared
+    for (std::size_t r = 0; r < p; ++r) sent.emplace_back(of(r).out.begin(), of(r).out.end());
+    for (std::size_t to = 0; to < p; ++to)
+      for (std::size_t from = 0; from < p; ++from) {
+        const std::uint32_t each = of(to).each;
+        const std::size_t place = each > 0 ? from * each : of(to).in_at[from];
+        const std::size_t n = each > 0 ? each : of(to).in_at[from + 1] - place;
+        const std::size_t begin = each > 0 ? to * each : of(from).out_at[to];
+        require(each > 0 || of(from).out_at[to + 1] - begin == n, "collective: sizes differ");
+        std::copy_n(sent[from].begin() + static_cast<std::ptrdiff_t>(begin), n,
+                    of(to).in.begin() + static_cast<std::ptrdiff_t>(place));
+      }
+  }
+  for (const auto& one : ports_) one->joined_ = false;
+  for (std::size_t r = 0; r < p; ++r) {
+    ports_[r]->counts_.rounds = round_;
+    ports_[r]->resume();
+    if (tasks_[r].done()) tasks_[r].check();
+  }
+  return true;
+}
+
+// Resumes a rank that is ready, or, with `quiet`, tells it that nothing happens. True when it did anything then.
+bool simulated_network::go_on(std::size_t r, bool quiet) {
+  simulated_port& p = *ports_[r];
+  const std::uint64_t before = actions_;
+  p.quiet_ = quiet;
+  if (p.withdraws_ >= 0) {
+    p.try_withdraw(p.withdraws_);
+  } else {
+    p.look(p.filter_);
+  }
+  p.resume();
+  if (tasks_[r].done()) {
+    tasks_[r].check();
+    ++actions_;
+  }
+  const bool acted = actions_ != before;
+  if (acted || !quiet) p.counts_.rounds = round_;
+  return acted;
+}
+
+bool simulated_network::done() const {
+  return std::ranges::all_of(tasks_, [](const task& t) { return t.done(); });
+}
+
+void simulated_network::at_random() {
+  std::vector<std::size_t> ready;
+  for (std::uint64_t quiet_since = 0; !done();) {
+    if (seen_) seen_();
+    ready.clear();
+    for (std::size_t r = 0; r < ports_.size(); ++r)
+      if (ports_[r]->ready() || (ports_[r]->can_be_quiet() && random_() % 256 == 0)) ready.push_back(r);
+    // Half of the time something is delivered first, so that ranks find several events at once.
+    if ((ready.empty() || random_() % 2 == 0) && deliver_one()) continue;
+    if (!ready.empty()) {
+      const std::size_t r = ready[random_() % ready.size()];
+      go_on(r, !ports_[r]->ready());
+    } else if (!collect_if_joined()) {
+      // Nothing is on its way: ranks do what they put off. Twice in a row without an effect, it is for ever.
+      if (quiet_since == actions_ + 1) throw simulated_error("all ranks wait and nothing is on its way");
+      quiet_since = actions_ + 1;
+      for (std::size_t r = 0; r < ports_.size(); ++r)
+        if (ports_[r]->can_be_quiet()) go_on(r, true);
+    }
+  }
+}
+
+void simulated_network::by_rounds() {
+  for (int fruitless = 0; !done();) {
+    ++round_;
+    if (seen_) seen_();
+    bool any = deliver_all();
+    if (collect_if_joined()) continue;
+    for (std::size_t r = 0; r < ports_.size(); ++r) {
+      if (ports_[r]->ready()) {
+        go_on(r);
+        any = true;
+      } else if (ports_[r]->can_be_quiet()) {
+        any = go_on(r, true) || any;
+      }
+    }
+    fruitless = any ? 0 : fruitless + 1;
+    if (fruitless > 2) throw simulated_error("all ranks wait and nothing is on its way");
+  }
+}
+
+void simulated_network::expect_nothing_left() const {
+  for (const auto& [e, w] : wires_)
+    require(w.sends.empty() && w.receives.empty() && w.messages.empty() && w.fetches.empty(),
+            "messages are left over at the end");
+  for (const auto& p : ports_)
+    for (const event& e : p->events_) require(e.what == event::kind::sent, "events are left over at the end");
+  for (const auto& p : ports_) require(p->inbox_.empty(), "messages are left over at the end");
+}
+
+void simulated_network::run(std::span<task> tasks) {
+  tasks_ = tasks;
+  for (task& t : tasks) {
+    t.start();
+    if (t.done()) t.check();
+  }
+  order_ == simulated_order::random ? at_random() : by_rounds();
+  expect_nothing_left();
+}
+
+}  // namespace taquin::detail

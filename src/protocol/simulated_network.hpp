@@ -1,0 +1,166 @@
+// All ranks of a protocol in one process, without MPI: units are moved as a port would, in an order that a seed chooses,
+// or by rounds.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "protocol/port.hpp"
+#include "protocol/task.hpp"
+
+namespace taquin::detail {
+
+class simulated_port;
+
+/// How events are ordered.
+enum class simulated_order : std::uint8_t {
+  random,  ///< one event at a time, by the seed; transfers leave from their places early or late
+  rounds   ///< all ranks take what has arrived and answer it, at the same time: the order that counts rounds
+};
+
+/// What one rank did.
+struct simulated_counts {
+  std::uint64_t rounds = 0;    ///< the last in which it did anything
+  std::uint64_t messages = 0;  ///< sent: control messages, transfers to others
+  std::uint64_t units_sent = 0;
+  std::uint64_t collectives = 0;
+};
+
+/// Units that changed their place in a run: for pictures of it.
+struct simulated_move {
+  enum class what : std::uint8_t { arrived, left, moved };
+  what kind = what::moved;
+  std::uint64_t round = 0;
+  int rank = 0;
+  int peer = -1;     ///< arrived: who sent them; left: to whom
+  count_t from = 0;  ///< left, moved
+  count_t to = 0;    ///< arrived, moved
+  count_t length = 0;
+};
+
+/// The ports of all ranks.
+class simulated_network {
+ public:
+  explicit simulated_network(std::uint64_t seed, simulated_order order = simulated_order::random)
+      : order_(order), random_(seed) {}
+  /// The next rank's port. With `fetches` receivers fetch what they can themselves.
+  simulated_port& add(store& units, const port_limits& limits, bool fetches = false);
+  /// Runs the tasks, one per port, to their ends. Throws what a task throws, and simulated_error when all wait for what
+  /// does not come, when something is left over, or when a rank goes beyond its port's limits.
+  void run(std::span<task> tasks);
+
+  [[nodiscard]] const simulated_counts& counts(std::size_t rank) const;
+  /// Called with every move, in their order.
+  void trace(std::function<void(const simulated_move&)> seen) { trace_ = std::move(seen); }
+  /// Called whenever a rank has done something, before the next event.
+  void watch(std::function<void()> seen) { seen_ = std::move(seen); }
+
+ private:
+  friend class simulated_port;
+  struct outgoing {
+    std::vector<unit_run> runs;
+    std::uint32_t id = 0;
+    bool left = false;  // its places may have changed: the data are kept here
+    std::vector<std::byte> data{};
+  };
+  struct incoming {
+    std::vector<unit_run> runs;
+    std::uint32_t id = 0;
+  };
+  struct fetching {
+    count_t offset = 0;
+    unit_run into{};
+    std::uint32_t id = 0;
+  };
+  struct wire {  // from one rank to another
+    std::deque<outgoing> sends;
+    std::deque<incoming> receives;
+    std::deque<fetching> fetches;
+    std::deque<std::vector<word>> messages;
+    unit_run offered{};
+  };
+  using ends = std::pair<int, int>;
+
+  wire& between(int from, int to) { return wires_[{from, to}]; }
+  simulated_port& at(int rank) { return *ports_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::vector<std::byte> copy_of(int from, std::span<const unit_run> runs);
+  void put(int from, int to, const std::vector<std::byte>& data, std::span<const unit_run> into, count_t units,
+           std::uint32_t id);
+  void deliver_message(const ends& e);
+  void deliver_transfer(const ends& e);
+  void deliver_fetch(const ends& e);
+  bool deliver_one();
+  bool deliver_all();
+  bool collect_if_joined();
+  bool go_on(std::size_t rank, bool quiet = false);
+  void at_random();
+  void by_rounds();
+  [[nodiscard]] bool done() const;
+  void expect_nothing_left() const;
+
+  simulated_order order_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<simulated_port>> ports_;
+  std::span<task> tasks_;
+  std::map<std::pair<int, int>, wire> wires_;
+  std::function<void(const simulated_move&)> trace_;
+  std::function<void()> seen_;
+  std::uint64_t round_ = 0;
+  std::uint64_t actions_ = 0;  // of all ranks
+};
+
+class simulated_port final : public port {
+ public:
+  simulated_port(simulated_network& network, store& units, const port_limits& limits, int rank, bool fetches)
+      : network_(network), store_(units), limits_(limits), rank_(rank) {
+    fetches_ = fetches;
+  }
+
+  void post(int to, std::span<const word> words) override;
+  using port::receive;
+  using port::send;
+  void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
+  bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
+  void refuse(int to) override;
+  void moved(const unit_run& from, count_t to) override;
+  void offer(int peer, const unit_run& units) override;
+  bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
+
+ private:
+  friend class simulated_network;
+  bool look(const filter& f) override;
+  event take() override;
+  bool try_withdraw(int peer) override;
+  bool begin(const collective& c) override;
+  [[nodiscard]] bool ready();
+  [[nodiscard]] bool waits_for_all() const noexcept { return suspended() && joined_; }
+  [[nodiscard]] bool can_be_quiet() const noexcept;
+  [[nodiscard]] std::size_t message_at_hand(const filter& f) const;
+  void tell(const event& e);
+  void tell_sent(int to, std::uint32_t id, const unit_run& units);
+
+  simulated_network& network_;
+  store& store_;
+  port_limits limits_;
+  int rank_;
+  std::uint32_t under_way_ = 0;  // transfers that are not told yet
+  std::uint32_t sends_ = 0;
+  std::deque<event> events_;  // of transfers
+  std::deque<std::pair<int, std::vector<word>>> inbox_;
+  std::vector<word> words_;
+  event next_{};
+  filter filter_{};
+  bool quiet_ = false;
+  int withdraws_ = -1;
+  bool joined_ = false;
+  collective collective_{};
+  simulated_counts counts_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,120 @@
+#include "protocol/store.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "datatypes/typed_copy.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// Elements of bytes are rows of them, also where they have holes behind and no MPI library runs.
+void copy_rows(const std::byte* from, count_t from_stride, std::byte* to, count_t to_stride, count_t n,
+               const element& e) {
+  for (count_t i = 0; i < n; ++i, from += from_stride, to += to_stride)
+    std::memcpy(to, from, static_cast<std::size_t>(e.size));
+}
+
+void pack_units(const std::byte* from, count_t n, const element& e, std::byte* to) {
+  e.type == MPI_BYTE ? copy_rows(from, e.extent, to, e.size, n, e) : pack(from, n, e, to);
+}
+
+void unpack_units(const std::byte* from, std::byte* to, count_t n, const element& e) {
+  e.type == MPI_BYTE ? copy_rows(from, e.size, to, e.extent, n, e) : unpack(from, to, n, e);
+}
+
+void copy_units(const std::byte* from, std::byte* to, count_t n, const element& e) {
+  e.type == MPI_BYTE ? copy_rows(from, e.extent, to, e.extent, n, e) : typed_copy(from, n, e, to, n, e);
+}
+
+}  // namespace
+
+store::store(void* data, count_t border, count_t length, const taquin::element& e, count_t staging,
+             std::pmr::memory_resource* memory, bool counts_only)
+    : data_(static_cast<std::byte*>(data)),
+      border_(border),
+      end_(border + staging),
+      length_(length),
+      element_(e),
+      plain_(e.contiguous()),
+      counts_only_(counts_only),
+      bytes_(static_cast<std::size_t>(length * e.size)),
+      stride_(length * e.extent),
+      extra_(counts_only ? 0 : static_cast<std::size_t>(staging) * bytes_, memory) {}
+
+void store::copy(count_t from, count_t to, count_t length) {
+  const std::size_t n = bytes_ * static_cast<std::size_t>(length);
+  copied_ += n;
+  if (counts_only_) return;
+  if (plain_ || (from >= border_ && to >= border_)) {
+    std::memcpy(at(to), at(from), n);
+    return;
+  }
+  const count_t elements = length_ * length;
+  if (from >= border_) return unpack_units(at(from), at(to), elements, element_);
+  if (to >= border_) return pack_units(at(from), elements, element_, at(to));
+  copy_units(at(from), at(to), elements, element_);
+}
+
+void store::move(count_t from, count_t to, count_t length) {
+  const bool same_side = (from < border_) == (to < border_);
+  const count_t distance = to - from;
+  const count_t apart = same_side ? std::min(distance < 0 ? -distance : distance, length) : length;
+  if (apart == length && (!plain_ || same_side)) return copy(from, to, length);
+  if (!plain_ && from < border_) {
+    // In parts no longer than the distance, from the end that is moved onto.
+    for (count_t done = 0; done < length && apart > 0; done += apart) {
+      const count_t n = std::min(apart, length - done);
+      const count_t part = distance > 0 ? length - done - n : done;
+      copy(from + part, to + part, n);
+    }
+    return;
+  }
+  const std::size_t bytes = bytes_ * static_cast<std::size_t>(length);
+  copied_ += bytes;
+  if (counts_only_) return;
+  if (same_side) {
+    std::memmove(at(to), at(from), bytes);
+    return;
+  }
+  // In parts that a C library copies with vector registers: on some processors its string instruction for longer runs
+  // is several times slower when the two addresses stand badly to each other.
+  constexpr std::size_t part = 4096;
+  std::byte* const source = at(from);
+  std::byte* const target = at(to);
+  for (std::size_t done = 0; done < bytes; done += part)
+    std::memcpy(target + done, source + done, std::min(part, bytes - done));
+}
+
+void store::pack_run(const unit_run& r, std::byte* to) {
+  if (plain_ || r.at >= border_) {
+    std::memcpy(to, at(r.at), bytes_ * static_cast<std::size_t>(r.length));
+  } else {
+    pack_units(at(r.at), length_ * r.length, element_, to);
+  }
+}
+
+void store::read(std::span<const unit_run> from, std::byte* to) {
+  constexpr std::size_t ahead = 12;  // small units come from anywhere: fetched early, many at a time
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (i + ahead < from.size()) __builtin_prefetch(at(from[i + ahead].at));
+    pack_run(from[i], to);
+    to += bytes_ * static_cast<std::size_t>(from[i].length);
+  }
+}
+
+void store::gather(std::span<const unit_run> from, std::byte* to) {
+  read(from, to);
+  copied_ += bytes_ * static_cast<std::size_t>(units_of(from));
+}
+
+void store::write(const std::byte* from, const unit_run& to) {
+  if (plain_ || to.at >= border_) {
+    std::memcpy(at(to.at), from, bytes_ * static_cast<std::size_t>(to.length));
+  } else {
+    unpack_units(from, at(to.at), length_ * to.length, element_);
+  }
+}
+
+}  // namespace taquin::detail
