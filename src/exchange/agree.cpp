@@ -158,7 +158,7 @@ std::int64_t narrow(std::uint64_t v) {
     news.peer = bad->peer;
   }
   TAQUIN_MPI(MPI_Bcast(&news, sizeof news, MPI_BYTE, rank, comm.get()));
-  throw usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer);
+  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer));
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   if (v.culprit != 0 || !alike)
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get()));
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
-  if (!alike) throw usage_error(disagreement, MPI_ERR_ARG);
+  if (!alike) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
   agreed a;
   a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
                  ? unlimited

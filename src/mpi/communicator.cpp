@@ -123,11 +123,11 @@ communicator* communicator::known(MPI_Comm user) {
   if (found == 0) return nullptr;
   auto* const state = static_cast<communicator*>(value);
   if (state->comm_ == MPI_COMM_NULL)
-    throw usage_error(
+    throw on_all_ranks(usage_error(
         fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
                     "none left",
                     private_communicators.load(), limit()),
-        MPI_ERR_UNSUPPORTED_OPERATION);
+        MPI_ERR_UNSUPPORTED_OPERATION));
   return state;
 }
 

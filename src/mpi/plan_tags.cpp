@@ -37,9 +37,9 @@ int plan_tags::agree(communicator& comm, int sets) {
     TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &free, 1, MPI_INT, MPI_MIN, comm.get()));
     if (free != 0) return set;
   }
-  throw usage_error(
+  throw on_all_ranks(usage_error(
       fmt::format("all tags are in use: a communicator has them for {} plans at a time", comm.sets_of_plans_),
-      MPI_ERR_OTHER);
+      MPI_ERR_OTHER));
 }
 
 int plan_tags::take(communicator& comm, int sets) {

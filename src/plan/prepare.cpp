@@ -174,9 +174,10 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
   if (!a->supports(s))
-    throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
-                                  s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
-                      MPI_ERR_UNSUPPORTED_OPERATION);
+    throw on_all_ranks(
+        usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                    MPI_ERR_UNSUPPORTED_OPERATION));
   return a;
 }
 
@@ -218,9 +219,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
   if (!inter && x.kind == exchange::form::alltoall && !all.uniform)
-    throw usage_error(
+    throw on_all_ranks(usage_error(
         fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all.max_block_bytes),
-        MPI_ERR_TRUNCATE);
+        MPI_ERR_TRUNCATE));
   shape = {.ranks = ranks,
            .kind = x.kind,
            .inter = inter,
@@ -253,9 +254,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (all.memory != unlimited) {
     const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
     if (needed > all.memory)
-      throw budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name,
-                                        needed, all.memory),
-                            needed, 0, all.memory);
+      throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
+                                                     chosen->name, needed, all.memory),
+                                         needed, 0, all.memory));
   }
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
