@@ -64,6 +64,7 @@ bool run_through(const exchange& x) {
     run(x, o);
     return true;
   } catch (const budget_exceeded& e) {
+    if (!e.collective()) throw;  // the other ranks are in the exchange
     // Where taquin chooses, the algorithm that did not fit was nobody's wish.
     const std::string what = detail::environment::get().algorithm.empty()
                                  ? "no algorithm fits within the " + std::to_string(s.memory) +
@@ -72,6 +73,7 @@ bool run_through(const exchange& x) {
                                  : e.what();
     warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
   } catch (const usage_error& e) {
+    if (!e.collective()) throw;
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
       warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
     else if (e.mpi_class() != MPI_ERR_BUFFER)
@@ -85,8 +87,8 @@ namespace {
 bool all_ranks_fail() noexcept {
   try {
     throw;
-  } catch (const usage_error&) {
-    return true;
+  } catch (const error& e) {
+    return e.collective();
   } catch (...) {
     return false;
   }
@@ -110,7 +112,7 @@ int fail(MPI_Comm comm) noexcept {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   if ((!all || rank == 0) && is_fatal(comm)) say(detail::last_error());
-  if (all) MPI_Barrier(comm);
+  if (all) PMPI_Barrier(comm);
   return detail::call_errhandler(comm, code);
 }
 

@@ -13,9 +13,16 @@ class error : public std::runtime_error {
  public:
   error(const std::string& what, int mpi_class) : std::runtime_error(what), mpi_class_(mpi_class) {}
   [[nodiscard]] int mpi_class() const noexcept { return mpi_class_; }
+  /// True where all ranks of the communicator have thrown this error, because they agreed on it before anything was
+  /// sent. Only then may a program take another way on all ranks without asking them. False: what others have is not
+  /// known.
+  [[nodiscard]] bool collective() const noexcept { return collective_; }
+  /// For the place that throws on all ranks.
+  void set_collective() noexcept { collective_ = true; }
 
  private:
   int mpi_class_;
+  bool collective_ = false;
 };
 
 /// A call into the MPI library failed. Thrown on the rank where it failed.
@@ -33,7 +40,8 @@ class mpi_error : public error {
   const char* call_;
 };
 
-/// An argument was wrong. Thrown on every rank of the communicator, before anything was sent.
+/// An argument was wrong. Thrown on every rank of the communicator, before anything was sent, where collective() is
+/// true; otherwise on this rank, for example because a peer sent another number of bytes than was expected.
 class usage_error : public error {
  public:
   usage_error(const std::string& what, int mpi_class, int rank = -1, int peer = -1)
@@ -48,7 +56,7 @@ class usage_error : public error {
   int peer_;
 };
 
-/// The memory allowed is too small. Thrown on every rank, before anything was sent.
+/// The memory allowed is too small. Thrown on every rank, before anything was sent, where collective() is true.
 class budget_exceeded : public error {
  public:
   budget_exceeded(const std::string& what, std::size_t requested, std::size_t used, std::size_t limit);
@@ -64,5 +72,12 @@ class budget_exceeded : public error {
   std::size_t used_;
   std::size_t limit_;
 };
+
+/// `throw on_all_ranks(usage_error(…))`, where all ranks do so.
+template <class Error>
+Error on_all_ranks(Error e) {
+  e.set_collective();
+  return e;
+}
 
 }  // namespace taquin

@@ -164,7 +164,7 @@ told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
 }
 
 void refuse(int rank, const told_argument& news) {
-  throw usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer);
+  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer));
 }
 
 int agreement_radix(int ranks) noexcept {
@@ -201,7 +201,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   if (v.culprit != 0 || !alike)
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get()));
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
-  if (!alike) throw usage_error(disagreement, MPI_ERR_ARG);
+  if (!alike) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
   agreed a;
   a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
                  ? unlimited

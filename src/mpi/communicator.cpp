@@ -1,16 +1,97 @@
 #include "mpi/communicator.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 
 #include "mpi/check.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::mpi {
+
+namespace {
+
+std::atomic<int> private_communicators{0};
+
+int read_limit(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : static_cast<int>(std::clamp(std::strtol(text, nullptr, 10), 0L, 1L << 30U));
+}
+
+// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests.
+int sets_of_plans(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&value), &found));
+  constexpr int guaranteed = 32767;
+  const int most = found != 0 ? *static_cast<int*>(value) : guaranteed;
+  static const int limit = read_limit("TAQUIN_TAG_LIMIT", std::numeric_limits<int>::max());
+  return std::max(std::min(most, limit) / communicator::tags_per_plan - communicator::tag_sets_of_calls, 1);
+}
+
+// Errors of calls on the user's communicator come back as codes meanwhile.
+class quiet {
+ public:
+  explicit quiet(MPI_Comm comm) : comm_(comm) {
+    TAQUIN_MPI(PMPI_Comm_get_errhandler(comm, &before_));
+    TAQUIN_MPI(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  }
+  quiet(const quiet&) = delete;
+  quiet& operator=(const quiet&) = delete;
+  ~quiet() {
+    PMPI_Comm_set_errhandler(comm_, before_);
+    PMPI_Errhandler_free(&before_);
+  }
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+bool on_all_ranks(bool mine, MPI_Comm comm) {
+  int all = mine ? 1 : 0;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));
+  return all != 0;
+}
+
+// Not a duplicate: that would call the copy functions of the user's attributes.
+MPI_Comm same_ranks(MPI_Comm user) {
+  MPI_Group group = MPI_GROUP_NULL;
+  TAQUIN_MPI(PMPI_Comm_group(user, &group));
+  MPI_Comm made = MPI_COMM_NULL;
+  if (PMPI_Comm_create(user, group, &made) != MPI_SUCCESS) made = MPI_COMM_NULL;
+  PMPI_Group_free(&group);
+  return made;
+}
+
+// Null on all ranks where any has none.
+MPI_Comm make_private(MPI_Comm user) {
+  const quiet q(user);
+  if (!on_all_ranks(private_communicators < communicator::limit(), user)) return MPI_COMM_NULL;
+  MPI_Comm made = same_ranks(user);
+  if (on_all_ranks(made != MPI_COMM_NULL, user)) return made;
+  if (made != MPI_COMM_NULL) PMPI_Comm_free(&made);
+  return MPI_COMM_NULL;
+}
+
+}  // namespace
+
+int communicator::limit() {
+  constexpr int otherwise = 256;
+  static const int most = read_limit("TAQUIN_COMMUNICATOR_LIMIT", otherwise);
+  return most;
+}
 
 int communicator::on_delete(MPI_Comm, int, void* value, void*) { return static_cast<communicator*>(value)->drop(); }
 
 int communicator::drop() noexcept {
-  if (--users_ > 0) return MPI_SUCCESS;
-  const int code = finalized() ? MPI_SUCCESS : MPI_Comm_free(&comm_);
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
+  const int code = finalized() || comm_ == MPI_COMM_NULL ? MPI_SUCCESS : PMPI_Comm_free(&comm_);
+  if (count_ != nullptr) --*count_;
   delete this;
   return code;
 }
@@ -19,39 +100,52 @@ int communicator::keyval() {
   // A duplicate of the user's communicator starts without the attribute and gets a state of its own.
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &communicator::on_delete, &made, nullptr));
+    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &communicator::on_delete, &made, nullptr));
     return made;
   }();
   return key;
 }
 
 communicator::communicator(MPI_Comm own) : comm_(own) {
+  if (own == MPI_COMM_NULL) return;
   // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's
   // matter.
-  TAQUIN_MPI(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-  TAQUIN_MPI(MPI_Comm_rank(comm_, &rank_));
-  TAQUIN_MPI(MPI_Comm_size(comm_, &size_));
+  TAQUIN_MPI(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+  TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank_));
+  TAQUIN_MPI(PMPI_Comm_size(comm_, &size_));
+  sets_of_plans_ = sets_of_plans(comm_);
 }
 
 communicator* communicator::known(MPI_Comm user) {
   void* value = nullptr;
   int found = 0;
-  TAQUIN_MPI(MPI_Comm_get_attr(user, keyval(), static_cast<void*>(&value), &found));
-  return found != 0 ? static_cast<communicator*>(value) : nullptr;
+  TAQUIN_MPI(PMPI_Comm_get_attr(user, keyval(), static_cast<void*>(&value), &found));
+  if (found == 0) return nullptr;
+  auto* const state = static_cast<communicator*>(value);
+  if (state->comm_ == MPI_COMM_NULL)
+    throw on_all_ranks(usage_error(
+        fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
+                    "none left",
+                    private_communicators.load(), limit()),
+        MPI_ERR_UNSUPPORTED_OPERATION));
+  return state;
 }
 
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
-  MPI_Comm own = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_dup(user, &own));
-  lease state = adopt(own);
-  TAQUIN_MPI(MPI_Comm_set_attr(user, keyval(), state.get()));
-  return *state.release();
+  lease state = adopt(make_private(user));
+  if (state->comm_ != MPI_COMM_NULL) {
+    state->count_ = &private_communicators;
+    ++private_communicators;
+  }
+  TAQUIN_MPI(PMPI_Comm_set_attr(user, keyval(), state.get()));
+  static_cast<void>(state.release());  // the communicator's now
+  return *known(user);
 }
 
 bool is_inter(MPI_Comm comm) {
   int inter = 0;
-  TAQUIN_MPI(MPI_Comm_test_inter(comm, &inter));
+  TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
   return inter != 0;
 }
 

@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 
 namespace taquin::detail {
 struct node_view;
@@ -12,13 +14,20 @@ class chooser;
 
 namespace taquin::mpi {
 
-/// A private duplicate, so that taquin's messages never meet the user's, and facts about the group.
+class plan_tags;
+
+/// A private communicator of the same ranks, so that taquin's messages never meet the user's, and facts about the
+/// group.
 class communicator {
  public:
-  /// The state that `of` has made before, or null. Local.
+  /// The state that `of` has made before, or null. Local. Throws usage_error where `of` has.
   static communicator* known(MPI_Comm user);
-  /// The state of an intracommunicator. Collective when asked for the first time: it duplicates.
+  /// The state of an intracommunicator. Collective when asked for the first time: it makes the private communicator.
+  /// MPI libraries have few communicators, which are the program's first of all: where there are `limit()` already, or
+  /// the MPI library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
   static communicator& of(MPI_Comm user);
+  /// Private communicators that a process may have at a time: 256, or what TAQUIN_COMMUNICATOR_LIMIT says.
+  static int limit();
 
   communicator(const communicator&) = delete;
   communicator& operator=(const communicator&) = delete;
@@ -31,7 +40,7 @@ class communicator {
   /// The state of a communicator that nobody else uses; freed with the last lease. Local.
   static lease adopt(MPI_Comm made) { return lease(new communicator(made)); }
   [[nodiscard]] lease keep() noexcept {
-    ++users_;
+    users_.fetch_add(1, std::memory_order_relaxed);
     return lease(this);
   }
 
@@ -46,18 +55,20 @@ class communicator {
   /// What plan/choose.hpp remembers; null before the first choice.
   std::shared_ptr<detail::chooser> choices;
 
-  /// Plans that are started at the same time must not take each other's messages: each takes tags of its own. Plans
-  /// are made in the same order on all ranks, so the tags agree. A plan owns `tags_per_plan` tags from the given one.
+  /// Everything that may be under way at the same time has tags of its own: `tags_per_plan` from the given one.
   static constexpr int tags_per_plan = 32;
   static constexpr int agreement_tag = tags_per_plan - 1;  ///< of those, the agreement's
+  /// Tags for a call that is complete before this rank begins the next one. They repeat after `tag_sets_of_calls`
+  /// calls: a rank that is ahead of others is so by one or two calls.
+  static constexpr int tag_sets_of_calls = 64;
   [[nodiscard]] int next_tag() noexcept {
-    const int tag = next_tag_;
-    next_tag_ = (next_tag_ + tags_per_plan) % most_tags;
+    const int tag = next_call_ * tags_per_plan;
+    next_call_ = (next_call_ + 1) % tag_sets_of_calls;
     return tag;
   }
 
  private:
-  static constexpr int most_tags = 32768;  // MPI guarantees tags up to 32767
+  friend class plan_tags;
   explicit communicator(MPI_Comm own);
   static int keyval();
   int drop() noexcept;
@@ -66,8 +77,38 @@ class communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
-  int next_tag_ = 0;
-  int users_ = 1;  // the attribute and the leases
+  int next_call_ = 0;
+  int next_plan_ = 0;                  // sets of plans' tags that were given out, until there were no more
+  int sets_of_plans_ = 0;              // how many there are
+  std::mutex guard_;                   // of what follows: plans may be freed by any thread
+  plan_tags* plans_ = nullptr;         // those that have tags
+  std::atomic<int> users_{1};          // the attribute and the leases
+  std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
+};
+
+/// The tags of a plan, which no other plan of the communicator has at the same time. Given back when it goes.
+class plan_tags {
+ public:
+  plan_tags() noexcept = default;
+  plan_tags(const plan_tags&) = delete;
+  plan_tags& operator=(const plan_tags&) = delete;
+  ~plan_tags();
+
+  /// Takes `sets` times communicator::tags_per_plan tags, to be called once, and returns the first. Collective.
+  /// Plans are made in the same order on all ranks but freed in any: while there are tags that no plan has had, ranks
+  /// agree without asking; later they ask each other which are free everywhere. Throws usage_error on all ranks when
+  /// there are none.
+  int take(communicator& comm, int sets = 1);
+
+ private:
+  [[nodiscard]] static bool is_free(const communicator& comm, int set, int sets) noexcept;
+  [[nodiscard]] static int agree(communicator& comm, int sets);
+
+  communicator* comm_ = nullptr;
+  int set_ = 0;
+  int sets_ = 0;
+  plan_tags* next_ = nullptr;
+  plan_tags* before_ = nullptr;
 };
 
 /// True for an intercommunicator.

@@ -174,9 +174,10 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
   if (!a->supports(s))
-    throw usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
-                                  s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
-                      MPI_ERR_UNSUPPORTED_OPERATION);
+    throw on_all_ranks(
+        usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                    MPI_ERR_UNSUPPORTED_OPERATION));
   return a;
 }
 
@@ -218,9 +219,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
   if (!inter && x.kind == exchange::form::alltoall && !all.uniform)
-    throw usage_error(
+    throw on_all_ranks(usage_error(
         fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all.max_block_bytes),
-        MPI_ERR_TRUNCATE);
+        MPI_ERR_TRUNCATE));
   shape = {.ranks = ranks,
            .kind = x.kind,
            .inter = inter,
@@ -253,16 +254,17 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (all.memory != unlimited) {
     const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
     if (needed > all.memory)
-      throw budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed", chosen->name,
-                                        needed, all.memory),
-                            needed, 0, all.memory);
+      throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
+                                                     chosen->name, needed, all.memory),
+                                         needed, 0, all.memory));
   }
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // it rode on the agreement
   if (reused) types.keep(x, elements);
-  if (free_choice && reused && o.tune && tune(x, o, *comm, tag)) return;
+  if (free_choice && reused && o.tune && tune(x, o, *comm)) return;
+  const int own_tag = reused && !inter ? tags.take(*comm) : tag;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
-  const context c{comm, tag, &shape, &o, nodes.get(), reused, left};
+  const context c{comm, own_tag, &shape, &o, nodes.get(), reused, left};
   body = prepare_operation(*chosen, x, c, budget);
 }
 
@@ -295,7 +297,7 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
 }
 
 // Several candidates, as far as the memory allows; false where it allows one only.
-bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& comm, int tag) {
+bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& comm) {
   const std::size_t limit = shape.memory_limit;
   const auto few = candidates(chooser::of(comm).ranked(shape, o, limit), shape, o, limit);
   if (few.size() < 2) return false;
@@ -305,10 +307,11 @@ bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& co
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&budget);
   all.reserve(few.size());
+  const int tag = tags.take(comm, static_cast<int>(few.size()));
   for (const algorithm* a : few) {
     detail::shape own = shape;
     if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
-    const int own_tag = all.empty() ? tag : comm.next_tag();
+    const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
     const context c{&comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
     all.push_back({a, prepare_operation(*a, x, c, budget)});
   }

@@ -33,6 +33,7 @@ struct plan_state {
   plan_state(const exchange& x, const options& o, bool reused);
 
   mpi::communicator::lease comm_lease;  // null on an intercommunicator
+  mpi::plan_tags tags;                  // of a plan that is not a blocking call
   inline_pool pool;
   memory_budget budget;                // first: everything else returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
@@ -53,7 +54,7 @@ struct plan_state {
  private:
   agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
                             const proposal& mine, mpi::communicator& comm, int tag, channel* node);
-  bool tune(const exchange& x, const options& o, mpi::communicator& comm, int tag);
+  bool tune(const exchange& x, const options& o, mpi::communicator& comm);
   void finish();
 };
 

@@ -78,7 +78,8 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
   if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
     a = select(s, o, reused, limit, profile_);
-    if (a == nullptr) throw usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION);
+    if (a == nullptr)
+      throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[key] = a;
   }

@@ -138,6 +138,23 @@ static void errors(void) {
   free(counts), free(zeros), free(data);
 }
 
+/* Rank 0 expects less than rank 1 sends: an error of rank 0 alone, after which all go on. */
+static int too_short(void) {
+  int sent[4] = {1, 2, 3, 4}, received[4] = {-1, -1, -1, -1}, all = 0;
+  int out[2] = {0, 0}, in[2] = {0, 0}, zeros[2] = {0, 0};
+  if (world_rank == 1) out[0] = 4;
+  if (world_rank == 0) in[1] = 1;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  const int code = MPI_Alltoallv(sent, out, zeros, MPI_INT, received, in, zeros, MPI_INT, MPI_COMM_WORLD);
+  if (world_rank == 0) CHECK(class_of(code) == MPI_ERR_TRUNCATE);
+  for (int i = 1; i < 4; ++i) CHECK(received[i] == -1);
+  int mine = world_rank + 1;
+  OK(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(all == 3);
+  MPI_Finalize();
+  return 0;
+}
+
 /* Each half of the world sends its world ranks to the other half. */
 static void between_groups(int ranks) {
   MPI_Comm half, inter;
@@ -162,6 +179,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc > 1 && strcmp(argv[1], "too_short") == 0) return too_short();
   for (int i = 0; i < 5; ++i) uniform(MPI_COMM_WORLD, 3, 0);
   uniform(MPI_COMM_WORLD, 2, 1);
   vector(MPI_COMM_WORLD, irregular, 0);

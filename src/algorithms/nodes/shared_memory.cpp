@@ -98,7 +98,8 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   const std::size_t room = std::max(room_allowed(s), least_room(s));
   budget.charge(channel::overhead(s.ranks) + page + 2 * room);
   channel own = channel::make(c.comm->get(), room, true);
-  if (own.empty()) throw usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION);
+  if (own.empty())
+    throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
   return make_operation<shared_operation>(budget, x, std::move(own), room, s.ranks, &budget);
 }
 

@@ -1,0 +1,126 @@
+// What taquin keeps per communicator: the private communicator, and who has which tags. Run with room for three private
+// communicators and for four plans on each.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "support/world.hpp"
+
+namespace taquin::test {
+namespace {
+
+constexpr int most_communicators = 3;
+constexpr int most_plans = 4;
+
+/// One int to and from each rank.
+struct ints {
+  explicit ints(int of_this)
+      : sent(at(size_of(MPI_COMM_WORLD)), of_this * 100 + rank_in(MPI_COMM_WORLD)), received(sent.size(), -1) {}
+  [[nodiscard]] exchange given(MPI_Comm comm = MPI_COMM_WORLD) {
+    return exchange::alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm);
+  }
+  void expect(int of_this) {
+    for (std::size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i], of_this * 100 + static_cast<int>(i));
+  }
+  std::vector<int> sent, received;
+};
+
+const options opts{.algorithm = "spread_out"};
+
+TEST(tags, of_plans_stay_their_own_whatever_is_called_in_between) {
+  ints first(1), second(2), other(3);
+  plan a(first.given(), opts);
+  for (int i = 0; i < 1023; ++i) run(other.given(), opts);
+  plan b(second.given(), opts);
+  a.start();
+  b.start();
+  plan& sooner = rank_in(MPI_COMM_WORLD) % 2 == 0 ? a : b;
+  plan& later = rank_in(MPI_COMM_WORLD) % 2 == 0 ? b : a;
+  while (!sooner.test()) {
+  }
+  while (!later.test()) {
+  }
+  first.expect(1);
+  second.expect(2);
+}
+
+TEST(tags, are_refused_on_all_ranks_when_all_are_in_use) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  const int rank = rank_in(comm.get());
+  for (int turn = 0; turn < 3; ++turn) {
+    std::deque<ints> data;
+    std::vector<std::unique_ptr<plan>> plans;
+    for (int i = 0; i < most_plans; ++i) {
+      data.emplace_back(i);
+      plans.push_back(std::make_unique<plan>(data.back().given(comm.get()), opts));
+    }
+    ints more(most_plans);
+    EXPECT_THROW(plan(more.given(comm.get()), opts), usage_error);
+    // What is free on one rank only is not enough; in the end all but one are free everywhere.
+    plans[at(rank % (most_plans - 1))].reset();
+    if (size_of(comm.get()) > 1) {
+      EXPECT_THROW(plan(more.given(comm.get()), opts), usage_error);
+    }
+    plans.erase(plans.begin(), plans.begin() + most_plans - 1);
+    plan last(more.given(comm.get()), opts);
+    last.start();
+    plans.back()->start();
+    last.wait();
+    plans.back()->wait();
+    more.expect(most_plans);
+    data.back().expect(most_plans - 1);
+  }
+}
+
+TEST(communicators, beyond_the_limit_are_refused_on_all_ranks) {
+  std::deque<scoped_comm> comms;
+  ints data(7);
+  const auto served = [&](MPI_Comm comm) {
+    try {
+      run(data.given(comm), opts);
+    } catch (const usage_error& e) {
+      EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << e.what();
+      return false;
+    }
+    data.expect(7);
+    return true;
+  };
+  EXPECT_TRUE(served(MPI_COMM_WORLD));
+  for (int i = 0; i < most_communicators + 2; ++i) {
+    comms.emplace_back(duplicate(MPI_COMM_WORLD));
+    EXPECT_EQ(served(comms.back().get()), i < most_communicators - 1) << i;
+    EXPECT_EQ(served(comms.back().get()), i < most_communicators - 1) << "again " << i;
+  }
+  comms.pop_front();
+  comms.emplace_back(duplicate(MPI_COMM_WORLD));
+  EXPECT_TRUE(served(comms.back().get()));
+}
+
+int copies = 0;
+int copy(MPI_Comm, int, void*, void* value, void* to, int* flag) {
+  ++copies;
+  *static_cast<void**>(to) = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+TEST(communicators, of_the_users_are_not_duplicated) {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    MPI_Comm_set_attr(comm.get(), key, &key);
+    ints data(4);
+    run(data.given(comm.get()), opts);
+    data.expect(4);
+    EXPECT_EQ(copies, 0);
+  }
+  MPI_Comm_free_keyval(&key);
+}
+
+}  // namespace
+}  // namespace taquin::test
