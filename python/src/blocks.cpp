@@ -74,19 +74,16 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 }
 
 void block_exchange::agree(std::size_t held, bool transposing) {
-  const bool good = choices_->fault.empty();
-  const std::int64_t print = good ? fingerprint(from_, to_, element_, transposing) : 0;
+  // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
+  redistribution(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution());
+  const std::int64_t print = fingerprint(from_, to_, element_, transposing);
   // Maxima; a minimum is the maximum of the negative.
-  std::array<std::int64_t, 5> all{good ? 0 : 1, -narrow(choices_->memory), narrow(held), print, -print};
+  std::array<std::int64_t, 4> all{-narrow(choices_->memory), narrow(held), print, -print};
   check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_MAX, comm_),
         "MPI_Allreduce");
-  if (all[0] == 0 && all[3] != -all[4]) choices_->fault = "the ranks do not give the same distributions and item size";
-  if (all[0] != 0 || all[3] != -all[4]) {
-    const redistribution refused(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution());
-    throw usage_error("a rank has a fault", MPI_ERR_ARG);
-  }
-  memory_ = -all[1] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-all[1]);
-  held_ = static_cast<std::size_t>(all[2]);
+  if (all[2] != -all[3]) throw usage_error("the ranks do not give the same distributions and item size", MPI_ERR_ARG);
+  memory_ = -all[0] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-all[0]);
+  held_ = static_cast<std::size_t>(all[1]);
   for (std::size_t r = 0; r < ranks_; ++r) most_ = std::max(most_, std::max(from_.volume(r), to_.volume(r)) * element_);
   // 94 bytes for each page, 81 and two per rank of a page's size: the least sum.
   const double best = std::sqrt(94.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));

@@ -117,7 +117,7 @@ def integers(values: object, what: str, ranks: int) -> Counts:
         raise TypeError(f"{what} must be integers, not {array.dtype}")
     if array.ndim != 1 or array.size != ranks:
         raise ValueError(f"{what} must be one per rank: {ranks}, not an array of shape {array.shape}")
-    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise OverflowError(f"{what} are beyond 64 bits")
     return np.ascontiguousarray(array, np.int64)
 

@@ -190,6 +190,7 @@ class Redistribution:
         except UsageError as error:
             raise error from fault
         self._array = array
+        self._ranks = comm.Get_size()
 
     def __call__(self, ranks: ArrayLike, places: ArrayLike) -> None:
         """Sends row k to place `places[k]` of rank `ranks[k]`; rows with rank -1, and those behind the given ones, may
@@ -227,9 +228,8 @@ class Redistribution:
                 raise UsageError("ranks and places must be contiguous and writable: they are sorted with the rows")
         if len(ranks) != len(places) or len(ranks) > len(self._array):
             raise UsageError(f"{len(ranks)} ranks and {len(places)} places for {len(self._array)} rows")
-        size = self._size
-        if len(ranks) and (ranks.min() < -1 or ranks.max() >= size):
-            raise UsageError(f"a rank is not within -1 and {size - 1}")
+        if len(ranks) and (ranks.min() < -1 or ranks.max() >= self._ranks):
+            raise UsageError(f"a rank is not within -1 and {self._ranks - 1}")
         self._redistribution.sort(ranks, places)
 
     @property

@@ -273,7 +273,8 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
                                       const proposal& mine, mpi::communicator& comm, int tag, channel* node) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
   if (node != nullptr) return agree(comm, agreement_tag, mine, nullptr, &budget, node);
-  const algorithm* a = name == automatic ? chooser::of(comm).piggyback_choice(x.kind) : find_algorithm(name);
+  // Not every rank may have come here with "auto": only the agreement tells.
+  const algorithm* a = name == automatic ? chooser::piggyback_choice(comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
   if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
       a->ride.capacity(comm.size(), o) == 0)

@@ -34,6 +34,10 @@ class chooser {
   [[nodiscard]] const algorithm* piggyback_choice(exchange::form kind) const noexcept {
     return piggybacks_[static_cast<std::size_t>(kind)];
   }
+  /// The same before ranks have agreed that all of them choose: none where nothing was chosen yet. Local.
+  static const algorithm* piggyback_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
+    return comm.choices == nullptr ? nullptr : comm.choices->piggyback_choice(kind);
+  }
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
 

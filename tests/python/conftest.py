@@ -1,14 +1,11 @@
 """Tests run on every rank of mpirun. A test that fails on one rank fails on all, so that no rank goes on alone; which
 tests run, and in which order, is the same on all."""
 
-import faulthandler
 import sys
 
 import numpy as np
 import pytest
 from mpi4py import MPI
-
-faulthandler.dump_traceback_later(240, exit=True)
 
 
 @pytest.fixture

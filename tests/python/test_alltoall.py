@@ -200,7 +200,7 @@ def test_counts_have_64_bits(comm):
     empty.Free()
     send, recv = np.full(p, r, "u1"), np.zeros(p, "u1")
     big = np.array([1] * p, np.int64)
-    taquin.alltoallv([send, big, np.arange(p, dtype=np.int64)], [recv, big.astype(np.uint64)], comm)
+    taquin.alltoallv([send, (big, np.arange(p, dtype=np.int64))], [recv, big.astype(np.uint64)], comm)
     assert (recv == np.arange(p)).all()
 
 

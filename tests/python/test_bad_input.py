@@ -226,7 +226,7 @@ def test_bad_distributions_are_refused_on_every_rank(comm):
     calls = [
         (lambda bad: taquin.redistribute_nd(np.zeros((3, 3)) if bad else block, rows, columns, comm), "shape"),
         (lambda bad: taquin.redistribute_nd(block, taquin.Blocks(shape, (p + 1, 1)) if bad else rows, columns, comm), "blocks for"),
-        (lambda bad: taquin.redistribute_nd(block, rows, taquin.Blocks((2, 2), (1, p)) if bad else columns, comm), "shapes differ"),
+        (lambda bad: taquin.redistribute_nd(block, rows, taquin.Blocks((1, 1), (1, p)) if bad else columns, comm), "shapes differ"),
         (lambda bad: taquin.redistribute_nd(block, rows, (1, p) if bad else columns, comm), "taquin.Blocks"),
         (lambda bad: taquin.redistribute_nd(np.asfortranarray(block) if bad and p > 0 else block, rows, columns, comm), "contiguous"),
         (lambda bad: taquin.redistribute_nd(block, rows, columns, comm, storage=np.zeros(4 * p, int) if bad else block), "storage"),

@@ -94,6 +94,23 @@ class bad_input : public testing::TestWithParam<const detail::algorithm*> {
   }
 };
 
+// What leaving the choice to taquin needs is made by all ranks together: not before they have agreed that all do.
+TEST(first_call, of_a_communicator_fails_on_all_when_only_some_ranks_leave_the_choice) {
+  if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "takes two ranks";
+  for (const char* name : {"pairwise", "teleport"}) {
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    call c(own);
+    c.opts.algorithm = c.rank == 0 ? "auto" : name;
+    EXPECT_THROW(run(c.given(), c.opts), usage_error);
+    c.expect_untouched();
+    c.opts.algorithm = "auto";
+    run(c.given(), c.opts);
+    c.expect_right();
+    MPI_Comm_free(&own);
+  }
+}
+
 TEST_P(bad_input, negative_count_on_one_rank_fails_on_all) {
   const auto text = error_after([&](call& c) {
     if (c.rank == last()) c.sc[0] = -3;
