@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/page_checks.hpp"
-#include "model/profile.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/in_place/in_place_simulated.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
-#include "algorithms/in_place/in_place_simulated.hpp"
 
 namespace taquin::cli {
 
