@@ -152,10 +152,12 @@ json plan_of_schedules(const detail::algorithm& a, const planned& p) {
   const bool named = p.size.ranks <= most_with_blocks && built.shape().uniform && built.shape().max_block_bytes > 0 &&
                      p.kind != exchange::form::alltoallw && !a.needs_nodes;
   const auto carried = named ? cargos(a, p) : std::vector<std::vector<blocks_of_message>>{};
-  std::size_t most_rounds = 0;
-  for (const schedule& s : built.all()) most_rounds = std::max(most_rounds, s.rounds.size());
-  std::vector<json> rounds(most_rounds,
-                           {{"messages", json::array()}, {"copies", json::array()}, {"scratch", json::array()}});
+  std::vector<json> rounds;
+  const auto at = [&](std::size_t i) -> json& {
+    while (rounds.size() <= i)
+      rounds.push_back({{"messages", json::array()}, {"copies", json::array()}, {"scratch", json::array()}});
+    return rounds[i];
+  };
   count_t scratch = 0;
   for (std::size_t rank = 0; rank < built.all().size(); ++rank) {
     const schedule& s = built.all()[rank];
@@ -163,18 +165,25 @@ json plan_of_schedules(const detail::algorithm& a, const planned& p) {
     const scratch_use use(s);
     std::uint32_t m = 0;
     std::uint32_t c = 0;
+    std::size_t first = 0;  // drawn round that this one begins at: the stages of its lanes are drawn one by one
     for (std::size_t i = 0; i < s.rounds.size(); ++i) {
-      for (; m < s.rounds[i].messages_end; ++m) {
+      const detail::round& r = s.rounds[i];
+      std::vector<std::size_t> stages(std::max<std::size_t>(r.lanes, 1));
+      for (; m < r.messages_end; ++m) {
         const detail::message& one = s.messages[m];
+        std::size_t& stage = stages[r.lanes > 0 ? one.lane : 0];
+        if (r.lanes > 0 && one.waits) ++stage;
         if (one.way != detail::direction::send) continue;
         json line{rank, one.peer, s.bytes(one)};
         if (named) line.push_back(carried[rank][m]);
-        rounds[i]["messages"].push_back(std::move(line));
+        at(first + stage)["messages"].push_back(std::move(line));
       }
-      for (; c < s.rounds[i].copies_end; ++c)
-        rounds[i]["copies"].push_back(
+      for (; c < r.copies_end; ++c)
+        at(first)["copies"].push_back(
             {rank, s.bytes(s.copies[c].from), name_of(s.copies[c].from.where), name_of(s.copies[c].to.where)});
-      if (use.after(i) > 0) rounds[i]["scratch"].push_back({rank, use.after(i)});
+      first += std::ranges::max(stages);
+      if (use.after(i) > 0) at(first)["scratch"].push_back({rank, use.after(i)});
+      ++first;
     }
   }
   return {{"taquin_plan", 1},

@@ -107,6 +107,18 @@ TEST(plan_json, scratch_holds_what_a_later_round_reads) {
     for (const auto& s : round["scratch"]) EXPECT_LE(s[1], j["scratch_bytes"]);
 }
 
+// Four ports of a node of four ranks exchange with seven other ranks: not all at once.
+TEST(plan_json, tells_the_stages_of_lanes_one_by_one) {
+  const auto r = taquin(0, "plan -n 8 -a hierarchical_factor --per-node 4 -b 1K --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto j = r.json();
+  EXPECT_GE(j["rounds"].size(), 2U);
+  int blocks = 0;
+  for (const auto& round : j["rounds"])
+    for (const auto& m : round["messages"]) blocks += m[2] == 128 ? 1 : 0;
+  EXPECT_EQ(blocks, 8 * 7);
+}
+
 TEST(plan_json, refuses_what_a_page_cannot_draw) {
   const std::pair<const char*, const char*> cases[] = {
       {"-n 4 -a native", "has no schedule"},

@@ -60,7 +60,7 @@ function fromReport(source) {
       part: source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0,
       basis: a.basis === "measured" ? "measured" : "predicted",
       per: "in this run",
-      weight: 1 + (source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0),
+      weight: 0.3 + (source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0),
       topic: `advice ${a.text}`,
     });
   for (const s of source.sites) {
@@ -73,7 +73,7 @@ function fromReport(source) {
         part: 1 - s.native.seconds / s.seconds,
         basis: s.native.basis === "measured" ? "measured" : "predicted",
         per: "in this run",
-        weight: 1,
+        weight: (s.seconds - s.native.seconds) / Math.max(source.totals.seconds, 1e-12),
         topic: `native ${s.index}`,
       });
     if (s.waiting !== null && s.seconds > 0 && s.waiting / s.seconds > 0.3)
@@ -85,7 +85,7 @@ function fromReport(source) {
         part: s.waiting / s.seconds,
         basis: "predicted",
         per: "in this run, at most",
-        weight: s.waiting / Math.max(source.totals.seconds, 1e-12),
+        weight: (0.9 * s.waiting) / Math.max(source.totals.seconds, 1e-12),
         topic: `waiting ${s.index}`,
       });
   }

@@ -6,7 +6,7 @@ import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { player } from "./player.mjs";
 
-const KINDS = ["still to be sent", "its own block, to move", "arrived", "held in auxiliary memory"];
+const KINDS = ["still to be sent", "its own block", "arrived", "held in auxiliary memory"];
 const COLOURS = ["var(--c1)", "var(--c4)", "var(--c0)", "var(--c2)"];
 
 function kindOf(piece, rank) {

@@ -106,7 +106,7 @@ function balance(get) {
             marks: [
               points.length <= 64
                 ? Plot.rectY(points, { x1: (d) => d.rank - 0.4, x2: (d) => d.rank + 0.4, y: "value", fill: [BLUE, ORANGE, "var(--c2)"][i], channels: { rank: "rank", exact: "value" }, tip: { format: { x: false, y: false, exact: (v) => s.unit(v) } } })
-                : Plot.ruleX(points, { x: "rank", y: "value", stroke: [BLUE, ORANGE, "var(--c2)"][i], channels: { exact: "value" }, tip: { format: { y: false, exact: (v) => s.unit(v) } } }),
+                : Plot.areaY(points, { x: "rank", y: "value", curve: "step", fill: ["var(--c0)", "var(--c1)", "var(--c2)"][i], channels: { exact: "value" }, tip: { format: { y: false, exact: (v) => s.unit(v) } } }),
               Plot.ruleY([sum(s.values) / s.values.length], { stroke: "currentColor", strokeDasharray: "4 3" }),
               Plot.ruleY([0]),
             ],

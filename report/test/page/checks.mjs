@@ -112,6 +112,22 @@ export const checks = {
     assert.ok((await marks()) > 0);
   },
 
+  "tooltips tell exact figures, readable in the dark": async ({ page, made }) => {
+    await open(page, made.small, "dark");
+    await drawAll(page);
+    const map = page.locator(".heatmap > svg").last();
+    await map.hover();
+    assert.match(await page.locator(".tooltip").textContent(), /^rank \d to rank \d: [\d,]+ bytes/);
+    const plot = figure(page, "Time").locator(".plot svg").last();
+    await plot.hover();
+    const tip = plot.locator("[data-mark=tip] text, [aria-label=tip] text").first();
+    assert.match(await tip.textContent(), /bytes per rank/);
+    const [text, ground] = await tip.evaluate((t) => [getComputedStyle(t).color, getComputedStyle(t.parentElement.querySelector("path")).fill]);
+    assert.notEqual(text, ground);
+    const light = (c) => c.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);
+    assert.ok(Math.abs(light(text) - light(ground)) > 300, `${text} on ${ground}`);
+  },
+
   "schedules go step by step": async ({ page, made }) => {
     await open(page, made.small);
     await drawAll(page);
