@@ -45,6 +45,7 @@ struct bucket {
 /// Owns a committed derived datatype. Move-only.
 class datatype {
  public:
+  /// None.
   datatype() noexcept = default;
   /// Adopts a derived datatype; a predefined one must not be given.
   static datatype from_native(MPI_Datatype type) noexcept {
@@ -52,13 +53,17 @@ class datatype {
     d.type_ = type;
     return d;
   }
+  /// Takes the other's, which has none afterwards.
   datatype(datatype&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+  /// Exchanges the two.
   datatype& operator=(datatype&& other) noexcept {
     std::swap(type_, other.type_);
     return *this;
   }
+  /// Frees it.
   ~datatype();
 
+  /// The handle, still owned.
   [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
   /// Gives the datatype away: the caller frees it.
   [[nodiscard]] MPI_Datatype release() noexcept { return std::exchange(type_, MPI_DATATYPE_NULL); }
