@@ -1,6 +1,7 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized test-cluster test-scale lint format install clean packages lint-packages
+.PHONY: help release demo test test-sanitized test-cluster test-scale test-packages lint format docs deb install clean \
+  packages lint-packages
 
 PRESETS ?= ci mpich
 PREFIX ?= /usr/local
@@ -52,6 +53,20 @@ test-scale: packages ## all algorithms on 64 and 256 simulated ranks
 	cmake --preset smpi
 	cmake --build --preset smpi
 	testbed/check-scale build/smpi
+
+docs: packages ## the documentation site in build/docs/html
+	@scripts/install-packages scripts/packages.txt scripts/packages-docs.txt
+	cmake --preset release
+	cmake --build --preset release --target taquin_command
+	docs/site/build build/docs build/release/bin/taquin
+
+deb: packages ## Debian packages in build/deb
+	@scripts/install-packages scripts/packages.txt scripts/packages-docs.txt scripts/packages-deb.txt
+	packaging/make-deb build/deb
+
+test-packages: packages ## Debian packages, built, installed and used in clean roots (as root)
+	@scripts/install-packages scripts/packages.txt scripts/packages-deb.txt
+	packaging/test-packages
 
 lint: lint-packages ## layout and static analysis of all files
 	clang-format --dry-run --Werror $(SOURCES)

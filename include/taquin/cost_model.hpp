@@ -24,59 +24,63 @@ struct message_cost {
 
 /// Hockney: τ + μ·m. One message at a time per port. (Hockney 1994; MPI primitives §1.)
 struct hockney {
-  seconds tau = 0;  ///< set-up
-  seconds mu = 0;   ///< per byte
-  [[nodiscard]] seconds time(count_t bytes) const noexcept;
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;
+  seconds tau = 0;                                                ///< set-up
+  seconds mu = 0;                                                 ///< per byte
+  [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
 };
 
 /// LogP: L + 2o for a message of one packet, g between two packets. (Culler et al. 1992; MPI primitives §1.)
 struct logp {
-  seconds latency = 0;    ///< L
-  seconds overhead = 0;   ///< o, on either side
-  seconds gap = 0;        ///< g, from one packet to the next
-  count_t packet = 4096;  ///< bytes of a packet; longer messages are several
-  [[nodiscard]] seconds time(count_t bytes) const noexcept;
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;
+  seconds latency = 0;                                            ///< L
+  seconds overhead = 0;                                           ///< o, on either side
+  seconds gap = 0;                                                ///< g, from one packet to the next
+  count_t packet = 4096;                                          ///< bytes of a packet; longer messages are several
+  [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
 };
 
 /// LogGP: L + 2o + (m − 1)·G, and g from one message to the next. (Alexandrov et al. 1995; MPI primitives §1.)
 struct loggp {
-  seconds latency = 0;   ///< L
-  seconds overhead = 0;  ///< o, on either side
-  seconds gap = 0;       ///< g, from one message to the next
-  seconds per_byte = 0;  ///< G
-  [[nodiscard]] seconds time(count_t bytes) const noexcept;
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;
+  seconds latency = 0;                                            ///< L
+  seconds overhead = 0;                                           ///< o, on either side
+  seconds gap = 0;                                                ///< g, from one message to the next
+  seconds per_byte = 0;                                           ///< G
+  [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
 };
 
 /// Parameterised LogP: L + g(m), with overheads and gap as functions of the size. (Kielmann et al. 2000; MPI
 /// primitives §1.) Between two points the functions are linear in the bytes, beyond the last they follow its slope.
 struct plogp {
+  /// What was measured with messages of one size.
   struct point {
-    count_t bytes = 0;
-    seconds send_overhead = 0;
-    seconds receive_overhead = 0;
-    seconds gap = 0;
+    count_t bytes = 0;             ///< of the message
+    seconds send_overhead = 0;     ///< the sender's processor is busy
+    seconds receive_overhead = 0;  ///< the receiver's processor is busy
+    seconds gap = 0;               ///< from one message to the next
   };
-  seconds latency = 0;        ///< L
-  std::vector<point> points;  ///< by ascending bytes; at least one
-  [[nodiscard]] point at(count_t bytes) const noexcept;
-  [[nodiscard]] seconds time(count_t bytes) const noexcept;
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;
+  seconds latency = 0;                                            ///< L
+  std::vector<point> points;                                      ///< by ascending bytes; at least one
+  [[nodiscard]] point at(count_t bytes) const noexcept;           ///< the figures for this size
+  [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
 };
 
 /// The models by name: hockney, logp, loggp, plogp.
 enum class model_kind : std::uint8_t { hockney, logp, loggp, plogp };
+/// All of them, in the order of the enumeration.
 inline constexpr std::array all_models{model_kind::hockney, model_kind::logp, model_kind::loggp, model_kind::plogp};
+/// The name of a model.
 std::string_view name_of(model_kind kind) noexcept;
 
 /// All four models of the messages between two ranks, within a node or between two.
 struct link_model {
-  taquin::hockney hockney;
-  taquin::logp logp;
-  taquin::loggp loggp;
-  taquin::plogp plogp;
+  taquin::hockney hockney;  ///< set-up and time per byte
+  taquin::logp logp;        ///< of packets
+  taquin::loggp loggp;      ///< with long messages
+  taquin::plogp plogp;      ///< with figures by size
+  /// What one message costs under a model, by what is busy.
   [[nodiscard]] message_cost cost(model_kind kind, count_t bytes) const noexcept;
   /// From the call of the sender to the end of the receive, nothing else going on.
   [[nodiscard]] seconds time(model_kind kind, count_t bytes) const noexcept;
@@ -84,22 +88,24 @@ struct link_model {
 
 /// A local cost: set-up and per byte.
 struct local_cost {
-  seconds each = 0;
-  seconds per_byte = 0;
+  seconds each = 0;      ///< set-up
+  seconds per_byte = 0;  ///< of data
+  /// Of one operation on as many bytes.
   [[nodiscard]] seconds time(count_t bytes) const noexcept { return each + per_byte * static_cast<double>(bytes); }
 };
 
 /// A machine. Levels: 0 within a node, 1 between nodes.
 struct machine_model {
   model_kind kind = model_kind::loggp;  ///< the model that predictions use
-  std::array<link_model, 2> levels;
-  local_cost copy;            ///< a copy in memory, per run of bytes
-  local_cost pack;            ///< packing or unpacking, per run of bytes
-  int ports = 1;              ///< messages that a rank's port passes at once, each way
-  double ranks_per_core = 1;  ///< above 1, ranks share processors: their work takes that much longer
-  seconds wait = 0;           ///< completing a round: what a rank loses when it must wait for others
-  int ranks = 0;              ///< ranks that it was measured with; 0: not measured
-  std::string machine;        ///< what it was measured on: cores, nodes, MPI library
+  std::array<link_model, 2> levels;     ///< messages within a node, and between nodes
+  local_cost copy;                      ///< a copy in memory, per run of bytes
+  local_cost pack;                      ///< packing or unpacking, per run of bytes
+  int ports = 1;                        ///< messages that a rank's port passes at once, each way
+  double ranks_per_core = 1;            ///< above 1, ranks share processors: their work takes that much longer
+  seconds wait = 0;                     ///< completing a round: what a rank loses when it must wait for others
+  int ranks = 0;                        ///< ranks that it was measured with; 0: not measured
+  std::string machine;                  ///< what it was measured on: cores, nodes, MPI library
+  /// What a message costs at a level, under the model in use.
   [[nodiscard]] message_cost cost(int level, count_t bytes) const noexcept;
 
   /// What serves when nothing was measured: shared memory on a few cores, 10 Gbit/s between nodes.

@@ -39,12 +39,15 @@ struct bucket {
 
 /// Elements that the layout holds.
 [[nodiscard]] count_t elements(const bounded_vector& v);
+/// The same of a circular vector.
 [[nodiscard]] count_t elements(const circular_vector& v);
+/// The same of buckets.
 [[nodiscard]] count_t elements(const bucket& b);
 
 /// Owns a committed derived datatype. Move-only.
 class datatype {
  public:
+  /// None.
   datatype() noexcept = default;
   /// Adopts a derived datatype; a predefined one must not be given.
   static datatype from_native(MPI_Datatype type) noexcept {
@@ -52,13 +55,17 @@ class datatype {
     d.type_ = type;
     return d;
   }
+  /// Takes the other's, which has none afterwards.
   datatype(datatype&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+  /// Exchanges the two.
   datatype& operator=(datatype&& other) noexcept {
     std::swap(type_, other.type_);
     return *this;
   }
+  /// Frees it.
   ~datatype();
 
+  /// The handle, still owned.
   [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
   /// Gives the datatype away: the caller frees it.
   [[nodiscard]] MPI_Datatype release() noexcept { return std::exchange(type_, MPI_DATATYPE_NULL); }
@@ -70,20 +77,28 @@ class datatype {
 /// The layout as a committed MPI datatype, of elements of `base`. Its extent is that of `bound` elements (circular:
 /// `extent` elements, bucket: all buckets). Local. Throws usage_error for impossible figures.
 [[nodiscard]] datatype make_datatype(const bounded_vector& v, MPI_Datatype base);
+/// The same of a circular vector.
 [[nodiscard]] datatype make_datatype(const circular_vector& v, MPI_Datatype base);
+/// The same of buckets.
 [[nodiscard]] datatype make_datatype(const bucket& b, MPI_Datatype base);
 
 /// Packs the elements of the layout at `from` into consecutive bytes at `to`; unpack is the reverse. The bytes are
 /// those of MPI_Pack in a homogeneous system, without headers. Local. Throws usage_error for impossible figures.
 void pack(const bounded_vector& v, const void* from, MPI_Datatype base, void* to);
+/// The same of a circular vector.
 void pack(const circular_vector& v, const void* from, MPI_Datatype base, void* to);
+/// The same of buckets.
 void pack(const bucket& b, const void* from, MPI_Datatype base, void* to);
+/// From consecutive bytes at `from` to the elements of the layout at `to`.
 void unpack(const bounded_vector& v, const void* from, void* to, MPI_Datatype base);
+/// The same of a circular vector.
 void unpack(const circular_vector& v, const void* from, void* to, MPI_Datatype base);
+/// The same of buckets.
 void unpack(const bucket& b, const void* from, void* to, MPI_Datatype base);
 
 /// The same for `count` elements of any datatype; `to` and `from` hold count × MPI_Type_size bytes.
 void pack(const void* from, count_t count, MPI_Datatype type, void* to);
+/// The reverse.
 void unpack(const void* from, void* to, count_t count, MPI_Datatype type);
 
 /// The signature of a datatype: its basic types, in order, without holes and as a committed datatype of its own. Memory

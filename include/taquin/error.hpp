@@ -11,7 +11,9 @@ namespace taquin {
 /// preloaded library report for it.
 class error : public std::runtime_error {
  public:
+  /// A text and its class.
   error(const std::string& what, int mpi_class) : std::runtime_error(what), mpi_class_(mpi_class) {}
+  /// MPI_ERR_….
   [[nodiscard]] int mpi_class() const noexcept { return mpi_class_; }
   /// True where all ranks of the communicator have thrown this error, because they agreed on it before anything was
   /// sent. Only then may a program take another way on all ranks without asking them. False: what others have is not
@@ -28,6 +30,7 @@ class error : public std::runtime_error {
 /// A call into the MPI library failed. Thrown on the rank where it failed.
 class mpi_error : public error {
  public:
+  /// The call and what it returned.
   mpi_error(const std::string& what, int mpi_class, int code, const char* call)
       : error(what, mpi_class), code_(code), call_(call) {}
   /// The code that the call returned.
@@ -44,6 +47,7 @@ class mpi_error : public error {
 /// true; otherwise on this rank, for example because a peer sent another number of bytes than was expected.
 class usage_error : public error {
  public:
+  /// A text, its class, and where the argument was wrong.
   usage_error(const std::string& what, int mpi_class, int rank = -1, int peer = -1)
       : error(what, mpi_class), rank_(rank), peer_(peer) {}
   /// The rank whose argument was wrong, or −1 when it is not one rank's.
@@ -59,6 +63,7 @@ class usage_error : public error {
 /// The memory allowed is too small. Thrown on every rank, before anything was sent, where collective() is true.
 class budget_exceeded : public error {
  public:
+  /// A text and the bytes it is about.
   budget_exceeded(const std::string& what, std::size_t requested, std::size_t used, std::size_t limit);
   /// Bytes that were asked for, on top of `used()`.
   [[nodiscard]] std::size_t requested() const noexcept { return requested_; }

@@ -21,10 +21,14 @@ class count_view {
   constexpr count_view() noexcept = default;
   /// first, first + step, first + 2·step, …
   constexpr count_view(count_t first, count_t step) noexcept : first_(first), step_(step) {}
+  /// The caller's array of 32-bit integers.
   constexpr explicit count_view(const std::int32_t* array) noexcept : narrow_(array), missing_(array == nullptr) {}
+  /// The caller's array of 64-bit integers.
   constexpr explicit count_view(const std::int64_t* array) noexcept : wide_(array), missing_(array == nullptr) {}
+  /// The caller's array of the other 64-bit integers.
   constexpr explicit count_view(const other_int64* array) noexcept : other_(array), missing_(array == nullptr) {}
 
+  /// The value of one peer.
   [[nodiscard]] constexpr count_t operator[](int peer) const noexcept {
     if (narrow_ != nullptr) return narrow_[peer];
     if (wide_ != nullptr) return wide_[peer];
@@ -37,7 +41,9 @@ class count_view {
   }
   /// True when it was made from a null pointer.
   [[nodiscard]] constexpr bool missing() const noexcept { return missing_; }
+  /// The array of 32-bit integers, or null.
   [[nodiscard]] constexpr const std::int32_t* narrow() const noexcept { return narrow_; }
+  /// The array of 64-bit integers, or null.
   [[nodiscard]] constexpr const std::int64_t* wide() const noexcept { return wide_; }
 
  private:
@@ -55,11 +61,11 @@ class type_map;
 
 /// A datatype with the figures that taquin needs of it, in bytes.
 struct element {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  count_t size = 0;         ///< data bytes of one element
-  count_t extent = 0;       ///< bytes from one element to the next
-  count_t true_lb = 0;      ///< first data byte, from the element's origin
-  count_t true_extent = 0;  ///< from the first data byte to the last
+  MPI_Datatype type = MPI_DATATYPE_NULL;  ///< the caller's
+  count_t size = 0;                       ///< data bytes of one element
+  count_t extent = 0;                     ///< bytes from one element to the next
+  count_t true_lb = 0;                    ///< first data byte, from the element's origin
+  count_t true_extent = 0;                ///< from the first data byte to the last
   /// How the data lie, of a derived type that is not simply contiguous and could be decoded. Lives as long as the type.
   const detail::type_map* map = nullptr;
 
@@ -75,15 +81,16 @@ struct element {
 
 /// One peer's part of one side.
 struct block {
-  count_t offset = 0;  ///< bytes from the side's base to the first element's origin
-  count_t count = 0;   ///< elements
-  taquin::element element{};
+  count_t offset = 0;         ///< bytes from the side's base to the first element's origin
+  count_t count = 0;          ///< elements
+  taquin::element element{};  ///< of all of them
+  /// Data bytes of the block.
   [[nodiscard]] constexpr count_t bytes() const noexcept { return count * element.size; }
 };
 
 /// One side of an exchange: a block per peer.
 struct blocks {
-  void* base = nullptr;
+  void* base = nullptr;                 ///< what displacements count from
   count_view counts;                    ///< elements
   count_view displs;                    ///< multiples of `displ_unit` from `base`
   count_t displ_unit = 1;               ///< bytes: the type's extent, or 1 where MPI counts displacements in bytes
@@ -91,10 +98,11 @@ struct blocks {
   const MPI_Datatype* types = nullptr;  ///< alltoallw: one per peer
   const taquin::element* elements = nullptr;  ///< alltoallw: the same with their figures, once they are known
 
+  /// The element of one peer's block.
   [[nodiscard]] constexpr taquin::element element_of(int peer) const noexcept {
     return elements != nullptr ? elements[peer] : element;
   }
-  /// The place of an empty block may be beyond 64 bits: it then says nothing.
+  /// One peer's block. The place of an empty block may be beyond 64 bits: it then says nothing.
   [[nodiscard]] constexpr block operator[](int peer) const noexcept {
     const auto offset = static_cast<std::uint64_t>(displs[peer]) * static_cast<std::uint64_t>(displ_unit);
     return {static_cast<count_t>(offset), counts[peer], element_of(peer)};
@@ -104,14 +112,15 @@ struct blocks {
 /// A whole exchange as one rank sees it. Build it with one of the functions below; arrays are not copied and must
 /// live until the plan is made (and, as MPI demands of persistent collectives, data buffers until it is freed).
 struct exchange {
+  /// MPI's three calls.
   enum class form : std::uint8_t { alltoall, alltoallv, alltoallw };
 
-  MPI_Comm comm = MPI_COMM_NULL;
-  form kind = form::alltoall;
-  bool in_place = false;  ///< both sides share one buffer
-  bool symmetric = true;  ///< in place: each pair's two blocks lie at the same place with the same count and type
-  blocks send{};
-  blocks recv{};
+  MPI_Comm comm = MPI_COMM_NULL;  ///< the caller's
+  form kind = form::alltoall;     ///< which call
+  bool in_place = false;          ///< both sides share one buffer
+  bool symmetric = true;        ///< in place: each pair's two blocks lie at the same place with the same count and type
+  blocks send{};                ///< what goes to each peer
+  blocks recv{};                ///< what comes from each peer
   const char* fault = nullptr;  ///< a defect found while the exchange was built; reported on every rank by the plan
 
   /// MPI_Alltoall's arguments; `sendbuf` may be MPI_IN_PLACE.

@@ -12,12 +12,14 @@ namespace taquin {
 /// Not thread safe: one budget serves one plan. The resource that it draws from must outlive it.
 class memory_budget final : public std::pmr::memory_resource {
  public:
+  /// A limit in bytes, and where the memory comes from.
   explicit memory_budget(std::size_t limit = unlimited,
                          std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) noexcept
       : limit_(limit), upstream_(upstream) {}
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
 
+  /// Bytes allowed.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// Bytes taken now.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
@@ -26,6 +28,7 @@ class memory_budget final : public std::pmr::memory_resource {
 
   /// Counts bytes that come from elsewhere, as if they were allocated here: throws `budget_exceeded` over the limit.
   void charge(std::size_t bytes);
+  /// Takes back what was charged.
   void discharge(std::size_t bytes) noexcept { used_ -= bytes; }
 
  private:

@@ -21,7 +21,9 @@ class plan {
   /// Throws on every rank: `usage_error` for bad arguments, `budget_exceeded` when `o.memory` is too small.
   /// Nothing has been sent then, and the buffers are untouched.
   explicit plan(const exchange& x, const options& o = {});
+  /// Takes the other's exchange; the other can only be destroyed or assigned to.
   plan(plan&&) noexcept;
+  /// The same; what was here before is freed.
   plan& operator=(plan&&) noexcept;
   /// Frees what the plan holds. Local. A started plan must have been waited for.
   ~plan();

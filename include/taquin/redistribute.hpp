@@ -38,8 +38,11 @@ class redistribution {
   /// Throws on every rank: `usage_error` for bad arguments, `budget_exceeded` when `o.memory` is too small.
   redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
                  const redistribute_options& o = {});
+  /// Takes the other's array; the other can only be destroyed or assigned to.
   redistribution(redistribution&&) noexcept;
+  /// The same; what was here before is freed.
   redistribution& operator=(redistribution&&) noexcept;
+  /// Frees its buffers. Local.
   ~redistribution();
 
   /// Begins to move block k to place `dest_indices[k]` of rank `dest_ranks[k]`, for k < `length`; a rank of −1 marks a
@@ -59,7 +62,9 @@ class redistribution {
   void wait();
   /// start() and wait(). Collective, blocking.
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
+  /// The same for spans of equal length.
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
+  /// The same with 64-bit places.
   void operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
 
   /// Sorts the blocks of this rank in place by destination rank, dead ones last, and the destinations with them. Each

@@ -35,6 +35,7 @@ enum {
   TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
 };
 
+/* Options of a communicator. Fields are only ever added at the end. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
@@ -67,21 +68,26 @@ int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options *options);
 
 /* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. ---- */
 
+/* MPI_Alltoall. */
 int TAQUIN_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                     MPI_Datatype recvtype, MPI_Comm comm);
+/* The same with 64-bit counts. */
 int TAQUIN_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
+/* MPI_Alltoallv. */
 int TAQUIN_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                      void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+/* The same with 64-bit counts and displacements. */
 int TAQUIN_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                        MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                        MPI_Datatype recvtype, MPI_Comm comm);
 
-/* Displacements in bytes, as in MPI. */
+/* MPI_Alltoallw: displacements in bytes. */
 int TAQUIN_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
                      void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
                      MPI_Comm comm);
+/* The same with 64-bit counts and displacements. */
 int TAQUIN_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                        const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                        const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
@@ -92,13 +98,16 @@ int TAQUIN_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const 
  * all receive blocks keep their values, but see TAQUIN_Options.scratch_sends. */
 int TAQUIN_Alltoallv_in_place(void *buffer, const int sendcounts[], const int sdispls[], const int recvcounts[],
                               const int rdispls[], MPI_Datatype type, MPI_Comm comm);
+/* The same with 64-bit counts and displacements. */
 int TAQUIN_Alltoallv_in_place_c(void *buffer, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                                 const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype type,
                                 MPI_Comm comm);
 
 /* ---- Plans: an exchange prepared once, started as often as wanted. ---- */
 
+/* A prepared exchange. */
 typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
+/* The plan that is none. */
 #define TAQUIN_PLAN_NULL NULL
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
@@ -108,18 +117,23 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
  * the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+/* The same with 64-bit counts. */
 int TAQUIN_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
                            MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+/* Prepares an alltoallv, as TAQUIN_Alltoall_init. */
 int TAQUIN_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                           void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                           MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+/* The same with 64-bit counts and displacements. */
 int TAQUIN_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                             MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
                             const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                             TAQUIN_Plan *plan);
+/* Prepares an alltoallw, as TAQUIN_Alltoall_init. */
 int TAQUIN_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
                           const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
                           const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
+/* The same with 64-bit counts and displacements. */
 int TAQUIN_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                             const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
@@ -148,7 +162,9 @@ void TAQUIN_Set_fault(const char *what);
 
 /* ---- Redistribution of blocks, in place. ---- */
 
+/* An array of equal blocks that can be redistributed again and again. */
 typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
+/* The redistribution that is none. */
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.

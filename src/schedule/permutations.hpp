@@ -1,6 +1,6 @@
 // Permutations: every rank sends to one other and receives from one, as schedules.
 //
-// Source: Communication Patterns and MPI Primitives, §3. docs/patterns.md shows what their naive versions do.
+// Source: Communication Patterns and MPI Primitives, §3. docs/internals/patterns.md shows what their naive versions do.
 #pragma once
 
 #include <memory_resource>

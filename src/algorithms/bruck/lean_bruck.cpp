@@ -1,6 +1,6 @@
 // lean_bruck: zero-copy Bruck with half the intermediate buffer.
 //
-// Source:  answers the open problem of Träff, Rougier, Hunold, §5; docs/bruck.md has the proof.
+// Source:  answers the open problem of Träff, Rougier, Hunold, §5; docs/internals/bruck.md has the proof.
 // Rounds:  as zero_copy_bruck.
 // Bytes:   as zero_copy_bruck.
 // Memory:  for r = 2 p − 2^(⌈log₂ p⌉−1) − 1 ≤ ⌊p/2⌋ − 1 blocks; for any radix the least that zero copy allows, none for

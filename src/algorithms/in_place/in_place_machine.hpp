@@ -8,7 +8,7 @@
 //      copied once more when their place has become free.
 // A message has a bounded number of runs of what is left, so that bookkeeping is linear in the number of peers. Where
 // that bound forbids to use what is free, the data left in a block move up to its end (the paper's compaction), so
-// that what is free lies at its beginning. docs/in-place.md has the proof that this ends.
+// that what is free lies at its beginning. docs/internals/in-place.md has the proof that this ends.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,42 @@
+// Prints what of the public types is part of the ABI: their sizes, and where the fields of TAQUIN_Options lie.
+#include <cstddef>
+#include <cstdio>
+
+#include "taquin/patterns.hpp"
+#include "taquin/taquin.h"
+#include "taquin/taquin.hpp"
+
+int main() {
+#define TAQUIN_SIZE(TYPE) std::printf("size of " #TYPE " %zu\n", sizeof(TYPE))
+  TAQUIN_SIZE(taquin::block);
+  TAQUIN_SIZE(taquin::blocks);
+  TAQUIN_SIZE(taquin::budget_exceeded);
+  TAQUIN_SIZE(taquin::count_view);
+  TAQUIN_SIZE(taquin::datatype);
+  TAQUIN_SIZE(taquin::element);
+  TAQUIN_SIZE(taquin::error);
+  TAQUIN_SIZE(taquin::exchange);
+  TAQUIN_SIZE(taquin::memory_budget);
+  TAQUIN_SIZE(taquin::mpi_error);
+  TAQUIN_SIZE(taquin::options);
+  TAQUIN_SIZE(taquin::plan);
+  TAQUIN_SIZE(taquin::redistribute_options);
+  TAQUIN_SIZE(taquin::redistribution);
+  TAQUIN_SIZE(taquin::statistics);
+  TAQUIN_SIZE(taquin::usage_error);
+#define TAQUIN_FIELD(FIELD) std::printf("offset of TAQUIN_Options." #FIELD " %zu\n", offsetof(TAQUIN_Options, FIELD))
+  TAQUIN_FIELD(size);
+  TAQUIN_FIELD(algorithm);
+  TAQUIN_FIELD(memory);
+  TAQUIN_FIELD(radix);
+  TAQUIN_FIELD(max_in_flight);
+  TAQUIN_FIELD(ports);
+  TAQUIN_FIELD(node_count);
+  TAQUIN_FIELD(nodes);
+  TAQUIN_FIELD(check);
+  TAQUIN_FIELD(layout);
+  TAQUIN_FIELD(inner);
+  TAQUIN_FIELD(tune);
+  TAQUIN_FIELD(scratch_sends);
+  TAQUIN_FIELD(levels);
+}
