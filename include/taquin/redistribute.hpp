@@ -50,7 +50,9 @@ class redistribution {
   /// live on. Nonblocking; all ranks start their redistributions and plans in the same order. Throws `usage_error`
   /// where it is started already.
   void start(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
+  /// The same; each span's length is the number of blocks.
   void start(std::span<const int> dest_ranks, std::span<const int> dest_indices);
+  /// The same with 64-bit indices.
   void start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
   /// Makes progress; true when all blocks of this rank are where they belong and its own have left (or nothing is
   /// started). Nonblocking. What dead blocks and places that nothing goes to hold then is not specified.

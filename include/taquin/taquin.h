@@ -180,12 +180,14 @@ int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_l
  * collective call of MPI, until this rank makes the call with the right handle. */
 int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                        const int dest_indices[]);
-/* The same as start, test and wait, as for plans. The destinations are read by the start. *flag is 1 when the
- * redistribution is complete (or none is started), otherwise 0. A bad map is reported by the test or the wait.
- * MPI_ERR_REQUEST when it is started already. */
+/* Begins the same. The destinations are read here and need not live on. Local; all ranks start their plans and
+ * redistributions in the same order. MPI_ERR_REQUEST when it is started already. */
 int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                 const int dest_indices[]);
+/* Makes progress; *flag is 1 when the redistribution is complete (or none is started), otherwise 0. A bad map is
+ * reported here or by the wait, on all ranks. Local. */
 int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int *flag);
+/* Completes the redistribution. */
 int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution);
 /* Goes on with another array of the same shape. Local. */
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);

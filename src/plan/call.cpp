@@ -44,6 +44,8 @@ std::uint32_t choices_of(const exchange& x, const options& o) noexcept {
 // With types known. False when this rank cannot, or any other does not, take part.
 bool exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return false;
+  const bool equal = x.kind == exchange::form::alltoall;
+  if (equal && !x.in_place && x.send[0].bytes() != x.recv[0].bytes()) return false;
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return false;
   e.post(choices_of(x, o));
