@@ -25,9 +25,7 @@ class checked {
     return r;
   }
   /// Within ±most_bytes, and nothing on the way was beyond 64 bits.
-  [[nodiscard]] constexpr bool fits() const noexcept {
-    return !over_ && value_ <= most_bytes && value_ >= -most_bytes;
-  }
+  [[nodiscard]] constexpr bool fits() const noexcept { return !over_ && value_ <= most_bytes && value_ >= -most_bytes; }
 
  private:
   count_t value_;

@@ -17,10 +17,10 @@ struct environment {
   /// TAQUIN_NODES=4,4/2,2,1,3: ranks per group inside nodes, and so on, from the outermost level inwards.
   std::vector<std::vector<int>> groups;
   static constexpr std::size_t most_groups = 2;  ///< lists after the first
-  bool shared_memory = true;  ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
-  bool single_copy = true;    ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
-  std::string profile;                           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
-  std::string invalid_argument;                  ///< what is wrong with a setting; empty when nothing is
+  bool shared_memory = true;     ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
+  bool single_copy = true;       ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
+  std::string profile;           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
+  std::string invalid_argument;  ///< what is wrong with a setting; empty when nothing is
 
   static const environment& get();
 

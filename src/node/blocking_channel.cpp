@@ -57,7 +57,7 @@ attribute* make(MPI_Comm comm) {
   auto a = std::make_unique<attribute>();
   const environment& e = environment::get();
   const std::size_t room = channel::default_room(ranks);
-  const std::size_t bytes = channel::overhead(ranks) + 2 * room;
+  const std::size_t bytes = channel::share(ranks, room);
   const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
   if (ranks > 1) a->shared = channel::make(comm, room, wanted);
   if (!a->shared.empty()) taken += a->bytes = bytes;

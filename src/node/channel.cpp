@@ -3,8 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
+#include <span>
 
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
@@ -22,13 +21,13 @@ constexpr std::size_t page = 4096;
 std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
 // Ranks that share processors must give them to each other.
-bool more_than_processors(const std::vector<node_member>& all) {
+bool more_than_processors(std::span<const node_member> all) {
   const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
   if (widest > 1) return all.size() > static_cast<std::size_t>(widest);
-  std::vector<int> used;
-  for (const node_member& m : all) used.push_back(m.processor);
-  std::ranges::sort(used);
-  return std::ranges::adjacent_find(used) != used.end();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (all[i].processor == all[j].processor) return true;
+  return false;
 }
 
 void describe_processors(node_member& me) noexcept {
@@ -57,22 +56,28 @@ std::size_t channel::default_room(int ranks) noexcept {
   return std::clamp(static_cast<std::size_t>(ranks) * block_room, least_room, most_room);
 }
 
-std::size_t channel::overhead(int ranks) noexcept {
-  return 2 * static_cast<std::size_t>(ranks) * line_bytes + line_bytes;
+// The header of the mapping is everybody's: its bytes count for each.
+std::size_t channel::share(int ranks, std::size_t room) noexcept {
+  const std::size_t head = (2 * static_cast<std::size_t>(ranks) + 1) * line_bytes;
+  return mapping::header + up_to_page(head) + 2 * up_to_page(room);
+}
+
+std::size_t channel::bookkeeping(int ranks) noexcept {
+  return static_cast<std::size_t>(ranks) * (sizeof(pid_t) + sizeof(node_member));
 }
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool) { return {}; }
+channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*) { return {}; }
 #else
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted) {
-  channel c;
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
+  channel c(memory);
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   const auto p = static_cast<std::size_t>(ranks);
   c.room_ = up_to_page(room);
-  c.head_ = up_to_page(overhead(ranks));
+  c.head_ = up_to_page((2 * p + 1) * line_bytes);
   c.part_ = c.head_ + 2 * c.room_;
 
   const std::uint64_t host = host_id();
@@ -84,7 +89,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted) {
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
-  std::vector<node_member> all(p);
+  std::pmr::vector<node_member> all(p, memory);
   TAQUIN_MPI(PMPI_Allgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm));
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
@@ -101,6 +106,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted) {
   }
   mapping::close(me.key);
   if (!mapped) return {};
+  c.processes_.reserve(p);
   for (const node_member& m : all) c.processes_.push_back(m.process);
   constexpr int most_looks = 2000;
   c.looks_ = more_than_processors(all) ? 0 : most_looks;

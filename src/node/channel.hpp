@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "node/mapping.hpp"
@@ -67,11 +68,14 @@ class channel {
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
   /// rank that takes no part.
-  static channel make(MPI_Comm comm, std::size_t room, bool wanted);
+  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`.
+  static channel make(MPI_Comm comm, std::size_t room, bool wanted,
+                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
-  /// Bytes of a rank's share beside its room: lines and counters.
-  static std::size_t overhead(int ranks) noexcept;
+  /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
+  static std::size_t share(int ranks, std::size_t room) noexcept;
+  static std::size_t bookkeeping(int ranks) noexcept;
 
   channel() noexcept = default;
   channel(channel&&) noexcept = default;
@@ -118,6 +122,7 @@ class channel {
   }
 
  private:
+  explicit channel(std::pmr::memory_resource* memory) : processes_(memory) {}
   static constexpr std::size_t line_bytes = sizeof(node_line);
   [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * processes_.size() * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept {
@@ -133,7 +138,7 @@ class channel {
   void pause(int looks) const;
 
   mapping memory_;
-  std::vector<pid_t> processes_;
+  std::pmr::vector<pid_t> processes_;
   std::size_t room_ = 0;
   std::size_t head_ = 0;  // of a part: lines and the counter
   std::size_t part_ = 0;

@@ -1,11 +1,11 @@
 #include "node/single_copy.hpp"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 namespace taquin::detail {
 
@@ -28,11 +28,12 @@ int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t byte
 }
 
 void admit_siblings() noexcept {
-  std::FILE* f = std::fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
-  if (f == nullptr) return;
-  const int scope = std::fgetc(f);
-  static_cast<void>(std::fclose(f));
-  if (scope == '1') prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0);
+  const int file = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  char scope = '0';
+  const bool known = read(file, &scope, 1) == 1;
+  close(file);
+  if (known && scope == '1') prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0);
 }
 
 }  // namespace taquin::detail

@@ -26,19 +26,17 @@ bool plain_environment() {
   return plain;
 }
 
-// The choice is taquin's or this way is asked for, and no option narrows it.
+// The choice is taquin's, and no option narrows it.
 bool plain(const options& o) {
   static constexpr options defaults;
-  return (o.algorithm == defaults.algorithm || o.algorithm == shared_memory.name) && !o.check && !o.tune &&
-         o.nodes.empty() && o.radix == defaults.radix && o.layout == defaults.layout && o.max_in_flight == 0 &&
-         o.ports == 0 && o.aux_parts == 0 && !o.aux_heap && !o.sparse_requests && !o.scratch_sends &&
-         o.inner == defaults.inner && o.levels == defaults.levels;
+  return o.algorithm == defaults.algorithm && !o.check && !o.tune && o.nodes.empty() && o.radix == defaults.radix &&
+         o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
+         !o.sparse_requests && !o.scratch_sends && o.inner == defaults.inner && o.levels == defaults.levels;
 }
 
 // What must be alike on all ranks of such a call.
-std::uint32_t choices_of(const exchange& x, const options& o) noexcept {
-  return 1 + (o.algorithm == shared_memory.name ? 32U : 0U) + static_cast<std::uint32_t>(x.kind) +
-         (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);
+std::uint32_t choices_of(const exchange& x) noexcept {
+  return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);
 }
 
 // With types known. False when this rank cannot, or any other does not, take part.
@@ -48,7 +46,7 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
   if (equal && !x.in_place && x.send[0].bytes() != x.recv[0].bytes()) return false;
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return false;
-  e.post(choices_of(x, o));
+  e.post(choices_of(x));
   node.wait_lines();
   if (!e.agreed()) return false;
   e.finish();

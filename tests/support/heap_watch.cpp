@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <mpi.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -98,6 +99,7 @@ allocations taken;
 std::size_t live_bytes = 0;
 std::size_t peak_bytes = 0;
 std::size_t requests = 0;
+int mapping_ranks = 1;
 thread_local bool watching = false;
 thread_local bool looking = false;  // at a stack, which may itself want memory
 
@@ -147,6 +149,7 @@ heap_watch::heap_watch() {
     mpi = code_around(dlsym(RTLD_DEFAULT, "PMPI_Init"));
     if (program.end == 0 || mpi.end == 0) std::abort();
   }
+  MPI_Comm_size(MPI_COMM_WORLD, &mapping_ranks);
   taken.clear();
   live_bytes = peak_bytes = requests = 0;
   watching = true;
@@ -186,6 +189,12 @@ using taquin::test::note_given_back;
 using taquin::test::note_taken;
 
 namespace {
+
+// Memory that all ranks map together counts by each rank's share.
+std::size_t share_of(std::size_t bytes, int flags) {
+  const auto ranks = static_cast<std::size_t>(taquin::test::mapping_ranks);
+  return (flags & MAP_SHARED) != 0 ? (bytes + ranks - 1) / ranks : bytes;
+}
 
 // While memory is copied to another place both are there.
 void note_resized(const void* memory, const void* other, std::size_t bytes, const void* caller) {
@@ -262,14 +271,14 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noex
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto* memory = reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
-  if (memory != MAP_FAILED) note_taken(memory, bytes, __builtin_return_address(0));
+  if (memory != MAP_FAILED) note_taken(memory, share_of(bytes, flags), __builtin_return_address(0));
   return memory;
 }
 
 void* mmap64(void* at, std::size_t bytes, int protection, int flags, int file, off64_t offset) noexcept {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto* memory = reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
-  if (memory != MAP_FAILED) note_taken(memory, bytes, __builtin_return_address(0));
+  if (memory != MAP_FAILED) note_taken(memory, share_of(bytes, flags), __builtin_return_address(0));
   return memory;
 }
 

@@ -20,6 +20,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/aggregation.hpp"
+#include "base/memory_charge.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
 #include "node/detect.hpp"
@@ -65,19 +66,9 @@ class shared_body final : public operation {
   /// Takes over `own`, or uses `lent`, which outlives it.
   shared_body(schedule&& s, execution where, shared_segment own, shared_segment* lent, std::size_t share,
               memory_budget* budget)
-      : budget_(budget), share_(share), own_(std::move(own)) {
-    budget_->charge(share_);
+      : share_(*budget, share), own_(std::move(own)) {
     where.shared = lent != nullptr ? lent : &own_;
-    try {
-      moves_.emplace(std::move(s), where, budget_);
-    } catch (...) {
-      budget_->discharge(share_);
-      throw;
-    }
-  }
-  ~shared_body() override {
-    moves_.reset();
-    budget_->discharge(share_);
+    moves_.emplace(std::move(s), where, budget);
   }
 
   void start() override { moves_->start(); }
@@ -86,8 +77,7 @@ class shared_body final : public operation {
   void account(statistics& s) const override { moves_->account(s); }
 
  private:
-  memory_budget* budget_;
-  std::size_t share_;
+  memory_charge share_;
   shared_segment own_;
   std::optional<executor> moves_;
 };

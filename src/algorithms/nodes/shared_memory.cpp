@@ -14,11 +14,12 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
-#include "node/channel.hpp"
+#include "node/blocking_channel.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/error.hpp"
 
@@ -26,15 +27,18 @@ namespace taquin::detail {
 
 namespace {
 
-// The exchange of a plan: counts and displacements may be given up by the caller, and the channel is the plan's own.
+// Counts and displacements may be given up by a plan's caller. A plan has a channel of its own; blocking calls, which
+// follow one another, use their communicator's.
 class shared_operation final : public operation {
  public:
-  shared_operation(const exchange& x, channel&& c, std::size_t room, int ranks, std::pmr::memory_resource* memory)
-      : send_(x.send, ranks, memory),
+  shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room, int ranks,
+                   std::pmr::memory_resource* memory)
+      : share_(std::move(share)),
+        send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
         x_(x),
-        channel_(std::move(c)),
-        run_(x_, channel_, room) {
+        own_(std::move(own)),
+        run_(x_, lent != nullptr ? *lent : own_, room) {
     x_.send = send_.side();
     x_.recv = recv_.side();
   }
@@ -55,10 +59,11 @@ class shared_operation final : public operation {
   void account(statistics& s) const override { run_.account(s); }
 
  private:
+  memory_charge share_;  // first: the channel's memory is given back before
   owned_blocks send_;
   owned_blocks recv_;
   exchange x_;
-  channel channel_;
+  channel own_;
   shared_exchange run_;
 };
 
@@ -69,19 +74,22 @@ std::size_t room_wanted(const shape& s) noexcept {
   return s.in_place ? all : std::min(all, channel::default_room(s.ranks));
 }
 
-constexpr std::size_t page = 4096;
-
 std::size_t bookkeeping(const shape& s) noexcept {
   return sizeof(shared_operation) + 2 * owned_blocks::bytes(static_cast<std::size_t>(s.ranks)) +
-         channel::overhead(s.ranks) + page;
+         channel::bookkeeping(s.ranks);
 }
 
-// With less memory than it would use, blocks go more ways.
+std::size_t with_room(const shape& s, std::size_t room) noexcept {
+  return bookkeeping(s) + channel::share(s.ranks, room);
+}
+
+// With less memory than it would use, fewer blocks pass through the room.
 std::size_t room_allowed(const shape& s) noexcept {
-  const std::size_t least = bookkeeping(s);
-  if (s.memory_limit == unlimited) return room_wanted(s);
-  const std::size_t half = (s.memory_limit - std::min(s.memory_limit, least)) / 2;
-  return std::min(room_wanted(s), half);
+  constexpr std::size_t page = 4096;
+  const std::size_t wanted = room_wanted(s);
+  if (s.memory_limit == unlimited || with_room(s, wanted) <= s.memory_limit) return wanted;
+  const std::size_t least = with_room(s, 0);
+  return (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page;
 }
 
 std::size_t least_room(const shape& s) noexcept {
@@ -90,17 +98,20 @@ std::size_t least_room(const shape& s) noexcept {
 
 bool supports(const shape& s) noexcept { return s.shared; }
 
-std::size_t memory(const shape& s, const options&) noexcept { return bookkeeping(s) + 2 * least_room(s); }
+std::size_t memory(const shape& s, const options&) noexcept { return with_room(s, least_room(s)); }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   shape s = *c.shape;
   s.memory_limit = c.memory;
   const std::size_t room = std::max(room_allowed(s), least_room(s));
-  budget.charge(channel::overhead(s.ranks) + page + 2 * room);
-  channel own = channel::make(c.comm->get(), room, true);
-  if (own.empty())
+  memory_charge share(budget, channel::share(s.ranks, room));
+  channel* lent = c.reused ? nullptr : blocking_channel(x.comm);
+  if (lent != nullptr && lent->room_bytes() < room) lent = nullptr;
+  channel own;
+  if (lent == nullptr) own = channel::make(c.comm->get(), room, true, &budget);
+  if (lent == nullptr && own.empty())
     throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
-  return make_operation<shared_operation>(budget, x, std::move(own), room, s.ranks, &budget);
+  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, s.ranks, &budget);
 }
 
 // Everybody meets once; small blocks are copied twice, large ones once.
