@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -8,7 +9,9 @@
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
 #include "taquin/error.hpp"
+#include "taquin/plan.hpp"
 #include "taquin/redistribute.hpp"
+#include "taquin/taquin.h"
 
 namespace taquin {
 namespace {
@@ -74,6 +77,85 @@ TEST_F(redistribute_blocks, the_papers_experiments) {
   check_with_all(test::shift_problem(ranks, 30, 24), 16);
   check_with_all(test::one_empty_problem(ranks, 30), 16);
   check_with_all(test::transpose_problem(ranks, 30, 24), 16);
+}
+
+// Two at once and a plan between them, each looked at in turn and in other orders on other ranks.
+TEST_F(redistribute_blocks, several_are_under_way_at_once) {
+  const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 200), 90, 21);
+  const auto& map = mine(all);
+  const auto want = test::expected(all, rank);
+  for (const auto* a : detail::redistributions()) {
+    std::array<std::vector<std::uint64_t>, 2> data;
+    std::vector<redistribution> started;
+    for (auto& d : data) {
+      for (int k = 0; k < 200; ++k) d.push_back(test::identity(rank, k));
+      started.emplace_back(d.data(), 200, 1, MPI_UINT64_T, MPI_COMM_WORLD, redistribute_options{.algorithm = a->name});
+    }
+    std::vector<int> sent(static_cast<std::size_t>(ranks), rank);
+    std::vector<int> got(sent.size(), -1);
+    plan exchanged(exchange::alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, MPI_COMM_WORLD));
+    started[0].start(map.ranks, map.indices);
+    exchanged.start();
+    started[1].start(map.ranks, map.indices);
+    EXPECT_THROW(started[1].start(map.ranks, map.indices), usage_error);
+    bool done = false;
+    while (!done) {
+      const bool first = started[static_cast<std::size_t>(rank % 2)].test();
+      const bool plan_done = exchanged.test();
+      const bool second = started[static_cast<std::size_t>(1 - rank % 2)].test();
+      done = first && second && plan_done;
+    }
+    EXPECT_TRUE(started[0].test());
+    started[0].wait();
+    for (const auto& d : data)
+      for (std::size_t k = 0; k < want.size(); ++k)
+        if (want[k] != 0) {
+          ASSERT_EQ(d[k], want[k]) << a->name << " block " << k;
+        }
+    for (int r = 0; r < ranks; ++r) EXPECT_EQ(got[static_cast<std::size_t>(r)], r);
+  }
+}
+
+TEST_F(redistribute_blocks, a_bad_map_is_reported_by_the_wait_and_the_next_start_is_good) {
+  std::vector<int> data{rank};
+  const std::vector<int> to{(rank + 1) % ranks};
+  const std::vector<int> index{0};
+  redistribution r(data.data(), 1, 1, MPI_INT, MPI_COMM_WORLD);
+  const std::vector<int> bad{rank == 0 ? 7 : 0};
+  r.start(to, bad);
+  EXPECT_THROW(r.wait(), usage_error);
+  EXPECT_EQ(data[0], rank);
+  r.start(to, index);
+  while (!r.test()) {
+  }
+  EXPECT_EQ(data[0], (rank + ranks - 1) % ranks);
+}
+
+TEST_F(redistribute_blocks, outlives_its_communicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  std::vector<int> data{rank};
+  redistribution r(data.data(), 1, 1, MPI_INT, comm);
+  MPI_Comm_free(&comm);
+  r(std::vector<int>{(rank + 1) % ranks}, std::vector<int>{0});
+  EXPECT_EQ(data[0], (rank + ranks - 1) % ranks);
+}
+
+TEST_F(redistribute_blocks, is_started_tested_and_waited_for_in_c) {
+  std::vector<int> data{rank};
+  const int to = (rank + 1) % ranks;
+  const int index = 0;
+  TAQUIN_Redistribution r = TAQUIN_REDISTRIBUTION_NULL;
+  ASSERT_EQ(TAQUIN_Redistribution_create(data.data(), 1, 1, MPI_INT, MPI_COMM_WORLD, nullptr, TAQUIN_UNLIMITED, &r),
+            MPI_SUCCESS);
+  ASSERT_EQ(TAQUIN_Redistribution_start(r, 1, &to, &index), MPI_SUCCESS);
+  int done = 0;
+  while (done == 0) ASSERT_EQ(TAQUIN_Redistribution_test(r, &done), MPI_SUCCESS);
+  EXPECT_EQ(data[0], (rank + ranks - 1) % ranks);
+  ASSERT_EQ(TAQUIN_Redistribution_start(r, 1, &to, &index), MPI_SUCCESS);
+  ASSERT_EQ(TAQUIN_Redistribution_wait(r), MPI_SUCCESS);
+  EXPECT_EQ(data[0], (rank + 2 * ranks - 2) % ranks);
+  ASSERT_EQ(TAQUIN_Redistribution_free(&r), MPI_SUCCESS);
 }
 
 }  // namespace
