@@ -27,8 +27,10 @@
 #include "algorithms/direct/spread_out.hpp"
 #include "exchange/log_round.hpp"
 #include "model/terms.hpp"
+#include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "schedule/executor.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -102,9 +104,15 @@ class bruck_v_body final : public piggyback_operation {
  public:
   bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
                std::pmr::memory_resource* memory)
-      : comm_(comm), tag_(tag), route_(r), piggyback_(riding), memory_(memory), state_(local(x, comm), r, memory) {
+      : comm_(comm),
+        tag_(tag),
+        route_(r),
+        piggyback_(riding),
+        memory_(memory),
+        x_(local(x, comm)),
+        state_(x_, r, memory) {
     if (!state_.any_direct()) return;
-    const local_exchange mine = local(x, comm);
+    const local_exchange& mine = x_;
     schedule s(memory, direct_size({.ranks = r.ranks, .kind = x.kind}));
     s.add_types(mine);
     add_direct_round(s, mine, o, r.threshold);
@@ -133,6 +141,7 @@ class bruck_v_body final : public piggyback_operation {
 
   void start() override {
     if (!piggyback_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
+    if (const auto bad = state_.mismatch()) refuse(*bad);
     state_.deliver();
     if (direct_ != nullptr) direct_->start();
   }
@@ -150,6 +159,36 @@ class bruck_v_body final : public piggyback_operation {
   }
 
  private:
+  // What this rank has to send it sends, and what comes to it it takes, into memory of its own: no other rank waits for
+  // this one, and nothing is written outside the receive blocks.
+  [[noreturn]] void refuse(const invalid_argument& bad) const {
+    std::vector<MPI_Request> sends;
+    std::vector<mpi::datatype> types;
+    const std::byte* base = static_cast<const std::byte*>(x_.send.base);
+    for (int peer = 0; peer < x_.ranks; ++peer) {
+      const block b = x_.send[peer];
+      if (peer == x_.rank || b.bytes() <= route_.threshold) continue;
+      auto what = mpi::make_counted(b.count, b.element.type);
+      TAQUIN_MPI(PMPI_Isend(base + b.offset, what.count, what.type, peer, tag_ + 1, comm_.get(),
+                            &sends.emplace_back(MPI_REQUEST_NULL)));
+      if (what.owner) types.push_back(std::move(what.owner));
+    }
+    std::vector<std::byte> arrived;
+    for (int distance = 1; distance < x_.ranks; ++distance) {
+      if (!state_.comes_directly(distance)) continue;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      MPI_Count bytes = 0;
+      TAQUIN_MPI(PMPI_Mprobe((x_.rank - distance + x_.ranks) % x_.ranks, tag_ + 1, comm_.get(), &message, &status));
+      TAQUIN_MPI(PMPI_Get_elements_x(&status, MPI_BYTE, &bytes));
+      arrived.resize(static_cast<std::size_t>(bytes));
+      const auto room = mpi::make_counted(bytes, MPI_BYTE);
+      TAQUIN_MPI(PMPI_Mrecv(arrived.data(), room.count, room.type, &message, &status));
+    }
+    TAQUIN_MPI(PMPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE));
+    throw usage_error(bad.what, bad.mpi_class, x_.rank, bad.peer);
+  }
+
   [[nodiscard]] count_t weight_of(int round) const noexcept {
     count_t weight = 1;
     for (int k = 0; k < round; ++k) weight *= route_.radix;
@@ -161,6 +200,7 @@ class bruck_v_body final : public piggyback_operation {
   route route_;
   bool piggyback_;
   std::pmr::memory_resource* memory_;
+  local_exchange x_;
   bruck_v_state state_;
   operation_ptr direct_;
   std::uint64_t messages_ = 0;

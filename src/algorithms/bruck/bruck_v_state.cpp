@@ -40,8 +40,10 @@ void pack_block(const blocks& side, int peer, std::byte* to) {
   }
 }
 
-void unpack_block(const blocks& side, int peer, const std::byte* from) {
-  const block b = side[peer];
+// As many whole elements as `bytes` hold, but no more than the block has.
+void unpack_block(const blocks& side, int peer, const std::byte* from, count_t bytes) {
+  block b = side[peer];
+  if (bytes < b.bytes()) b.count = bytes / b.element.size;
   if (b.element.contiguous()) {
     std::memcpy(writable(side, b), from, static_cast<std::size_t>(b.bytes()));
   } else {
@@ -99,12 +101,13 @@ void bruck_v_sizes::unload(count_t weight, count_t digit, std::span<const std::b
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { take(t, from); });
 }
 
-std::optional<invalid_argument> bruck_v_sizes::mismatch() const {
+std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
   for (int t = 1; t < route_.ranks; ++t) {
     const int peer = down(x_, t);
     const count_t expected = x_.recv[peer].bytes();
     const size_field size = sizes_[static_cast<std::size_t>(t)];
     if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
+    if (shorter && size < expected && expected <= route_.threshold) continue;
     if (travels(size))
       return invalid_argument{
           fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, size, x_.rank, expected),
@@ -169,7 +172,6 @@ void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::b
 }
 
 void bruck_v_state::deliver() {
-  if (const auto bad = sizes_.mismatch()) throw usage_error(bad->what, bad->mpi_class, x_.rank, bad->peer);
   const block own = x_.send[x_.rank];
   const block home = x_.recv[x_.rank];
   typed_copy(address(x_.send, own), own.count, own.element, writable(x_.recv, home), home.count, home.element);
@@ -177,7 +179,7 @@ void bruck_v_state::deliver() {
   for (int t = 1; t < route_.ranks; ++t) {
     const size_field size = sizes_[t];
     if (!travels(size) || size == 0) continue;
-    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[static_cast<std::size_t>(t)]);
+    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[static_cast<std::size_t>(t)], size);
     copied_ += size;
   }
 }

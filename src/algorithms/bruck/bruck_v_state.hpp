@@ -56,8 +56,9 @@ class bruck_v_sizes {
   [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[static_cast<std::size_t>(t)]; }
   /// Takes the size of element t from the start of `from`, and shortens `from` by it.
   size_field take(int t, std::span<const std::byte>& from) noexcept;
-  /// After the last round: the first block whose size is not what this rank expects.
-  [[nodiscard]] std::optional<invalid_argument> mismatch() const;
+  /// After the last round: the first block whose size is not what this rank expects. With `shorter` set, a block of the
+  /// log rounds may be shorter.
+  [[nodiscard]] std::optional<invalid_argument> mismatch(bool shorter = false) const;
 
  private:
   local_exchange x_;
@@ -80,8 +81,11 @@ class bruck_v_state {
   [[nodiscard]] std::byte* receive_slot() noexcept { return arrived_.data() + used_; }
   /// `from` begins behind the head at landing().
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
-  /// After the last round: puts what has arrived, and the rank's own block, into the receive buffer. Throws usage_error
-  /// before anything is written when a size is not what this rank expects.
+  /// After the last round: the first block that is longer than this rank expects, or goes another way.
+  [[nodiscard]] std::optional<invalid_argument> mismatch() const { return sizes_.mismatch(true); }
+  /// Whether the block from `distance` ranks below comes directly.
+  [[nodiscard]] bool comes_directly(int distance) const noexcept { return sizes_[distance] == goes_directly; }
+  /// Without mismatch: puts what has arrived, and the rank's own block, into the receive buffer.
   void deliver();
 
   [[nodiscard]] std::uint64_t bytes_copied() const noexcept { return copied_; }

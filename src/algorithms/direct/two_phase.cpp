@@ -10,17 +10,21 @@
 // Limits:  separate buffers.
 // Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
 //          total / p, so no pair of ranks is the last to finish.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <memory_resource>
+#include <optional>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/packed_side.hpp"
 #include "base/raw_buffer.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "exchange/agree.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
@@ -45,6 +49,8 @@ class cutting {
     for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
     TAQUIN_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get()));
   }
+  /// What i sends to j.
+  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_[index(i, j)]; }
   [[nodiscard]] part of(int i, int j, int k) const {
     const count_t m = bytes_[index(i, j)];
     const int turn = ((k - i - j) % p_ + p_) % p_;
@@ -100,6 +106,7 @@ class two_phase_body final : public operation {
         leaving_(0, &budget),
         coming_(0, &budget),
         staging_(&budget) {
+    agree_on_invalid_argument(*c.comm, mismatch());
     out_.fill([&](int k) { return cut_.first(rank_, k); });
     mid_.fill([&](int i) { return cut_.first(i, rank_); });
     on_.fill([&](int j) { return cut_.second(j, rank_); });
@@ -151,6 +158,17 @@ class two_phase_body final : public operation {
   }
 
  private:
+  // The counts of all ranks are known, so that a block which is longer than its receiver expects is found before
+  // anything is sent. A shorter one is received as it is.
+  [[nodiscard]] std::optional<invalid_argument> mismatch() const {
+    for (int i = 0; i < p_; ++i)
+      if (const count_t sent = cut_.bytes(i, rank_), expected = recv_[i].bytes(); sent > expected)
+        return invalid_argument{
+            fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", i, sent, rank_, expected),
+            MPI_ERR_TRUNCATE, i};
+    return std::nullopt;
+  }
+
   void next() {
     if (phase_ == 0) {
       pass_on();
@@ -196,7 +214,8 @@ class two_phase_body final : public operation {
   void assemble() {
     in_.go_through([&](auto take) {
       for (int i = 0; i < p_; ++i) {
-        const block b = recv_[i];
+        block b = recv_[i];
+        if (const count_t sent = cut_.bytes(i, rank_); sent < b.bytes()) b.count = sent / b.element.size;
         std::byte* data = b.element.contiguous() ? recv_.at(b) : staging_.data();
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(i, rank_, k);
