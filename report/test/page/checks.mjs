@@ -154,7 +154,7 @@ export const checks = {
     for (let i = 0; i < count; ++i) {
       const one = figures.nth(i);
       await one.locator("summary").click();
-      await one.locator("tbody tr").first().waitFor({ timeout: 5000 });
+      await one.locator("tbody tr").first().waitFor();
     }
     const [download] = await Promise.all([page.waitForEvent("download"), figure(page, "Time").locator("button", { hasText: "CSV" }).click()]);
     const csv = readFileSync(await download.path(), "utf8").split("\r\n");
