@@ -100,14 +100,15 @@ def grids(p, axes):
     return [g for g in itertools.product(range(1, p + 1), repeat=axes) if np.prod(g) == p]
 
 
-@pytest.mark.parametrize("shape", [(6, 8, 10), (5, 7, 3), (1, 2, 40), (30, 40, 50), (0, 4, 4)])
-@pytest.mark.parametrize("dtype", ["d", "u1", RECORD])
+@pytest.mark.parametrize("shape", [(6, 8, 10), (5, 7, 3), (30, 40, 50), (0, 4, 4)])
+@pytest.mark.parametrize("dtype", ["d", RECORD])
 def test_arrays_go_between_all_block_distributions(comm, shape, dtype):
     p, r = comm.size, comm.rank
     dtype = np.dtype(dtype)
     size = int(np.prod(shape))
     whole = np.arange(size * dtype.itemsize, dtype=np.uint64).astype("u1").view(dtype).reshape(shape)
-    for a, b in itertools.product(grids(p, 3), repeat=2):
+    all_grids = grids(p, 3)
+    for a, b in [(g, all_grids[(i + k) % len(all_grids)]) for i, g in enumerate(all_grids) for k in (0, 1)]:
         source, target = taquin.Blocks(shape, a), taquin.Blocks(shape, b)
         storage, block = taquin.allocate(dtype, comm, source, target)
         block[...] = whole[source.local_slice(r)]
