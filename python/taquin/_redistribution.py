@@ -72,7 +72,7 @@ def migrate(
 
     What arrives is put where the rows were, and a view of `array` is returned. Where more arrive than `array` has rows,
     a new array of exactly what arrives is returned; the old one then counts as extra memory. Extra memory is 12 bytes
-    per rank, 8 per row, and what the redistribution takes (docs/redistribution.md). There is no other copy of the rows.
+    per rank, 8 per row, and what the redistribution takes (docs/internals/redistribution.md). There is no other copy of the rows.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
     :param destination: a rank for each row, or a function that gives them for an array of rows; it is called for a part

@@ -283,7 +283,9 @@ contains
   ! Every rank holds three blocks of two; block k of rank i goes to place k of rank i + k.
   subroutine blocks_are_redistributed()
     type(taquin_redistribution) :: r
-    integer :: data(2, 0:2), k, turn, ierror
+    integer, asynchronous :: data(2, 0:2)
+    integer :: k, turn, ierror
+    logical :: done
     integer(c_size_t) :: bytes
     do turn = 1, 2
       data(1, :) = [(10 * rank + k, k = 0, 2)]
@@ -293,7 +295,15 @@ contains
       CHECK(ierror == MPI_SUCCESS)
       call taquin_redistribution_set_data(r, data, ierror)
       CHECK(ierror == MPI_SUCCESS)
-      call taquin_redistribution_redistribute(r, 3, [(mod(rank + k, ranks), k = 0, 2)], [0, 1, 2], ierror)
+      if (turn == 1) then
+        call taquin_redistribution_redistribute(r, 3, [(mod(rank + k, ranks), k = 0, 2)], [0, 1, 2], ierror)
+      else
+        call taquin_redistribution_start(r, 3, [(mod(rank + k, ranks), k = 0, 2)], [0, 1, 2], ierror)
+        CHECK(ierror == MPI_SUCCESS)
+        call taquin_redistribution_test(r, done, ierror)
+        CHECK(ierror == MPI_SUCCESS)
+        call taquin_redistribution_wait(r, ierror)
+      end if
       CHECK(ierror == MPI_SUCCESS)
       do k = 0, 2
         CHECK(data(1, k) == 10 * mod(rank - k + 3 * ranks, ranks) + k .and. data(2, k) == -data(1, k))
