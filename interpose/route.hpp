@@ -3,17 +3,29 @@
 
 #include <mpi.h>
 
+#include "interpose/device.hpp"
+#include "interpose/next.hpp"
 #include "interpose/recorder.hpp"
 #include "interpose/settings.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
 
-/// Between MPI_Init and MPI_Finalize, and `comm` an intracommunicator. Everything else is the MPI library's.
+/// Between MPI_Init and MPI_Finalize, where all ranks agree to, and `comm` an intracommunicator. Everything else is the
+/// MPI library's.
 bool served(MPI_Comm comm) noexcept;
 
-/// From here on `served` is false.
+/// From MPI_Init to MPI_Finalize.
+void begin_service() noexcept;
 void end_service() noexcept;
+/// MPI_Pcontrol: to be called by all ranks between the same calls, as it is for other tools.
+void switch_service(bool on) noexcept;
+/// Tells what is wrong with variables, on rank 0.
+void tell_warnings() noexcept;
+
+/// The fault of an exchange with a buffer in the memory of a device: agreed upon like any other, it sends the call to
+/// the MPI library on all ranks.
+inline constexpr const char* device_memory = "a buffer in the memory of a device";
 
 /// Runs `x` through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
 /// (both warned of once), or taquin objects to buffers that the MPI library may accept. All ranks get the same answer.
@@ -27,10 +39,12 @@ int fail(MPI_Comm comm) noexcept;
 /// `make` gives the exchange, `native` makes the MPI library's call and returns its code.
 template <class Make, class Native>
 int serve(MPI_Comm comm, Make&& make, Native&& native) noexcept {
+  const guard g;
   if (!served(comm)) return native();
   try {
     const settings& s = settings::get();
-    const exchange x = make();
+    exchange x = make();
+    if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base))) x.fault = device_memory;
     const double begin = s.record.empty() ? 0 : MPI_Wtime();
     if (!s.route || !run_through(x)) {
       const int code = native();

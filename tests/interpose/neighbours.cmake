@@ -1,0 +1,69 @@
+# Other tools above and below, regions, devices, ranks that are not alike.
+foreach(name above below)
+  add_library(profiler_${name} MODULE profiler.c)
+  target_compile_definitions(profiler_${name} PRIVATE PROFILER="${name}")
+  target_link_libraries(profiler_${name} PRIVATE MPI::MPI_C)
+endforeach()
+foreach(runtime CUDA HIP)
+  add_library(device_runtime_${runtime} MODULE device_runtime.c)
+  target_compile_definitions(device_runtime_${runtime} PRIVATE AS_${runtime})
+endforeach()
+add_executable(interpose_regions regions.c)
+target_link_libraries(interpose_regions PRIVATE MPI::MPI_C ${CMAKE_DL_LIBS})
+set(regions $<TARGET_FILE:interpose_regions>)
+set(library $<TARGET_FILE:taquin_interpose>)
+set(above $<TARGET_FILE:profiler_above>)
+set(below $<TARGET_FILE:profiler_below>)
+
+# neighbour_test(NAME MESSAGE COMMAND): what it says, standard error included, has MESSAGE.
+function(neighbour_test name message command)
+  add_test(NAME interpose.${name} COMMAND sh -c "(${command}) 2>&1; echo status $?")
+  set_tests_properties(interpose.${name} PROPERTIES TIMEOUT ${timeout} PROCESSORS 2 LABELS "mpi;interpose"
+    ENVIRONMENT "${mpi_environment}" PASS_REGULAR_EXPRESSION "${message}")
+endfunction()
+set(np2 "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 env")
+set(np1 "${MPIEXEC_NUMPROC_FLAG} 1 env")
+
+# 9 exchanges, 3 of them where taquin is switched off; taquin's messages are its own.
+neighbour_test(tool_above_sees_all_exchanges "above: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${above}:${library} TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(tool_below_sees_what_is_passed_through "below: 3 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(tool_below_sees_all_exchanges_of_a_recording "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_RECORD=/dev/null ${regions}")
+neighbour_test(disabled_passes_all_on "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_DISABLE=1 TAQUIN_ALGORITHM=pairwise ${regions}")
+foreach(runtime CUDA HIP)
+  neighbour_test(memory_of_a_device_is_the_mpi_librarys_${runtime} "below: 3 exchanges, 0 messages, 0 collectives.*status 0"
+    "${np2} LD_PRELOAD=${library}:${below}:$<TARGET_FILE:device_runtime_${runtime}> TAQUIN_ALGORITHM=pairwise ${regions} device")
+endforeach()
+
+# Ranks that are not alike: taquin stands aside on all, and says so once.
+set(job "${MPIEXEC_EXECUTABLE} ${np1}")
+neighbour_test(settings_that_differ_make_taquin_stand_aside
+  "^taquin: rank 1 has TAQUIN_MEMORY '4K', rank 0 has '8K'; taquin stands aside on all ranks[\n]below: 9 exchanges.*status 0"
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=8K ${regions} : ${np1} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=4K ${regions}")
+neighbour_test(rank_without_the_library_makes_taquin_stand_aside
+  "^taquin: rank 1 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]below: 9 exchanges.*status 0"
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_PATIENCE=0.5 ${regions} : ${np1} ${regions}")
+neighbour_test(rank_0_without_the_library_makes_taquin_stand_aside
+  "^taquin: rank 0 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n].*status 0"
+  "${job} ${regions} : ${np1} LD_PRELOAD=${library} TAQUIN_PATIENCE=0.5 ${regions}")
+
+# A program of the other MPI library.
+if(MPIEXEC_EXECUTABLE MATCHES openmpi)
+  set(other mpich)
+else()
+  set(other openmpi)
+endif()
+find_program(other_compiler mpicc.${other})
+find_program(other_launcher mpirun.${other})
+if(other_compiler AND other_launcher)
+  set(foreign ${CMAKE_CURRENT_BINARY_DIR}/foreign_regions)
+  add_custom_command(OUTPUT ${foreign} DEPENDS regions.c VERBATIM
+    COMMAND ${other_compiler} ${CMAKE_CURRENT_SOURCE_DIR}/regions.c -o ${foreign} -ldl)
+  add_custom_target(foreign_program ALL DEPENDS ${foreign})
+  neighbour_test(another_mpi_library_makes_taquin_stand_aside
+    "^taquin: this preloaded library was built for [^,]*, the program runs [^\n]*; taquin stands aside [^\n]*[\n]status 0"
+    "${other_launcher} -n 2 env LD_PRELOAD=${library} ${foreign}")
+endif()
