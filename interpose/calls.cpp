@@ -19,7 +19,8 @@ using namespace taquin::interpose;
   static int intercepted_Alltoall##SUFFIX(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf,  \
                                           COUNT recvcount, MPI_Datatype recvtype, MPI_Comm comm) {                     \
     return serve(                                                                                                      \
-        comm, [&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },    \
+        comm, caller,                                                                                                  \
+        [&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },          \
         [&] {                                                                                                          \
           return TAQUIN_NEXT(Alltoall##SUFFIX)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);      \
         });                                                                                                            \
@@ -28,7 +29,7 @@ using namespace taquin::interpose;
                                            MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],             \
                                            const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {              \
     return serve(                                                                                                      \
-        comm,                                                                                                          \
+        comm, caller,                                                                                                  \
         [&] {                                                                                                          \
           return exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,          \
                                      count_view(recvcounts), count_view(rdispls), recvtype, comm);                     \
@@ -42,7 +43,7 @@ using namespace taquin::interpose;
                                            const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],    \
                                            const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {     \
     return serve(                                                                                                      \
-        comm,                                                                                                          \
+        comm, caller,                                                                                                  \
         [&] {                                                                                                          \
           return exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,         \
                                      count_view(recvcounts), count_view(rdispls), recvtypes, comm);                    \

@@ -14,6 +14,8 @@ namespace taquin::interpose {
 
 /// This thread is inside taquin.
 extern thread_local bool inside;
+/// Where this thread's call of MPI comes from.
+extern thread_local const void* caller;
 
 class guard {
  public:
@@ -55,9 +57,11 @@ F* next(const char* name) noexcept {
 #define TAQUIN_BOTH_NAMES(X, PARAMETERS, ARGUMENTS)                   \
   extern "C" int MPI_##X PARAMETERS {                                 \
     if (::taquin::interpose::inside) return TAQUIN_REAL(X) ARGUMENTS; \
+    ::taquin::interpose::caller = __builtin_return_address(0);        \
     return intercepted_##X ARGUMENTS;                                 \
   }                                                                   \
   extern "C" int PMPI_##X PARAMETERS {                                \
     if (::taquin::interpose::inside) return TAQUIN_REAL(X) ARGUMENTS; \
+    ::taquin::interpose::caller = __builtin_return_address(0);        \
     return intercepted_##X ARGUMENTS;                                 \
   }

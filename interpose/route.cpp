@@ -35,6 +35,8 @@ bool served(MPI_Comm comm) noexcept {
 
 void begin_service() noexcept { running = true; }
 
+bool in_service() noexcept { return running; }
+
 void end_service() noexcept { running = false; }
 
 void switch_service(bool on) noexcept { switched_on = on; }
@@ -46,13 +48,16 @@ void tell_warnings() noexcept {
     for (const std::string& line : settings::get().warnings) say(line);
 }
 
-bool run_through(const exchange& x) {
+bool run_through(const exchange& x, outcome* what_became) {
   static std::atomic<bool> said_fallback{false};
   const settings& s = settings::get();
   try {
     options o;
     o.memory = s.memory;
+    statistics stats;
+    if (what_became != nullptr) o.stats = &stats;
     run(x, o);
+    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
     return true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
@@ -62,9 +67,11 @@ bool run_through(const exchange& x) {
                                        " bytes of TAQUIN_MEMORY; the least of them needs " +
                                        std::to_string(e.used() + e.requested())
                                  : e.what();
+    if (what_became != nullptr) what_became->reason = what;
     warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
+    if (what_became != nullptr) what_became->reason = e.what();
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
       warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
     else if (e.mpi_class() != MPI_ERR_BUFFER &&

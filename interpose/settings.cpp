@@ -38,6 +38,14 @@ settings read() {
   };
   s.as_given = taquin_variables();
   s.record = variable("TAQUIN_RECORD");
+  if (const auto text = variable("TAQUIN_REPORT"); text == "summary") {
+    s.at_end = settings::report::summary;
+  } else if (text == "full" || text.starts_with("full:")) {
+    s.at_end = settings::report::full;
+    s.report_file = text == "full" ? "taquin-report.json" : text.substr(5);
+  } else if (!text.empty() && text != "none") {
+    s.warnings.push_back("TAQUIN_REPORT='" + std::string(text) + "' is ignored: not none, summary or full[:FILE]");
+  }
   s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_PATIENCE"), s.patience.count()));
   if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
     s.disabled = true;

@@ -19,7 +19,10 @@ struct settings {
   std::string record;                           ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
   std::chrono::duration<double> patience{10};   ///< TAQUIN_PATIENCE: seconds to wait for ranks without the library
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
-  std::vector<std::string> warnings;            ///< what is wrong with variables that are ignored
+  enum class report { none, summary, full };
+  report at_end = report::none;       ///< TAQUIN_REPORT
+  std::string report_file;            ///< where the full one goes
+  std::vector<std::string> warnings;  ///< what is wrong with variables that are ignored
 
   static const settings& get();
 };

@@ -81,3 +81,28 @@ if(other_compiler AND other_launcher)
   set_tests_properties(interpose.wrap_chooses_the_build_for_the_programs_mpi interpose.wrap_is_told_the_mpi_of_a_script
     PROPERTIES RESOURCE_LOCK interpose_tree)
 endif()
+
+# The report at the end.
+set(file ${CMAKE_CURRENT_BINARY_DIR}/report.json)
+set(program $<TARGET_FILE:interpose_program>)
+neighbour_test(report_summary_tells_calls_and_algorithms
+  "^taquin: report of 2 ranks.*all-to-all calls +6, 96B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 ${regions}")
+neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
+neighbour_test(report_of_an_unknown_kind_is_told
+  "^taquin: TAQUIN_REPORT='all' is ignored: not none, summary or full.:FILE.[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=all ${regions}")
+neighbour_test(report_that_cannot_be_written_leaves_the_program_alone
+  "taquin: no report is written: cannot write /nowhere/at/all[^\n]*[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/nowhere/at/all ${regions}")
+neighbour_test(report_in_full_has_call_sites "in full[\n]status 0"
+  "rm -f ${file}; ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:${file} ${program} && $<TARGET_FILE:expected_report> ${file} && echo in full")
+set_tests_properties(interpose.report_in_full_has_call_sites PROPERTIES FAIL_REGULAR_EXPRESSION "wrong:")
+neighbour_test(recording_of_messages_alone_says_so
+  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_RECORD=/dev/null ${regions} messages")
+neighbour_test(recording_without_mpi_says_so
+  "^a[\n]taquin: the program ended without a call of MPI_Init: nothing is recorded[\n]status 0"
+  "rm -f ${file}.none; $<TARGET_FILE:taquin_command> record -o ${file}.none echo a")

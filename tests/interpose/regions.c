@@ -1,5 +1,6 @@
-/* regions [device]: exchanges inside and outside of a region that MPI_Pcontrol switches off, and, with a device's
- * runtime loaded, with a send buffer on rank 0 that it claims. All results are checked. */
+/* regions [device | messages]: exchanges inside and outside of a region that MPI_Pcontrol switches off, and, with a device's
+ * runtime loaded, with a send buffer on rank 0 that it claims; or messages point to point alone. All results of
+ * exchanges are checked. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -33,6 +34,10 @@ int main(int argc, char **argv) {
       *end = (uintptr_t)(send + most);
     }
     for (int i = 0; i < 3; ++i) exchange();
+  } else if (argc > 1 && strcmp(argv[1], "messages") == 0) {
+    for (int i = 0; i < 5; ++i)
+      MPI_Sendrecv(send, 1, MPI_INT, (rank + 1) % ranks, 0, recv, 1, MPI_INT, (rank + ranks - 1) % ranks, 0,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
     for (int i = 0; i < 2; ++i) exchange();
     MPI_Pcontrol(0);
