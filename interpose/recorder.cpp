@@ -299,41 +299,51 @@ void start_observing() {
   s.begin = now();
 }
 
-observed_call::observed_call(const exchange& x, call_form form, const void* site) : x_(x), form_(form), site_(site) {
+observed_call::observed_call(MPI_Comm comm, workloads::call_kind kind, call_form form, const void* site)
+    : call_comm_(comm), kind_(kind), form_(form), site_(site) {
   int size = 0;
-  TAQUIN_MPI(MPI_Comm_size(x.comm, &size));
-  const std::uintptr_t index = index_of(x.comm, size);
+  TAQUIN_MPI(MPI_Comm_size(comm, &size));
+  const std::uintptr_t index = index_of(comm, size);
   begin_ = now();
   if (index == 0) return;
   known_ = true;
   comm_ = index - 1;
+  // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
+  if (form != call_form::blocking || kind > workloads::call_kind::alltoallw) return;
   state& s = shared();
   if (s.open[comm_].size() == most_open) {  // all ranks have begun as many calls, whatever became of them
-    tell_waiting_apart(comm_, x.comm);
+    tell_waiting_apart(comm_, comm);
     begin_ = now();
   }
   const std::lock_guard lock(s.mutex);
+  waits_ = true;
   entry_ = s.open[comm_].size();
   s.open[comm_].push_back({begin_ - s.offset});
   if (settings::get().at_end == settings::report::full) sampled_ = ++s.calls[comm_] % sampling == 0;
 }
 
-void observed_call::end(const outcome& o) {
+void observed_call::end(const exchange& x, const outcome& o) {
   if (!known_) return;
-  const double seconds = now() - begin_;
-  state& s = shared();
-  thread_local std::vector<count_t> row;
-  thread_local std::vector<count_t> received;
+  seconds_ = now() - begin_;
+  thread_local rows r;
   int size = 0;
-  TAQUIN_MPI(MPI_Comm_size(x_.comm, &size));
-  const count_t element_bytes = row_of(x_.send, size, row);
-  const auto kind = static_cast<workloads::call_kind>(x_.kind);
+  TAQUIN_MPI(MPI_Comm_size(call_comm_, &size));
+  r.element_bytes = row_of(x.send, size, r.sent);
+  if (settings::get().at_end == settings::report::full) row_of(x.recv, size, r.received);
+  end(o, x.in_place, r);
+}
+
+void observed_call::end(const outcome& o, bool in_place, const rows& r) {
+  if (!known_) return;
+  const double seconds = seconds_ >= 0 ? seconds_ : now() - begin_;
+  state& s = shared();
+  const auto& row = r.sent;
   const bool full = settings::get().at_end == settings::report::full;
   {
     const std::lock_guard lock(s.mutex);
     const auto comm = static_cast<std::uint32_t>(comm_);
-    const auto run = s.writer.add_call({comm, 0, kind, x_.in_place, form_, element_bytes}, row, seconds);
-    const auto at = site_index(comm, kind, form_, site_);
+    const auto run = s.writer.add_call({comm, 0, kind_, in_place, form_, r.element_bytes}, row, seconds);
+    const auto at = site_index(comm, kind_, form_, site_);
     site_log& site = s.writer.log().sites[at];
     ++site.calls;
     site.bytes += std::accumulate(row.begin(), row.end(), count_t{0});
@@ -346,16 +356,17 @@ void observed_call::end(const outcome& o) {
     ++site.algorithms[o.algorithm.empty() ? std::string("native") : std::string(o.algorithm)];
     if (!o.reason.empty()) ++site.fallbacks[std::string(o.reason)];
     if (full) {
-      row_of(x_.recv, size, received);
-      site.received += std::accumulate(received.begin(), received.end(), count_t{0});
+      site.received += std::accumulate(r.received.begin(), r.received.end(), count_t{0});
       site.flows.resize(row.size());
       for (std::size_t i = 0; i < row.size(); ++i) {
         site.flows[i] += row[i];
         ++site.sizes[row[i] == 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(row[i])) - 1];
       }
     }
-    s.open[comm_][entry_].run = run;
-    s.open[comm_][entry_].site = at;
+    if (waits_) {
+      s.open[comm_][entry_].run = run;
+      s.open[comm_][entry_].site = at;
+    }
   }
 }
 

@@ -49,13 +49,14 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
     exchange x = make();
     if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base))) x.fault = device_memory;
     std::optional<observed_call> observed;
-    if (observing()) observed.emplace(x, workloads::call_form::blocking, site);
+    if (observing())
+      observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
     outcome o;
     if (!s.route || (observed && observed->sampled()) || !run_through(x, observed ? &o : nullptr)) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
     }
-    if (observed) observed->end(o);
+    if (observed) observed->end(x, o);
     return MPI_SUCCESS;
   } catch (...) {
     return fail(comm);
