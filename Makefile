@@ -78,8 +78,11 @@ lint: lint-packages ## layout and static analysis of all files
 format: lint-packages ## lays out all files
 	clang-format -i $(SOURCES)
 
-install: release ## installs the release build under PREFIX
+install: release ## installs the release build under PREFIX, and the preloaded library for MPICH too
 	cmake --install build/release --prefix $(PREFIX)
+	cmake --preset mpich
+	cmake --build --preset mpich --target taquin_interpose
+	cmake --install build/mpich --prefix $(PREFIX) --component preload
 
 clean: ## removes all builds
 	$(RM) -r build

@@ -14,8 +14,11 @@ exchange::form form_of(workloads::call_kind kind) {
     case workloads::call_kind::alltoall:
       return exchange::form::alltoall;
     case workloads::call_kind::alltoallv:
+    case workloads::call_kind::neighbor_alltoall:
+    case workloads::call_kind::neighbor_alltoallv:
       return exchange::form::alltoallv;
     case workloads::call_kind::alltoallw:
+    case workloads::call_kind::neighbor_alltoallw:
       break;
   }
   return exchange::form::alltoallw;

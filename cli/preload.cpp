@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "cli/program_mpi.hpp"
 
 namespace taquin::cli {
 
@@ -18,32 +19,40 @@ namespace {
 constexpr const char* library_name = TAQUIN_INTERPOSE;
 
 // Found from the executable, so that a tree can be moved: in `lib` beside `bin` where it was built, in the folder of
-// the platform's libraries where it is installed.
-std::filesystem::path library() {
+// the platform's libraries where it is installed. An installation may hold a build for each MPI library.
+std::filesystem::path library(const std::string& mpi) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
-    const auto path = (self.parent_path().parent_path() / folder / library_name).lexically_normal();
+    const auto top = self.parent_path().parent_path() / folder;
+    const auto for_mpi = (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / "libtaquin_interpose.so").lexically_normal();
+    if (access(for_mpi.c_str(), R_OK) == 0) return for_mpi;
+    if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY) continue;
+    const auto path = (top / library_name).lexically_normal();
     if (access(path.c_str(), R_OK) == 0) return path;
   }
+  if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY)
+    throw failure(
+        fmt::format("the program uses {}, and this installation has no build of {} for it (--mpi names another)", mpi,
+                    library_name));
   throw failure(fmt::format("{} is not beside {}", library_name, self.string()));
 }
 
 // As execvp looks it up, so that a missing program is told before anything has changed.
-void check_program(const std::string& name) {
+std::filesystem::path find_program(const std::string& name) {
   const auto runs = [](const std::filesystem::path& path) {
     std::error_code ignored;
     return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
   };
   if (name.find('/') != std::string::npos) {
-    if (runs(name)) return;
+    if (runs(name)) return name;
   } else if (const char* path = std::getenv("PATH")) {
     std::string_view folders = path;
     while (true) {
       const auto colon = folders.find(':');
       const auto folder = folders.substr(0, colon);
-      if (runs(std::filesystem::path(folder.empty() ? "." : folder) / name)) return;
+      if (auto path = std::filesystem::path(folder.empty() ? "." : folder) / name; runs(path)) return path;
       if (colon == std::string_view::npos) break;
       folders.remove_prefix(colon + 1);
     }
@@ -77,17 +86,22 @@ bool speaks() {
 void check_command(const std::vector<std::string>& command) {
   if (command.empty()) throw usage("a program to run is missing");
   if (command.front().starts_with('-')) throw usage(fmt::format("no option '{}'", command.front()));
-  check_program(command.front());
+  static_cast<void>(find_program(command.front()));
 }
 
 void set_variable(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0) throw failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
 }
 
-void become(const std::vector<std::string>& command) {
+void add_mpi_option(CLI::App& app, std::string& mpi) {
+  app.add_option("--mpi", mpi, "of scripts and programs that load MPI at run time: openmpi, mpich or abi")
+      ->check(CLI::IsMember({"openmpi", "mpich", "abi"}));
+}
+
+void become(const std::vector<std::string>& command, const std::string& mpi) {
   const char* others = std::getenv("LD_PRELOAD");
-  set_variable("LD_PRELOAD",
-               library().string() + (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
+  set_variable("LD_PRELOAD", library(mpi.empty() ? mpi_of(find_program(command.front())) : mpi).string() +
+                                 (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

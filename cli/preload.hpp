@@ -20,8 +20,12 @@ void check_command(const std::vector<std::string>& command);
 /// Sets a variable for the program.
 void set_variable(const char* name, const std::string& value);
 
-/// Becomes `command` (its name is looked up in PATH) with the preloaded library in LD_PRELOAD. MPI must not have been
-/// initialised. Returns only by throwing failure: the library is missing or the program cannot be run.
-[[noreturn]] void become(const std::vector<std::string>& command);
+/// Adds the option --mpi.
+void add_mpi_option(CLI::App& app, std::string& mpi);
+
+/// Becomes `command` (its name is looked up in PATH) with the preloaded library in LD_PRELOAD: the build for the MPI
+/// library that the program uses, or for the one that `mpi` names. MPI must not have been initialised. Returns only by
+/// throwing failure: the library is missing or the program cannot be run.
+[[noreturn]] void become(const std::vector<std::string>& command, const std::string& mpi);
 
 }  // namespace taquin::cli

@@ -15,6 +15,7 @@ namespace taquin::cli {
 namespace {
 
 struct arguments {
+  std::string mpi;
   std::string output;
 };
 
@@ -33,12 +34,13 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
   if (speaks()) set_variable("TAQUIN_RECORD_PROCESS", std::to_string(getpid()));
-  become(command);
+  become(command, a.mpi);
 }
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-o,--output", a->output, "the traffic file to write")->required();
+  add_mpi_option(app, a->mpi);
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 

@@ -14,6 +14,7 @@ namespace taquin::cli {
 namespace {
 
 struct arguments {
+  std::string mpi;
   std::string algorithm;
   std::string memory;
   bool check = false;
@@ -56,7 +57,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   }
   if (!a.memory.empty()) set_variable("TAQUIN_MEMORY", std::to_string(parse_size(a.memory)));
   if (a.check) set_variable("TAQUIN_CHECK", "1");
-  become(command);
+  become(command, a.mpi);
 }
 
 std::function<int()> setup(CLI::App& app) {
@@ -65,6 +66,7 @@ std::function<int()> setup(CLI::App& app) {
                  "a name from 'taquin list', or auto; default: TAQUIN_ALGORITHM or auto");
   app.add_option("-m,--memory", a->memory, "extra bytes per rank that taquin may take: 64, 4K, 50M; default: no limit");
   app.add_flag("--check", a->check, "compare what ranks send with what their peers expect, before each exchange");
+  add_mpi_option(app, a->mpi);
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 

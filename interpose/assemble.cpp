@@ -113,11 +113,13 @@ struct assembly {
     for (const auto& queue : l.calls) {
       const run_of_calls& run = *queue.front().run;
       c.kind = run.what.kind;
+      c.form = run.what.form;
       c.in_place = c.in_place || run.what.in_place;
       c.element_bytes = std::gcd(c.element_bytes, run.what.element_bytes);
       c.seconds.min = std::max(c.seconds.min, run.min);
       c.seconds.mean = std::max(c.seconds.mean, run.total / static_cast<double>(run.repeats));
       c.seconds.max = std::max(c.seconds.max, run.max);
+      c.seconds.waiting = std::max(c.seconds.waiting, run.waiting / static_cast<double>(run.repeats));
     }
     if (c.element_bytes == 0) c.element_bytes = 1;
     append(c);
@@ -142,9 +144,9 @@ struct assembly {
       if (as_last == last) {
         const auto n = static_cast<double>(last.repeats);
         const auto m = static_cast<double>(c.repeats);
-        last.seconds = {std::min(last.seconds.min, c.seconds.min),
-                        (last.seconds.mean * n + c.seconds.mean * m) / (n + m),
-                        std::max(last.seconds.max, c.seconds.max)};
+        last.seconds = {
+            std::min(last.seconds.min, c.seconds.min), (last.seconds.mean * n + c.seconds.mean * m) / (n + m),
+            std::max(last.seconds.max, c.seconds.max), (last.seconds.waiting * n + c.seconds.waiting * m) / (n + m)};
         last.repeats += c.repeats;
         return;
       }
@@ -154,6 +156,38 @@ struct assembly {
 };
 
 }  // namespace
+
+void close_entries(std::vector<rank_log>& logs) {
+  struct place {
+    rank_log* log;
+    const known_comm* comm;
+    const std::vector<entry>* open;
+  };
+  std::map<comm_id, std::vector<place>> comms;
+  for (rank_log& log : logs)
+    for (std::size_t i = 0; i < log.comms.size() && i < log.open.size(); ++i)
+      comms[log.comms[i].id].push_back({&log, &log.comms[i], &log.open[i]});
+  for (auto& [id, ranks] : comms) {
+    std::size_t calls = ranks.front().open->size();
+    if (ranks.size() != ranks.front().comm->world_ranks.size()) continue;
+    for (const place& p : ranks) calls = std::min(calls, p.open->size());
+    for (std::size_t call = 0; call < calls; ++call) {
+      const auto begin = [&](const place& p) { return (*p.open)[call].begin; };
+      const auto [first, last] = std::ranges::minmax_element(ranks, {}, begin);
+      for (const place& p : ranks) {
+        const entry& e = (*p.open)[call];
+        if (e.run == entry::failed) continue;
+        const double waited = begin(*last) - e.begin;
+        p.log->runs[e.run].waiting += waited;
+        site_log& s = p.log->sites[e.site];
+        s.waiting += waited;
+        s.arrival += e.begin - begin(*first);
+        ++s.arrivals;
+        s.waited_for[last->comm->rank] += waited;
+      }
+    }
+  }
+}
 
 traffic assemble(const std::vector<rank_log>& logs) {
   assembly a(logs);

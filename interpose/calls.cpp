@@ -1,62 +1,74 @@
-// The C names of MPI that this library stands in for.
+// The exchanges that taquin serves.
 #include <mpi.h>
 
-#include "interpose/message.hpp"
+#include "interpose/next.hpp"
 #include "interpose/route.hpp"
 #include "taquin/exchange.hpp"
+
+// Defined here by their own names.
+#undef MPI_Alltoall
+#undef MPI_Alltoallv
+#undef MPI_Alltoallw
 
 using taquin::count_view;
 using taquin::exchange;
 using namespace taquin::interpose;
-using namespace taquin::detail;
 
 // Each call for both widths of counts.
-#define TAQUIN_INTERPOSE(SUFFIX, COUNT, DISPL)                                                                      \
-  int MPI_Alltoall##SUFFIX(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf,              \
-                           COUNT recvcount, MPI_Datatype recvtype, MPI_Comm comm) {                                 \
-    return serve(                                                                                                   \
-        comm, [&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); }, \
-        [&] { return PMPI_Alltoall##SUFFIX(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); });   \
-  }                                                                                                                 \
-  int MPI_Alltoallv##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],                   \
-                            MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[],  \
-                            MPI_Datatype recvtype, MPI_Comm comm) {                                                 \
-    return serve(                                                                                                   \
-        comm,                                                                                                       \
-        [&] {                                                                                                       \
-          return exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,       \
-                                     count_view(recvcounts), count_view(rdispls), recvtype, comm);                  \
-        },                                                                                                          \
-        [&] {                                                                                                       \
-          return PMPI_Alltoallv##SUFFIX(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,       \
-                                        recvtype, comm);                                                            \
-        });                                                                                                         \
-  }                                                                                                                 \
-  int MPI_Alltoallw##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],                   \
-                            const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],                \
-                            const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {                 \
-    return serve(                                                                                                   \
-        comm,                                                                                                       \
-        [&] {                                                                                                       \
-          return exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,      \
-                                     count_view(recvcounts), count_view(rdispls), recvtypes, comm);                 \
-        },                                                                                                          \
-        [&] {                                                                                                       \
-          return PMPI_Alltoallw##SUFFIX(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,      \
-                                        recvtypes, comm);                                                           \
-        });                                                                                                         \
-  }
-
-extern "C" {
+#define TAQUIN_INTERPOSE(SUFFIX, COUNT, DISPL)                                                                         \
+  static int intercepted_Alltoall##SUFFIX(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf,  \
+                                          COUNT recvcount, MPI_Datatype recvtype, MPI_Comm comm) {                     \
+    return serve(                                                                                                      \
+        comm, caller,                                                                                                  \
+        [&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },          \
+        [&] {                                                                                                          \
+          return TAQUIN_NEXT(Alltoall##SUFFIX)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);      \
+        });                                                                                                            \
+  }                                                                                                                    \
+  static int intercepted_Alltoallv##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
+                                           MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],             \
+                                           const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {              \
+    return serve(                                                                                                      \
+        comm, caller,                                                                                                  \
+        [&] {                                                                                                          \
+          return exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,          \
+                                     count_view(recvcounts), count_view(rdispls), recvtype, comm);                     \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return TAQUIN_NEXT(Alltoallv##SUFFIX)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,  \
+                                                recvtype, comm);                                                       \
+        });                                                                                                            \
+  }                                                                                                                    \
+  static int intercepted_Alltoallw##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
+                                           const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],    \
+                                           const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {     \
+    return serve(                                                                                                      \
+        comm, caller,                                                                                                  \
+        [&] {                                                                                                          \
+          return exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,         \
+                                     count_view(recvcounts), count_view(rdispls), recvtypes, comm);                    \
+        },                                                                                                             \
+        [&] {                                                                                                          \
+          return TAQUIN_NEXT(Alltoallw##SUFFIX)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, \
+                                                recvtypes, comm);                                                      \
+        });                                                                                                            \
+  }                                                                                                                    \
+  TAQUIN_BOTH_NAMES(Alltoall##SUFFIX,                                                                                  \
+                    (const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf, COUNT recvcount,      \
+                     MPI_Datatype recvtype, MPI_Comm comm),                                                            \
+                    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))                                \
+  TAQUIN_BOTH_NAMES(                                                                                                   \
+      Alltoallv##SUFFIX,                                                                                               \
+      (const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype, void* recvbuf,     \
+       const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                         \
+      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))                          \
+  TAQUIN_BOTH_NAMES(                                                                                                   \
+      Alltoallw##SUFFIX,                                                                                               \
+      (const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[],           \
+       void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), \
+      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
 
 TAQUIN_INTERPOSE(, int, int)
 #if MPI_VERSION >= 4
 TAQUIN_INTERPOSE(_c, MPI_Count, MPI_Aint)
 #endif
-
-int MPI_Finalize() {
-  if (!settings::get().record.empty() && served(MPI_COMM_WORLD)) write_record();
-  end_service();
-  return PMPI_Finalize();
-}
-}

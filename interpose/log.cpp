@@ -19,31 +19,58 @@ std::uint32_t log_writer::add_comm(known_comm comm) {
   return static_cast<std::uint32_t>(log_.comms.size() - 1);
 }
 
-void log_writer::add_call(std::uint32_t comm, workloads::call_kind kind, bool in_place, count_t element_bytes,
-                          const std::vector<count_t>& row, double seconds) {
+std::uint32_t log_writer::add_call(signature what, const std::vector<count_t>& row, double seconds) {
   auto found = row_ids_.find(row);
   if (found == row_ids_.end()) {
     found = row_ids_.emplace(row, static_cast<std::uint32_t>(log_.rows.size())).first;
     log_.rows.push_back(row);
   }
-  const signature what{comm, found->second, kind, in_place, element_bytes};
+  what.row = found->second;
   if (log_.runs.empty() || log_.runs.back().what != what) {
     log_.runs.push_back({what, 1, seconds, seconds, seconds});
-    return;
+    return static_cast<std::uint32_t>(log_.runs.size() - 1);
   }
   run_of_calls& run = log_.runs.back();
   ++run.repeats;
   run.total += seconds;
   run.min = std::min(run.min, seconds);
   run.max = std::max(run.max, seconds);
+  return static_cast<std::uint32_t>(log_.runs.size() - 1);
 }
 
 std::vector<std::uint8_t> rank_log::packed() const {
-  json j{{"program", program}, {"rows", rows}, {"comms", json::array()}, {"runs", json::array()}};
+  json j{{"program", program},    {"rows", rows},           {"comms", json::array()},
+         {"runs", json::array()}, {"seconds", seconds},     {"node", node},
+         {"others", others},      {"sites", json::array()}, {"open", json::array()}};
+  for (const site_log& s : sites)
+    j["sites"].push_back({s.object,
+                          s.offset,
+                          s.comm,
+                          static_cast<int>(s.kind),
+                          static_cast<int>(s.form),
+                          s.calls,
+                          s.bytes,
+                          s.received,
+                          s.seconds,
+                          s.waiting,
+                          s.arrival,
+                          s.arrivals,
+                          s.peak_memory,
+                          s.waited_for,
+                          s.sizes,
+                          s.algorithms,
+                          s.fallbacks,
+                          s.flows,
+                          s.sampled,
+                          s.sampled_seconds});
+  for (const auto& of_comm : open) {
+    auto& list = j["open"].emplace_back(json::array());
+    for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site});
+  }
   for (const known_comm& c : comms) j["comms"].push_back({c.id.leader, c.id.serial, c.rank, c.world_ranks});
   for (const run_of_calls& r : runs)
     j["runs"].push_back({r.what.comm, r.what.row, static_cast<int>(r.what.kind), r.what.in_place, r.what.element_bytes,
-                         r.repeats, r.total, r.min, r.max});
+                         r.repeats, r.total, r.min, r.max, static_cast<int>(r.what.form), r.waiting});
   return json::to_cbor(j);
 }
 
@@ -55,11 +82,33 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
   for (const json& c : j.at("comms"))
     log.comms.push_back({{c.at(0), c.at(1)}, c.at(2), c.at(3).get<std::vector<int>>()});
   for (const json& r : j.at("runs"))
-    log.runs.push_back({{r.at(0), r.at(1), static_cast<workloads::call_kind>(r.at(2).get<int>()), r.at(3), r.at(4)},
+    log.runs.push_back({{r.at(0), r.at(1), static_cast<workloads::call_kind>(r.at(2).get<int>()), r.at(3),
+                         static_cast<workloads::call_form>(r.at(9).get<int>()), r.at(4)},
                         r.at(5),
                         r.at(6),
                         r.at(7),
-                        r.at(8)});
+                        r.at(8),
+                        r.at(10)});
+  log.seconds = j.at("seconds");
+  log.node = j.at("node");
+  log.others = j.at("others").get<std::vector<std::uint64_t>>();
+  for (const json& s : j.at("sites")) {
+    log.sites.push_back({s.at(0), s.at(1), s.at(2), static_cast<workloads::call_kind>(s.at(3).get<int>()),
+                         static_cast<workloads::call_form>(s.at(4).get<int>()), s.at(5), s.at(6), s.at(7), s.at(8),
+                         s.at(9), s.at(10), s.at(11), s.at(12)});
+    site_log& last = log.sites.back();
+    last.waited_for = s.at(13).get<std::map<int, double>>();
+    last.sizes = s.at(14).get<std::map<int, std::uint64_t>>();
+    last.algorithms = s.at(15).get<std::map<std::string, std::uint64_t>>();
+    last.fallbacks = s.at(16).get<std::map<std::string, std::uint64_t>>();
+    last.sampled = s.at(18);
+    last.sampled_seconds = s.at(19);
+    last.flows = s.at(17).get<std::vector<count_t>>();
+  }
+  for (const json& of_comm : j.at("open")) {
+    auto& list = log.open.emplace_back();
+    for (const json& e : of_comm) list.push_back({e.at(0), e.at(1), e.at(2)});
+  }
   return log;
 }
 

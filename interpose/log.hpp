@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "workloads/traffic.hpp"
 
 namespace taquin::interpose {
+
+/// In a full report each so many calls on a communicator go to the MPI library, to be measured.
+inline constexpr std::uint64_t sampling = 16;
 
 /// A communicator's name, the same on all its ranks: the world rank of its rank 0 and that rank's own count.
 struct comm_id {
@@ -29,6 +33,7 @@ struct signature {
   std::uint32_t row = 0;   ///< index into rank_log::rows
   workloads::call_kind kind = workloads::call_kind::alltoallv;
   bool in_place = false;
+  workloads::call_form form = workloads::call_form::blocking;
   count_t element_bytes = 0;  ///< 0: this rank sends nothing that would tell
   bool operator==(const signature&) const = default;
 };
@@ -40,10 +45,48 @@ struct run_of_calls {
   double total = 0;  ///< seconds
   double min = 0;
   double max = 0;
+  double waiting = 0;  ///< until the last rank entered, added up
+};
+
+/// A call whose last rank is not known yet.
+struct entry {
+  static constexpr std::uint32_t failed = 0xffffffff;  ///< the call has not ended well
+  double begin = 0;
+  std::uint32_t run = failed;  ///< index into rank_log::runs
+  std::uint32_t site = 0;      ///< index into rank_log::sites
+};
+
+/// What this rank knows of one call site on one communicator.
+struct site_log {
+  std::string object;        ///< the program's or library's file
+  std::uint64_t offset = 0;  ///< of the return address inside it
+  std::uint32_t comm = 0;
+  workloads::call_kind kind = workloads::call_kind::alltoall;
+  workloads::call_form form = workloads::call_form::blocking;
+  std::uint64_t calls = 0;
+  count_t bytes = 0;
+  count_t received = 0;
+  double seconds = 0;
+  double waiting = 0;
+  double arrival = 0;          ///< after the first rank, added up
+  std::uint64_t arrivals = 0;  ///< calls that `waiting` and `arrival` are of
+  std::size_t peak_memory = 0;
+  std::uint64_t sampled = 0;  ///< calls that the MPI library did, to be measured
+  double sampled_seconds = 0;
+  std::map<int, double> waited_for;    ///< by the communicator's rank that was last
+  std::map<int, std::uint64_t> sizes;  ///< blocks by the power of two of their bytes; -1: empty
+  std::map<std::string, std::uint64_t> algorithms;
+  std::map<std::string, std::uint64_t> fallbacks;
+  std::vector<count_t> flows;  ///< bytes to each rank
 };
 
 struct rank_log {
   std::string program;
+  double seconds = 0;  ///< from MPI_Init to MPI_Finalize
+  int node = 0;
+  std::vector<site_log> sites;
+  std::vector<std::vector<entry>> open;  ///< by communicator
+  std::vector<std::uint64_t> others;     ///< calls that are only counted, by other_call
   std::vector<known_comm> comms;
   std::vector<std::vector<count_t>> rows;  ///< bytes to each rank; equal ones are stored once
   std::vector<run_of_calls> runs;
@@ -57,8 +100,8 @@ struct rank_log {
 class log_writer {
  public:
   std::uint32_t add_comm(known_comm comm);
-  void add_call(std::uint32_t comm, workloads::call_kind kind, bool in_place, count_t element_bytes,
-                const std::vector<count_t>& row, double seconds);
+  /// Returns the index of the run.
+  std::uint32_t add_call(signature what, const std::vector<count_t>& row, double seconds);
   [[nodiscard]] rank_log& log() noexcept { return log_; }
 
  private:
@@ -68,6 +111,9 @@ class log_writer {
   rank_log log_;
   std::unordered_map<std::vector<count_t>, std::uint32_t, hash> row_ids_;
 };
+
+/// Tells waiting apart in the calls that are still open: all ranks' entries of each are here.
+void close_entries(std::vector<rank_log>& logs);
 
 /// The logs of all ranks, by world rank, as one. Calls that not all of their communicator's ranks logged are left out.
 workloads::traffic assemble(const std::vector<rank_log>& logs);

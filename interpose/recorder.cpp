@@ -1,17 +1,24 @@
 #include "interpose/recorder.hpp"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <mpi.h>
+#include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 #include <numeric>
+#include <unordered_map>
 #include <vector>
 
-#include "interpose/log.hpp"
 #include "interpose/message.hpp"
+#include "interpose/report.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
 
@@ -19,17 +26,36 @@ namespace taquin::interpose {
 
 namespace {
 
+constexpr std::size_t most_open = 512;  // entries of a communicator until waiting is told apart
+
 struct state {
   std::mutex mutex;
   log_writer writer;
+  std::vector<std::vector<entry>> open;  // by communicator
+  std::vector<std::uint64_t> calls;      // by communicator
+  std::unordered_map<std::string, std::uint32_t> sites;
+  std::unordered_map<const void*, std::pair<std::string, std::uint64_t>> places;
   int keyval = MPI_KEYVAL_INVALID;
   int named = 0;  // communicators that this rank has named
+  int node = 0;
+  double offset = 0;  // of this rank's clock from rank 0's
+  double begin = 0;
 };
 
 // Never destroyed: calls may come while the program ends.
 state& shared() {
   static auto* s = new state;
   return *s;
+}
+
+std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(other_call::kinds)> counts{};
+
+// One clock for all processes of a node.
+double now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  constexpr double nano = 1e-9;
+  return static_cast<double>(t.tv_sec) + nano * static_cast<double>(t.tv_nsec);
 }
 
 // The world ranks of an intracommunicator's ranks; empty when some process is of another world.
@@ -60,11 +86,15 @@ std::uintptr_t name(MPI_Comm comm, int size) {
       c.id = {c.world_ranks.front(), s.named++};
     }
     int both[] = {c.id.leader, c.id.serial};
-    TAQUIN_MPI(PMPI_Bcast(both, 2, MPI_INT, 0, comm));
+    TAQUIN_MPI(MPI_Bcast(both, 2, MPI_INT, 0, comm));
     c.id = {both[0], both[1]};
   }
   const std::lock_guard lock(s.mutex);
   const std::uintptr_t index = c.world_ranks.empty() ? 0 : s.writer.add_comm(std::move(c)) + 1;
+  if (index > 0) {
+    s.open.emplace_back().reserve(most_open);
+    s.calls.push_back(0);
+  }
   TAQUIN_MPI(MPI_Comm_set_attr(comm, s.keyval, reinterpret_cast<void*>(index)));
   return index;
 }
@@ -80,6 +110,88 @@ std::uintptr_t index_of(MPI_Comm comm, int size) {
   int found = 0;
   TAQUIN_MPI(MPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
   return found != 0 ? reinterpret_cast<std::uintptr_t>(value) : name(comm, size);
+}
+
+// All ranks have made as many calls on the communicator: who was last in each of them.
+void tell_waiting_apart(std::size_t comm_index, MPI_Comm comm) {
+  struct last_entry {
+    double begin;
+    int rank;
+  };
+  state& s = shared();
+  auto& open = s.open[comm_index];
+  int rank = 0;
+  TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
+  std::vector<last_entry> last;
+  std::vector<double> first;
+  for (const entry& e : open) {
+    last.push_back({e.begin, rank});
+    first.push_back(e.begin);
+  }
+  const int n = static_cast<int>(open.size());
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, last.data(), n, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, first.data(), n, MPI_DOUBLE, MPI_MIN, comm));
+  const std::lock_guard lock(s.mutex);
+  rank_log& log = s.writer.log();
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (open[i].run == entry::failed) continue;
+    const double waited = last[i].begin - open[i].begin;
+    log.runs[open[i].run].waiting += waited;
+    site_log& site = log.sites[open[i].site];
+    site.waiting += waited;
+    site.arrival += open[i].begin - first[i];
+    ++site.arrivals;
+    site.waited_for[last[i].rank] += waited;
+  }
+  open.clear();
+}
+
+// Fortran's procedures are called by the program and call MPI's C functions: the place is one further up.
+const void* past_wrappers(const void* site) {
+  constexpr int most = 16;
+  std::array<void*, most> frames{};
+  const int n = backtrace(frames.data(), most);
+  auto at = std::find(frames.begin(), frames.begin() + n, site);
+  for (; at != frames.begin() + n; ++at) {
+    Dl_info info{};
+    if (dladdr(*at, &info) == 0 || std::string_view(info.dli_fname).find("libmpi") == std::string_view::npos)
+      return *at;
+  }
+  return site;
+}
+
+// The file that the address lies in, and its offset there, which is the same on all ranks.
+const std::pair<std::string, std::uint64_t>& place_of(const void* address) {
+  auto& places = shared().places;
+  const auto found = places.find(address);
+  if (found != places.end() && !found->second.first.empty()) return found->second;
+  Dl_info info{};
+  const void* at = address;
+  if (dladdr(at, &info) != 0 && info.dli_fname != nullptr &&
+      std::string_view(info.dli_fname).find("libmpi") != std::string_view::npos) {
+    at = past_wrappers(address);
+    if (at != address) return place_of(at);
+  }
+  const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  return places[address] = {info.dli_fname != nullptr ? info.dli_fname : "?", offset};
+}
+
+std::uint32_t site_index(std::uint32_t comm, workloads::call_kind kind, call_form form, const void* address) {
+  state& s = shared();
+  static const std::pair<std::string, std::uint64_t> nowhere;
+  const auto& [object, offset] = settings::get().at_end == settings::report::full ? place_of(address) : nowhere;
+  const std::string key = object + ' ' + std::to_string(offset) + ' ' + std::to_string(comm) + ' ' +
+                          std::to_string(static_cast<int>(kind)) + ' ' + std::to_string(static_cast<int>(form));
+  const auto [found, fresh] = s.sites.try_emplace(key, static_cast<std::uint32_t>(s.writer.log().sites.size()));
+  if (fresh) {
+    site_log& site = s.writer.log().sites.emplace_back();
+    site.object = object;
+    site.offset = offset;
+    site.comm = comm;
+    site.kind = kind;
+    site.form = form;
+  }
+  return found->second;
 }
 
 void send_all(const std::vector<std::uint8_t>& bytes, MPI_Comm comm) {
@@ -109,30 +221,157 @@ std::string command_line() {
   return text;
 }
 
-}  // namespace
-
-void note(const exchange& x, double seconds) {
-  int size = 0;
-  TAQUIN_MPI(MPI_Comm_size(x.comm, &size));
-  const std::uintptr_t index = index_of(x.comm, size);
-  if (index == 0) return;
-  thread_local std::vector<count_t> row;
+// Bytes to each peer, and the greatest size that divides all elements.
+count_t row_of(const blocks& side, int size, std::vector<count_t>& row) {
   row.resize(static_cast<std::size_t>(size));
   count_t element_bytes = 0;
   for (int peer = 0; peer < size; ++peer) {
-    const count_t count = x.send.counts[peer];
+    const count_t count = side.counts.missing() ? 0 : side.counts[peer];
     count_t& bytes = row[static_cast<std::size_t>(peer)] = 0;
     if (count <= 0) continue;
-    const count_t element = x.send.types != nullptr ? element::of(x.send.types[peer]).size : x.send.element.size;
+    const count_t element = side.types != nullptr ? element::of(side.types[peer]).size : side.element.size;
     bytes = count * element;
     element_bytes = std::gcd(element_bytes, element);
   }
-  const std::lock_guard lock(shared().mutex);
-  shared().writer.add_call(static_cast<std::uint32_t>(index - 1), static_cast<workloads::call_kind>(x.kind), x.in_place,
-                           element_bytes, row, seconds);
+  return element_bytes;
 }
 
-void write_record() noexcept {
+// The first rank of each node asks rank 0 for its time; the quickest of several answers counts.
+void compare_clocks(state& s, int rank) {
+  constexpr int questions = 10;
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  std::vector<int> first(static_cast<std::size_t>(ranks));
+  TAQUIN_MPI(MPI_Allgather(&s.node, 1, MPI_INT, first.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  MPI_Comm comm = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  for (int other = 1; other < ranks; ++other) {
+    if (first[static_cast<std::size_t>(other)] != other || (rank != 0 && rank != other)) continue;
+    double quickest = -1;
+    for (int i = 0; i < questions; ++i) {
+      double theirs = 0;
+      if (rank == 0) {
+        TAQUIN_MPI(MPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE));
+        theirs = now();
+        TAQUIN_MPI(MPI_Send(&theirs, 1, MPI_DOUBLE, other, 0, comm));
+        continue;
+      }
+      const double asked = now();
+      TAQUIN_MPI(MPI_Send(&theirs, 1, MPI_DOUBLE, 0, 0, comm));
+      TAQUIN_MPI(MPI_Recv(&theirs, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE));
+      const double answered = now();
+      if (quickest >= 0 && answered - asked >= quickest) continue;
+      quickest = answered - asked;
+      s.offset = asked + quickest / 2 - theirs;
+    }
+  }
+  TAQUIN_MPI(MPI_Comm_free(&comm));
+}
+
+void tell_what_else(const std::vector<rank_log>& logs) {
+  std::array<std::uint64_t, static_cast<std::size_t>(other_call::kinds)> all{};
+  for (const rank_log& log : logs)
+    for (std::size_t i = 0; i < all.size() && i < log.others.size(); ++i) all[i] += log.others[i];
+  say("the program made no all-to-all calls: the recording is empty. On all ranks it sent " + std::to_string(all[0]) +
+      " messages point to point");
+}
+
+}  // namespace
+
+bool observing() noexcept {
+  const settings& s = settings::get();
+  return !s.record.empty() || s.at_end != settings::report::none;
+}
+
+void count(other_call what) noexcept { counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed); }
+
+void start_observing() {
+  state& s = shared();
+  int rank = 0;
+  MPI_Comm node = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  TAQUIN_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  s.node = rank;
+  TAQUIN_MPI(MPI_Bcast(&s.node, 1, MPI_INT, 0, node));
+  compare_clocks(s, rank);
+  TAQUIN_MPI(MPI_Bcast(&s.offset, 1, MPI_DOUBLE, 0, node));
+  TAQUIN_MPI(MPI_Comm_free(&node));
+  s.begin = now();
+}
+
+observed_call::observed_call(MPI_Comm comm, workloads::call_kind kind, call_form form, const void* site)
+    : call_comm_(comm), kind_(kind), form_(form), site_(site) {
+  int size = 0;
+  TAQUIN_MPI(MPI_Comm_size(comm, &size));
+  const std::uintptr_t index = index_of(comm, size);
+  begin_ = now();
+  if (index == 0) return;
+  known_ = true;
+  comm_ = index - 1;
+  // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
+  if (form != call_form::blocking || kind > workloads::call_kind::alltoallw) return;
+  state& s = shared();
+  if (s.open[comm_].size() == most_open) {  // all ranks have begun as many calls, whatever became of them
+    tell_waiting_apart(comm_, comm);
+    begin_ = now();
+  }
+  const std::lock_guard lock(s.mutex);
+  waits_ = true;
+  entry_ = s.open[comm_].size();
+  s.open[comm_].push_back({begin_ - s.offset});
+  if (settings::get().at_end == settings::report::full) sampled_ = ++s.calls[comm_] % sampling == 0;
+}
+
+void observed_call::end(const exchange& x, const outcome& o) {
+  if (!known_) return;
+  seconds_ = now() - begin_;
+  thread_local rows r;
+  int size = 0;
+  TAQUIN_MPI(MPI_Comm_size(call_comm_, &size));
+  r.element_bytes = row_of(x.send, size, r.sent);
+  if (settings::get().at_end == settings::report::full) row_of(x.recv, size, r.received);
+  end(o, x.in_place, r);
+}
+
+void observed_call::end(const outcome& o, bool in_place, const rows& r) {
+  if (!known_) return;
+  const double seconds = seconds_ >= 0 ? seconds_ : now() - begin_;
+  state& s = shared();
+  const auto& row = r.sent;
+  const bool full = settings::get().at_end == settings::report::full;
+  {
+    const std::lock_guard lock(s.mutex);
+    const auto comm = static_cast<std::uint32_t>(comm_);
+    const auto run = s.writer.add_call({comm, 0, kind_, in_place, form_, r.element_bytes}, row, seconds);
+    const auto at = site_index(comm, kind_, form_, site_);
+    site_log& site = s.writer.log().sites[at];
+    ++site.calls;
+    site.bytes += std::accumulate(row.begin(), row.end(), count_t{0});
+    site.seconds += seconds;
+    site.peak_memory = std::max(site.peak_memory, o.peak_memory);
+    if (sampled_) {
+      ++site.sampled;
+      site.sampled_seconds += seconds;
+    }
+    ++site.algorithms[o.algorithm.empty() ? std::string("native") : std::string(o.algorithm)];
+    if (!o.reason.empty()) ++site.fallbacks[std::string(o.reason)];
+    if (full) {
+      site.received += std::accumulate(r.received.begin(), r.received.end(), count_t{0});
+      site.flows.resize(row.size());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        site.flows[i] += row[i];
+        ++site.sizes[row[i] == 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(row[i])) - 1];
+      }
+    }
+    if (waits_) {
+      s.open[comm_][entry_].run = run;
+      s.open[comm_][entry_].site = at;
+    }
+  }
+}
+
+void write_observations() noexcept {
+  const settings& given = settings::get();
   try {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
@@ -141,7 +380,12 @@ void write_record() noexcept {
     TAQUIN_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
     TAQUIN_MPI(MPI_Comm_size(comm, &size));
-    rank_log& own = shared().writer.log();
+    state& s = shared();
+    rank_log& own = s.writer.log();
+    own.seconds = now() - s.begin;
+    own.node = s.node;
+    own.open = s.open;
+    for (const auto& c : counts) own.others.push_back(c.load());
     if (rank > 0) {
       send_all(own.packed(), comm);
     } else {
@@ -150,11 +394,21 @@ void write_record() noexcept {
       for (int from = 1; from < size; ++from)
         logs[static_cast<std::size_t>(from)] = rank_log::unpacked(receive_all(from, comm));
       logs.front() = std::move(own);
-      write_traffic(assemble(logs), settings::get().record);
+      close_entries(logs);
+      if (!given.record.empty()) {
+        try {
+          const auto traffic = assemble(logs);
+          if (traffic.calls.empty()) tell_what_else(logs);
+          write_traffic(traffic, given.record);
+        } catch (const std::exception& e) {
+          say(std::string("nothing is recorded: ") + e.what());
+        }
+      }
+      if (given.at_end != settings::report::none) write_report(logs);
     }
     TAQUIN_MPI(MPI_Comm_free(&comm));
   } catch (const std::exception& e) {
-    say(std::string("nothing is recorded: ") + e.what());
+    say(std::string("what was observed is lost: ") + e.what());
   }
 }
 

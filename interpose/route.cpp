@@ -14,20 +14,8 @@ namespace taquin::interpose {
 
 namespace {
 
-enum class phase : std::uint8_t { unknown, running, over };
-std::atomic<phase> now{phase::unknown};
-
-bool running() noexcept {
-  if (now == phase::unknown) {
-    int begun = 0;
-    int ended = 0;
-    MPI_Initialized(&begun);
-    MPI_Finalized(&ended);
-    if (ended != 0) now = phase::over;
-    if (begun != 0 && ended == 0) now = phase::running;
-  }
-  return now == phase::running;
-}
+std::atomic<bool> running{false};     // between MPI_Init and MPI_Finalize, with the same settings on all ranks
+std::atomic<bool> switched_on{true};  // by MPI_Pcontrol
 
 // Once per process, on the rank 0 of the communicator where it happens first.
 void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) {
@@ -37,31 +25,39 @@ void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) 
   if (rank == 0) say(text);
 }
 
-std::string join(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "\ntaquin: ") + line;
-  return text;
-}
-
 }  // namespace
 
 bool served(MPI_Comm comm) noexcept {
-  if (!running() || comm == MPI_COMM_NULL) return false;
+  if (!running || !switched_on || comm == MPI_COMM_NULL) return false;
   int inter = 0;
   return MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
 }
 
-void end_service() noexcept { now = phase::over; }
+void begin_service() noexcept { running = true; }
 
-bool run_through(const exchange& x) {
-  static std::atomic<bool> said_setting{false};
+bool in_service() noexcept { return running; }
+
+void end_service() noexcept { running = false; }
+
+void switch_service(bool on) noexcept { switched_on = on; }
+
+void tell_warnings() noexcept {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    for (const std::string& line : settings::get().warnings) say(line);
+}
+
+bool run_through(const exchange& x, outcome* what_became) {
   static std::atomic<bool> said_fallback{false};
   const settings& s = settings::get();
-  if (!s.warnings.empty()) warn_once(said_setting, x.comm, join(s.warnings));
   try {
     options o;
     o.memory = s.memory;
+    statistics stats;
+    if (what_became != nullptr) o.stats = &stats;
     run(x, o);
+    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
     return true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
@@ -71,12 +67,15 @@ bool run_through(const exchange& x) {
                                        " bytes of TAQUIN_MEMORY; the least of them needs " +
                                        std::to_string(e.used() + e.requested())
                                  : e.what();
+    if (what_became != nullptr) what_became->reason = what;
     warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
+    if (what_became != nullptr) what_became->reason = e.what();
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
       warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
-    else if (e.mpi_class() != MPI_ERR_BUFFER)
+    else if (e.mpi_class() != MPI_ERR_BUFFER &&
+             std::string_view(e.what()).find(device_memory) == std::string_view::npos)
       throw;
   }
   return false;

@@ -3,40 +3,60 @@
 
 #include <mpi.h>
 
+#include <optional>
+
+#include "interpose/device.hpp"
+#include "interpose/next.hpp"
 #include "interpose/recorder.hpp"
 #include "interpose/settings.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
 
-/// Between MPI_Init and MPI_Finalize, and `comm` an intracommunicator. Everything else is the MPI library's.
+/// Between MPI_Init and MPI_Finalize, where all ranks agree to, and `comm` an intracommunicator. Everything else is the
+/// MPI library's.
 bool served(MPI_Comm comm) noexcept;
 
-/// From here on `served` is false.
+/// From MPI_Init to MPI_Finalize.
+void begin_service() noexcept;
+bool in_service() noexcept;
 void end_service() noexcept;
+/// MPI_Pcontrol: to be called by all ranks between the same calls, as it is for other tools.
+void switch_service(bool on) noexcept;
+/// Tells what is wrong with variables, on rank 0.
+void tell_warnings() noexcept;
+
+/// The fault of an exchange with a buffer in the memory of a device: agreed upon like any other, it sends the call to
+/// the MPI library on all ranks.
+inline constexpr const char* device_memory = "a buffer in the memory of a device";
 
 /// Runs `x` through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
 /// (both warned of once), or taquin objects to buffers that the MPI library may accept. All ranks get the same answer.
-/// Other errors are thrown.
-bool run_through(const exchange& x);
+/// Other errors are thrown. `what` is told what became of the call; it may be null.
+bool run_through(const exchange& x, outcome* what);
 
 /// The exception that is being handled becomes MPI's error: the communicator's handler is called, its code returned.
 /// To be called in a catch block.
 int fail(MPI_Comm comm) noexcept;
 
-/// `make` gives the exchange, `native` makes the MPI library's call and returns its code.
+/// `site` is the return address; `make` gives the exchange, `native` makes the MPI library's call and returns its code.
 template <class Make, class Native>
-int serve(MPI_Comm comm, Make&& make, Native&& native) noexcept {
+int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
+  const guard g;
   if (!served(comm)) return native();
   try {
     const settings& s = settings::get();
-    const exchange x = make();
-    const double begin = s.record.empty() ? 0 : MPI_Wtime();
-    if (!s.route || !run_through(x)) {
+    exchange x = make();
+    if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base))) x.fault = device_memory;
+    std::optional<observed_call> observed;
+    if (observing())
+      observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
+    outcome o;
+    if (!s.route || (observed && observed->sampled()) || !run_through(x, observed ? &o : nullptr)) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
     }
-    if (!s.record.empty()) note(x, MPI_Wtime() - begin);
+    if (observed) observed->end(x, o);
     return MPI_SUCCESS;
   } catch (...) {
     return fail(comm);

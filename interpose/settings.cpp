@@ -1,5 +1,7 @@
 #include "interpose/settings.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 
@@ -17,6 +19,16 @@ void drop(settings& s, const char* name, const std::string& why) {
   unsetenv(name);
 }
 
+double seconds_of(settings& s, std::string_view text, double usual) {
+  if (text.empty()) return usual;
+  double seconds = 0;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr double most = 3600;
+  if (failed == std::errc{} && stop == text.data() + text.size() && seconds >= 0 && seconds <= most) return seconds;
+  s.warnings.push_back("TAQUIN_PATIENCE='" + std::string(text) + "' is ignored: not seconds from 0 to 3600");
+  return usual;
+}
+
 // Recording alone leaves the program's calls as they are, so that the times are the MPI library's.
 settings read() {
   settings s;
@@ -24,7 +36,22 @@ settings read() {
     const char* text = std::getenv(name);
     return std::string_view(text != nullptr ? text : "");
   };
+  s.as_given = taquin_variables();
   s.record = variable("TAQUIN_RECORD");
+  if (const auto text = variable("TAQUIN_REPORT"); text == "summary") {
+    s.at_end = settings::report::summary;
+  } else if (text == "full" || text.starts_with("full:")) {
+    s.at_end = settings::report::full;
+    s.report_file = text == "full" ? "taquin-report.json" : text.substr(5);
+  } else if (!text.empty() && text != "none") {
+    s.warnings.push_back("TAQUIN_REPORT='" + std::string(text) + "' is ignored: not none, summary or full[:FILE]");
+  }
+  s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_PATIENCE"), s.patience.count()));
+  if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
+    s.disabled = true;
+  } else if (!text.empty() && text != "0") {
+    s.warnings.push_back("TAQUIN_DISABLE='" + std::string(text) + "' is ignored: not 0 or 1");
+  }
   if (const auto name = variable("TAQUIN_ALGORITHM");
       !name.empty() && name != "auto" && detail::find_algorithm(name) == nullptr)
     drop(s, "TAQUIN_ALGORITHM",
@@ -44,6 +71,18 @@ settings read() {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> taquin_variables() {
+  std::map<std::string, std::string> all;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view text = *at;
+    const auto equals = text.find('=');
+    if (!text.starts_with("TAQUIN_") || equals == std::string_view::npos) continue;
+    std::string name(text.substr(0, equals));
+    if (name != "TAQUIN_RECORD_PROCESS") all.emplace(std::move(name), text.substr(equals + 1));
+  }
+  return all;
+}
 
 std::optional<std::size_t> size_of(std::string_view text) {
   std::size_t bytes = 0;

@@ -1,6 +1,8 @@
 // What the environment asks of the preloaded library. Read once. docs/internals/interpose.md lists the variables.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,13 +13,22 @@
 namespace taquin::interpose {
 
 struct settings {
-  bool route = true;                  ///< calls go through taquin
-  std::size_t memory = unlimited;     ///< TAQUIN_MEMORY
-  std::string record;                 ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  bool disabled = false;                        ///< TAQUIN_DISABLE: every call is the MPI library's
+  bool route = true;                            ///< calls go through taquin
+  std::size_t memory = unlimited;               ///< TAQUIN_MEMORY
+  std::string record;                           ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  std::chrono::duration<double> patience{10};   ///< TAQUIN_PATIENCE: seconds to wait for ranks without the library
+  std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
+  enum class report { none, summary, full };
+  report at_end = report::none;       ///< TAQUIN_REPORT
+  std::string report_file;            ///< where the full one goes
   std::vector<std::string> warnings;  ///< what is wrong with variables that are ignored
 
   static const settings& get();
 };
+
+/// Taquin's variables as they are now, but for those that belong to one process.
+std::map<std::string, std::string> taquin_variables();
 
 /// Bytes: a whole number with an optional K, M, G or T for powers of 1024. Nothing when the text is not that.
 std::optional<std::size_t> size_of(std::string_view text);

@@ -22,7 +22,9 @@ using flow = byte_matrix::flow;
 constexpr int version = 1;
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr int most_uniform_ranks = 4096;  // so that a damaged file of a few bytes cannot ask for terabytes
-constexpr const char* names[] = {"alltoall", "alltoallv", "alltoallw"};
+constexpr const char* names[] = {"alltoall",          "alltoallv",          "alltoallw",
+                                 "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
+constexpr const char* forms[] = {"blocking", "nonblocking", "persistent"};
 
 [[noreturn]] void damaged(const std::string& what) { throw traffic_error(what); }
 
@@ -137,6 +139,11 @@ recorded_call call_from(const json& j, const traffic& t, const std::string& wher
   const auto* name = std::ranges::find_if(names, [&](const char* n) { return kind == n; });
   if (name == std::end(names)) damaged(fmt::format("{}.kind is not known: {}", where, kind.dump()));
   c.kind = static_cast<call_kind>(name - std::begin(names));
+  if (j.contains("form")) {
+    const auto* form = std::ranges::find_if(forms, [&](const char* n) { return j["form"] == n; });
+    if (form == std::end(forms)) damaged(fmt::format("{}.form is not known: {}", where, j["form"].dump()));
+    c.form = static_cast<call_form>(form - std::begin(forms));
+  }
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   c.element_bytes = integer(member(j, "element_bytes", where), where + ".element_bytes", 1, most);
   const json& in_place = member(j, "in_place", where);
@@ -145,7 +152,8 @@ recorded_call call_from(const json& j, const traffic& t, const std::string& wher
   c.repeats = static_cast<std::uint64_t>(integer(member(j, "repeats", where), where + ".repeats", 1, most));
   const json& seconds = member(j, "seconds", where);
   c.seconds = {seconds_from(seconds, "min", where + ".seconds"), seconds_from(seconds, "mean", where + ".seconds"),
-               seconds_from(seconds, "max", where + ".seconds")};
+               seconds_from(seconds, "max", where + ".seconds"),
+               seconds.contains("waiting") ? seconds_from(seconds, "waiting", where + ".seconds") : 0};
   const byte_matrix& m = t.matrices[c.matrix];
   if (m.ranks() != static_cast<int>(t.communicators[c.communicator].size()))
     damaged(fmt::format("{}: matrix {} is for {} ranks, communicator {} has {}", where, c.matrix, m.ranks(),
@@ -185,6 +193,8 @@ traffic from_json(const json& j) {
 }
 
 }  // namespace
+
+std::string_view name_of(call_form form) { return forms[static_cast<std::size_t>(form)]; }
 
 std::string_view name_of(call_kind kind) { return names[static_cast<std::size_t>(kind)]; }
 
@@ -244,7 +254,7 @@ void write_traffic(const traffic& t, const std::filesystem::path& path) {
   j["matrices"] = json::array();
   for (const byte_matrix& m : t.matrices) j["matrices"].push_back(to_json(m));
   j["calls"] = json::array();
-  for (const recorded_call& c : t.calls)
+  for (const recorded_call& c : t.calls) {
     j["calls"].push_back({{"communicator", c.communicator},
                           {"kind", name_of(c.kind)},
                           {"matrix", c.matrix},
@@ -252,6 +262,10 @@ void write_traffic(const traffic& t, const std::filesystem::path& path) {
                           {"in_place", c.in_place},
                           {"repeats", c.repeats},
                           {"seconds", {{"min", c.seconds.min}, {"mean", c.seconds.mean}, {"max", c.seconds.max}}}});
+    auto& last = j["calls"].back();
+    if (c.form != call_form::blocking) last["form"] = forms[static_cast<std::size_t>(c.form)];
+    if (c.seconds.waiting > 0) last["seconds"]["waiting"] = c.seconds.waiting;
+  }
   std::ofstream out(path);
   // A command line need not be UTF-8: what is not is replaced.
   if (out) out << j.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;

@@ -19,10 +19,20 @@ class traffic_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw };
+enum class call_kind : std::uint8_t {
+  alltoall,
+  alltoallv,
+  alltoallw,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw
+};
+/// How it was called: MPI_Alltoallv, MPI_Ialltoallv, or MPI_Alltoallv_init and then started.
+enum class call_form : std::uint8_t { blocking, nonblocking, persistent };
 
-/// The MPI call's name without its prefix: "alltoall", "alltoallv", "alltoallw".
+/// The MPI call's name without its prefix: "alltoall", "neighbor_alltoallv".
 std::string_view name_of(call_kind kind);
+std::string_view name_of(call_form form);
 
 /// Bytes that each rank of a communicator sends to each, without the zeros.
 class byte_matrix {
@@ -62,6 +72,7 @@ struct call_seconds {
   double min = 0;
   double mean = 0;
   double max = 0;
+  double waiting = 0;  ///< mean of the longest that a rank waited for the last one to enter the call
   bool operator==(const call_seconds&) const = default;
 };
 
@@ -72,6 +83,7 @@ struct recorded_call {
   call_kind kind = call_kind::alltoallv;
   count_t element_bytes = 1;  ///< of one element; divides every block
   bool in_place = false;      ///< MPI_IN_PLACE was given
+  call_form form = call_form::blocking;
   std::uint64_t repeats = 1;
   call_seconds seconds{};
   bool operator==(const recorded_call&) const = default;

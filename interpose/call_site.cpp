@@ -1,0 +1,128 @@
+#include "interpose/call_site.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#ifdef TAQUIN_HAVE_LIBDW
+#include <elfutils/libdwfl.h>
+#endif
+
+namespace taquin::interpose {
+
+namespace {
+
+std::string demangled(const char* name) {
+  if (name == nullptr) return {};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  return status == 0 ? std::string(text.get()) : std::string(name);
+}
+
+struct wanted {
+  const std::string& object;
+  std::uintptr_t base = 0;
+  bool found = false;
+};
+
+// The name that dladdr gives is the loader's, but for the program itself, which the loader calls "".
+std::uintptr_t base_of(const std::string& object) {
+  Dl_info info{};
+  wanted w{object};
+  dl_iterate_phdr(
+      [](dl_phdr_info* each, std::size_t, void* data) {
+        auto& look_for = *static_cast<wanted*>(data);
+        for (int i = 0; i < each->dlpi_phnum; ++i) {
+          if (each->dlpi_phdr[i].p_type != PT_LOAD) continue;
+          Dl_info about{};
+          const auto first = each->dlpi_addr + each->dlpi_phdr[i].p_vaddr;
+          if (dladdr(reinterpret_cast<void*>(first), &about) == 0 || look_for.object != about.dli_fname) break;
+          look_for.base = reinterpret_cast<std::uintptr_t>(about.dli_fbase);
+          look_for.found = true;
+          return 1;
+        }
+        return 0;
+      },
+      &w);
+  static_cast<void>(info);
+  return w.found ? w.base : 0;
+}
+
+#ifdef TAQUIN_HAVE_LIBDW
+// Loaded when it is needed: programs that want no report do not carry it.
+struct debug_information {
+#define TAQUIN_DW(f) decltype(&::f) f = nullptr;
+  TAQUIN_DW(dwfl_begin)
+  TAQUIN_DW(dwfl_end)
+  TAQUIN_DW(dwfl_linux_proc_report)
+  TAQUIN_DW(dwfl_report_end)
+  TAQUIN_DW(dwfl_addrmodule)
+  TAQUIN_DW(dwfl_module_addrname)
+  TAQUIN_DW(dwfl_module_getsrc)
+  TAQUIN_DW(dwfl_lineinfo)
+  TAQUIN_DW(dwfl_linux_proc_find_elf)
+  TAQUIN_DW(dwfl_standard_find_debuginfo)
+#undef TAQUIN_DW
+  Dwfl* session = nullptr;
+  Dwfl_Callbacks callbacks{};
+
+  debug_information() {
+    void* const library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    bool all = true;
+#define TAQUIN_DW(f)                                     \
+  f = reinterpret_cast<decltype(f)>(dlsym(library, #f)); \
+  all = all && (f) != nullptr;
+    TAQUIN_DW(dwfl_begin)
+    TAQUIN_DW(dwfl_end)
+    TAQUIN_DW(dwfl_linux_proc_report)
+    TAQUIN_DW(dwfl_report_end)
+    TAQUIN_DW(dwfl_addrmodule)
+    TAQUIN_DW(dwfl_module_addrname)
+    TAQUIN_DW(dwfl_module_getsrc)
+    TAQUIN_DW(dwfl_lineinfo)
+    TAQUIN_DW(dwfl_linux_proc_find_elf)
+    TAQUIN_DW(dwfl_standard_find_debuginfo)
+#undef TAQUIN_DW
+    if (!all) return;
+    callbacks.find_elf = dwfl_linux_proc_find_elf;
+    callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+    session = dwfl_begin(&callbacks);
+    if (session == nullptr) return;
+    dwfl_linux_proc_report(session, getpid());
+    dwfl_report_end(session, nullptr, nullptr);
+  }
+};
+
+void add_lines(call_site& site, std::uintptr_t address) {
+  static const debug_information d;
+  if (d.session == nullptr) return;
+  Dwfl_Module* const module = d.dwfl_addrmodule(d.session, address);
+  if (module == nullptr) return;
+  if (const char* name = d.dwfl_module_addrname(module, address)) site.function = demangled(name);
+  if (Dwfl_Line* const line = d.dwfl_module_getsrc(module, address))
+    if (const char* file = d.dwfl_lineinfo(line, nullptr, &site.line, nullptr, nullptr, nullptr)) site.file = file;
+}
+#endif
+
+}  // namespace
+
+call_site resolve(const std::string& object, std::uint64_t offset) {
+  call_site site;
+  const auto base = base_of(object);
+  if (base == 0) return site;
+  const auto address = base + offset - 1;  // inside the call, not behind it
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(address), &info) != 0) site.function = demangled(info.dli_sname);
+#ifdef TAQUIN_HAVE_LIBDW
+  add_lines(site, address);
+#endif
+  return site;
+}
+
+}  // namespace taquin::interpose

@@ -1,0 +1,19 @@
+// From a return address to function, file and line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace taquin::interpose {
+
+struct call_site {
+  std::string function;  ///< empty: not known
+  std::string file;
+  int line = 0;
+};
+
+/// `object` is a file that this process has loaded, `offset` an address inside it. Files and lines need libdw at run
+/// time and debug information; functions need exported names at least.
+call_site resolve(const std::string& object, std::uint64_t offset);
+
+}  // namespace taquin::interpose

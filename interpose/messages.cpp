@@ -1,0 +1,36 @@
+// Messages point to point: counted where calls are observed, so that a recording without all-to-all calls can say what
+// the program does instead. The C names alone: Open MPI's Fortran procedures pass them by.
+#include <mpi.h>
+
+#include "interpose/next.hpp"
+#include "interpose/recorder.hpp"
+
+// Defined here by their own names.
+#undef MPI_Send
+#undef MPI_Isend
+#undef MPI_Sendrecv
+
+using namespace taquin::interpose;
+
+#define TAQUIN_COUNTED(X, PARAMETERS, ARGUMENTS)        \
+  extern "C" int MPI_##X PARAMETERS {                   \
+    if (inside) return TAQUIN_REAL(X) ARGUMENTS;        \
+    if (observing()) count(other_call::point_to_point); \
+    const guard g;                                      \
+    return TAQUIN_NEXT(X) ARGUMENTS;                    \
+  }
+
+TAQUIN_COUNTED(Send, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Ssend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Bsend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Rsend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Isend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
+               (buf, n, type, to, tag, comm, request))
+TAQUIN_COUNTED(Sendrecv,
+               (const void* sendbuf, int sends, MPI_Datatype sendtype, int to, int sendtag, void* recvbuf, int recvs,
+                MPI_Datatype recvtype, int from, int recvtag, MPI_Comm comm, MPI_Status* status),
+               (sendbuf, sends, sendtype, to, sendtag, recvbuf, recvs, recvtype, from, recvtag, comm, status))

@@ -1,0 +1,108 @@
+# Other tools above and below, regions, devices, ranks that are not alike.
+foreach(name above below)
+  add_library(profiler_${name} MODULE profiler.c)
+  target_compile_definitions(profiler_${name} PRIVATE PROFILER="${name}")
+  target_link_libraries(profiler_${name} PRIVATE MPI::MPI_C)
+endforeach()
+foreach(runtime CUDA HIP)
+  add_library(device_runtime_${runtime} MODULE device_runtime.c)
+  target_compile_definitions(device_runtime_${runtime} PRIVATE AS_${runtime})
+endforeach()
+add_executable(interpose_regions regions.c)
+target_link_libraries(interpose_regions PRIVATE MPI::MPI_C ${CMAKE_DL_LIBS})
+set(regions $<TARGET_FILE:interpose_regions>)
+set(library $<TARGET_FILE:taquin_interpose>)
+set(above $<TARGET_FILE:profiler_above>)
+set(below $<TARGET_FILE:profiler_below>)
+
+# neighbour_test(NAME MESSAGE COMMAND): what it says, standard error included, has MESSAGE.
+function(neighbour_test name message command)
+  add_test(NAME interpose.${name} COMMAND sh -c "(${command}) 2>&1; echo status $?")
+  set_tests_properties(interpose.${name} PROPERTIES TIMEOUT ${timeout} PROCESSORS 2 LABELS "mpi;interpose"
+    ENVIRONMENT "${mpi_environment}" PASS_REGULAR_EXPRESSION "${message}")
+endfunction()
+set(np2 "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 env")
+set(np1 "${MPIEXEC_NUMPROC_FLAG} 1 env")
+
+# 9 exchanges, 3 of them where taquin is switched off; taquin's messages are its own.
+neighbour_test(tool_above_sees_all_exchanges "above: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${above}:${library} TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(tool_below_sees_what_is_passed_through "below: 3 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(tool_below_sees_all_exchanges_of_a_recording "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_RECORD=/dev/null ${regions}")
+neighbour_test(disabled_passes_all_on "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
+  "${np2} LD_PRELOAD=${library}:${below} TAQUIN_DISABLE=1 TAQUIN_ALGORITHM=pairwise ${regions}")
+foreach(runtime CUDA HIP)
+  neighbour_test(memory_of_a_device_is_the_mpi_librarys_${runtime} "below: 3 exchanges, 0 messages, 0 collectives.*status 0"
+    "${np2} LD_PRELOAD=${library}:${below}:$<TARGET_FILE:device_runtime_${runtime}> TAQUIN_ALGORITHM=pairwise ${regions} device")
+endforeach()
+
+# Ranks that are not alike: taquin stands aside on all, and says so once.
+set(job "${MPIEXEC_EXECUTABLE} ${np1}")
+neighbour_test(settings_that_differ_make_taquin_stand_aside
+  "^taquin: rank 1 has TAQUIN_MEMORY '4K', rank 0 has '8K'; taquin stands aside on all ranks[\n]below: 9 exchanges.*status 0"
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=8K ${regions} : ${np1} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=4K ${regions}")
+neighbour_test(rank_without_the_library_makes_taquin_stand_aside
+  "^taquin: rank 1 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]below: 9 exchanges.*status 0"
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_PATIENCE=0.5 ${regions} : ${np1} ${regions}")
+neighbour_test(rank_0_without_the_library_makes_taquin_stand_aside
+  "^taquin: rank 0 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n].*status 0"
+  "${job} ${regions} : ${np1} LD_PRELOAD=${library} TAQUIN_PATIENCE=0.5 ${regions}")
+
+# A program of the other MPI library.
+if(MPIEXEC_EXECUTABLE MATCHES openmpi)
+  set(other mpich)
+else()
+  set(other openmpi)
+endif()
+find_program(other_compiler mpicc.${other})
+find_program(other_launcher mpirun.${other})
+if(other_compiler AND other_launcher)
+  set(foreign ${CMAKE_CURRENT_BINARY_DIR}/foreign_regions)
+  add_custom_command(OUTPUT ${foreign} DEPENDS regions.c VERBATIM
+    COMMAND ${other_compiler} ${CMAKE_CURRENT_SOURCE_DIR}/regions.c -o ${foreign} -ldl)
+  add_custom_target(foreign_program ALL DEPENDS ${foreign})
+  neighbour_test(another_mpi_library_makes_taquin_stand_aside
+    "^taquin: this preloaded library was built for [^,]*, the program runs [^\n]*; taquin stands aside [^\n]*[\n]status 0"
+    "${other_launcher} -n 2 env LD_PRELOAD=${library} ${foreign}")
+
+  # wrap chooses the build for the program's MPI library from one installation that holds several.
+  add_library(stand_in MODULE stand_in.c)
+  set(tree ${CMAKE_CURRENT_BINARY_DIR}/tree)
+  set(install "mkdir -p ${tree}/bin ${tree}/lib/taquin/${other} && cp $<TARGET_FILE:taquin_command> ${tree}/bin && cp $<TARGET_FILE:taquin_interpose> ${tree}/lib")
+  neighbour_test(wrap_tells_that_a_build_is_missing
+    "^taquin wrap: the program uses ${other}, and this installation has no build of [^\n]*[\n]status 1"
+    "$<TARGET_FILE:taquin_command> wrap ${foreign}")
+  neighbour_test(wrap_chooses_the_build_for_the_programs_mpi "^stand-in[\n]status 0"
+    "${install} && cp $<TARGET_FILE:stand_in> ${tree}/lib/taquin/${other}/libtaquin_interpose.so && ${tree}/bin/taquin wrap ${foreign} && ${tree}/bin/taquin wrap ${regions}")
+  neighbour_test(wrap_is_told_the_mpi_of_a_script "^stand-in[\n]hello[\n]status 0"
+    "${install} && cp $<TARGET_FILE:stand_in> ${tree}/lib/taquin/${other}/libtaquin_interpose.so && ${tree}/bin/taquin wrap --mpi ${other} echo hello")
+  set_tests_properties(interpose.wrap_chooses_the_build_for_the_programs_mpi interpose.wrap_is_told_the_mpi_of_a_script
+    PROPERTIES RESOURCE_LOCK interpose_tree)
+endif()
+
+# The report at the end.
+set(file ${CMAKE_CURRENT_BINARY_DIR}/report.json)
+set(program $<TARGET_FILE:interpose_program>)
+neighbour_test(report_summary_tells_calls_and_algorithms
+  "^taquin: report of 2 ranks.*all-to-all calls +6, 96B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 ${regions}")
+neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
+neighbour_test(report_of_an_unknown_kind_is_told
+  "^taquin: TAQUIN_REPORT='all' is ignored: not none, summary or full.:FILE.[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=all ${regions}")
+neighbour_test(report_that_cannot_be_written_leaves_the_program_alone
+  "taquin: no report is written: cannot write /nowhere/at/all[^\n]*[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/nowhere/at/all ${regions}")
+neighbour_test(report_in_full_has_call_sites "in full[\n]status 0"
+  "rm -f ${file}; ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:${file} ${program} && $<TARGET_FILE:expected_report> ${file} && echo in full")
+set_tests_properties(interpose.report_in_full_has_call_sites PROPERTIES FAIL_REGULAR_EXPRESSION "wrong:")
+neighbour_test(recording_of_messages_alone_says_so
+  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point[\n]status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_RECORD=/dev/null ${regions} messages")
+neighbour_test(recording_without_mpi_says_so
+  "^a[\n]taquin: the program ended without a call of MPI_Init: nothing is recorded[\n]status 0"
+  "rm -f ${file}.none; $<TARGET_FILE:taquin_command> record -o ${file}.none echo a")
