@@ -8,13 +8,12 @@ import pytest
 from mpi4py import MPI
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def comm():
-    """A communicator of the test's own."""
+    """A communicator of the file's own: to make one takes long where there are more ranks than cores."""
     own = MPI.COMM_WORLD.Dup()
     yield own
-    if own != MPI.COMM_NULL:
-        own.Free()
+    own.Free()
 
 
 @pytest.hookimpl(hookwrapper=True)
