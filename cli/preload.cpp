@@ -47,8 +47,8 @@ std::filesystem::path find_program(const std::string& name) {
   };
   if (name.find('/') != std::string::npos) {
     if (runs(name)) return name;
-  } else if (const char* path = std::getenv("PATH")) {
-    std::string_view folders = path;
+  } else if (const char* listed = std::getenv("PATH")) {
+    std::string_view folders = listed;
     while (true) {
       const auto colon = folders.find(':');
       const auto folder = folders.substr(0, colon);

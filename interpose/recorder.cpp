@@ -360,7 +360,7 @@ void observed_call::end(const outcome& o, bool in_place, const rows& r) {
       site.flows.resize(row.size());
       for (std::size_t i = 0; i < row.size(); ++i) {
         site.flows[i] += row[i];
-        ++site.sizes[row[i] == 0 ? -1 : std::bit_width(static_cast<std::uint64_t>(row[i])) - 1];
+        ++site.sizes[row[i] == 0 ? -1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row[i]))) - 1];
       }
     }
     if (waits_) {
