@@ -23,6 +23,7 @@ detail::shape shape_of(const workloads::traffic& t, const workloads::recorded_ca
   detail::shape s{.ranks = m.ranks(),
                   .kind = form_of(call.kind),
                   .in_place = call.in_place,
+                  .shared = true,
                   .one_unit = call.in_place,
                   .unit_size = call.in_place ? unsigned_of(call.element_bytes) : 0,
                   .nodes = 1,

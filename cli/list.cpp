@@ -27,9 +27,14 @@ shape sample(form kind, bool in_place, bool symmetric) {
           .kind = kind,
           .in_place = in_place,
           .symmetric = symmetric,
+          .shared = true,
           .uniform = kind == form::alltoall,
+          .max_peers = sample_ranks,
+          .one_unit = in_place,
+          .unit_size = in_place ? 1U : 0U,
           .max_block_bytes = sample_block,
-          .max_rank_bytes = sample_block * sample_ranks};
+          .max_rank_bytes = sample_block * sample_ranks,
+          .max_received_bytes = sample_block * sample_ranks};
 }
 
 struct ability {

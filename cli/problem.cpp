@@ -10,6 +10,7 @@
 
 #include "cli/pattern.hpp"
 #include "mpi/check.hpp"
+#include "node/blocking_channel.hpp"
 #include "taquin/alltoall.hpp"
 
 namespace taquin::cli {
@@ -131,6 +132,7 @@ detail::shape problem::shape() const {
           .kind = kind_,
           .in_place = one_buffer,
           .symmetric = how_ != buffering::one_buffer,
+          .shared = ranks_ == 1 || detail::blocking_channel(comm_) != nullptr,
           .uniform = v[0] == -v[1],
           .large = v[4] != 0,
           .max_peers = static_cast<int>(v[5]),

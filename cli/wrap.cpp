@@ -27,6 +27,7 @@ void check_use(const std::string& name) {
   constexpr int ranks = 4;
   constexpr std::uint64_t bytes = 64;
   detail::shape s{.ranks = ranks,
+                  .shared = true,
                   .uniform = true,
                   .max_peers = ranks,
                   .one_unit = true,

@@ -95,14 +95,12 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
   for (const json& s : j.at("sites")) {
     log.sites.push_back({s.at(0), s.at(1), s.at(2), static_cast<workloads::call_kind>(s.at(3).get<int>()),
                          static_cast<workloads::call_form>(s.at(4).get<int>()), s.at(5), s.at(6), s.at(7), s.at(8),
-                         s.at(9), s.at(10), s.at(11), s.at(12), {}, {}, {}, {}, {}});
+                         s.at(9), s.at(10), s.at(11), s.at(12), s.at(18), s.at(19), {}, {}, {}, {}, {}});
     site_log& last = log.sites.back();
     last.waited_for = s.at(13).get<std::map<int, double>>();
     last.sizes = s.at(14).get<std::map<int, std::uint64_t>>();
     last.algorithms = s.at(15).get<std::map<std::string, std::uint64_t>>();
     last.fallbacks = s.at(16).get<std::map<std::string, std::uint64_t>>();
-    last.sampled = s.at(18);
-    last.sampled_seconds = s.at(19);
     last.flows = s.at(17).get<std::vector<count_t>>();
   }
   for (const json& of_comm : j.at("open")) {

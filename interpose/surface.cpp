@@ -37,18 +37,18 @@ int pass(MPI_Comm comm, const void* site, kind what, call_form form, Native&& na
 // The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
 std::vector<int> neighbours(MPI_Comm comm, bool send) {
   int topology = MPI_UNDEFINED;
-  MPI_Topo_test(comm, &topology);
+  PMPI_Topo_test(comm, &topology);
   std::vector<int> ranks;
   if (topology == MPI_DIST_GRAPH) {
     int in = 0;
     int out = 0;
     int weighted = 0;
-    MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
     std::vector<int> sources(static_cast<std::size_t>(in));
     std::vector<int> targets(static_cast<std::size_t>(out));
     std::vector<int> source_weights(sources.size());
     std::vector<int> target_weights(targets.size());
-    MPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
+    PMPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
                              targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
     return send ? targets : sources;
   }
@@ -56,15 +56,15 @@ std::vector<int> neighbours(MPI_Comm comm, bool send) {
   MPI_Comm_rank(comm, &rank);
   int n = 0;
   if (topology == MPI_GRAPH) {
-    MPI_Graph_neighbors_count(comm, rank, &n);
+    PMPI_Graph_neighbors_count(comm, rank, &n);
     ranks.resize(static_cast<std::size_t>(n));
-    MPI_Graph_neighbors(comm, rank, n, ranks.data());
+    PMPI_Graph_neighbors(comm, rank, n, ranks.data());
   } else if (topology == MPI_CART) {
-    MPI_Cartdim_get(comm, &n);
+    PMPI_Cartdim_get(comm, &n);
     for (int dimension = 0; dimension < n; ++dimension) {
       int before = 0;
       int behind = 0;
-      MPI_Cart_shift(comm, dimension, 1, &before, &behind);
+      PMPI_Cart_shift(comm, dimension, 1, &before, &behind);
       ranks.insert(ranks.end(), {before, behind});
     }
   }

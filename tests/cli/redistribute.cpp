@@ -80,8 +80,9 @@ TEST(redistribute, a_limit_holds_and_one_too_small_leaves_native_alone) {
   const auto little = taquin(2, "redistribute -a slots -m 100 --blocks 200 --block-bytes 8 --reps 2 --json -");
   EXPECT_EQ(little.status, 1);
   EXPECT_TRUE(little.said("100 are allowed")) << little.err;
-  ASSERT_EQ(little.json().size(), 1U);
+  ASSERT_EQ(little.json().size(), 2U);
   EXPECT_EQ(little.json()[0]["algorithm"], "native");
+  EXPECT_NE(little.json()[1]["reason"].get<std::string>().find("100 are allowed"), std::string::npos);
 }
 
 TEST(redistribute, least_progress_makes_a_slow_algorithm_hand_over) {
