@@ -89,7 +89,7 @@ neighbour_test(report_summary_tells_calls_and_algorithms
   "^taquin: report of 2 ranks.*all-to-all calls +6, 96B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
 neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
-  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 ${regions}")
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
 neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
 neighbour_test(report_of_an_unknown_kind_is_told
   "^taquin: TAQUIN_REPORT='all' is ignored: not none, summary or full.:FILE.[\n]status 0"

@@ -24,7 +24,7 @@ static int *ints(int n) {
 
 static int value(int from, int to, int i) { return 10000 * from + 100 * to + i; }
 
-static void uniform(MPI_Comm comm, int count, int in_place) {
+__attribute__((noinline, noclone)) static void uniform(MPI_Comm comm, int count, int in_place) {
   int rank, ranks;
   OK(MPI_Comm_rank(comm, &rank));
   OK(MPI_Comm_size(comm, &ranks));
@@ -50,7 +50,7 @@ static int changing;
 static int first_changes(int from, int to) { return from == 0 ? to + 1 + changing : 2; }
 
 /* Blocks lie backwards, with one element between them. */
-static void vector(MPI_Comm comm, counter count, int in_place) {
+__attribute__((noinline, noclone)) static void vector(MPI_Comm comm, counter count, int in_place) {
   int rank, ranks, sends = 0, recvs = 0;
   OK(MPI_Comm_rank(comm, &rank));
   OK(MPI_Comm_size(comm, &ranks));
