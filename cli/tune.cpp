@@ -15,7 +15,7 @@
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
-#include "model/calibrate.hpp"
+#include "select/calibrate.hpp"
 #include "select/profile.hpp"
 
 namespace taquin::cli {

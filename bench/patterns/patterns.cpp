@@ -12,7 +12,7 @@
 #include "cli/plot.hpp"
 #include "cli/session.hpp"
 #include "cli/statistics.hpp"
-#include "model/calibrate.hpp"
+#include "select/calibrate.hpp"
 #include "mpi/check.hpp"
 #include "schedule/collectives.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/calibrate.hpp"
+#include "select/calibrate.hpp"
 
 #include <algorithm>
 #include <chrono>

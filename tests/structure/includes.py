@@ -1,0 +1,45 @@
+"""includes.py SOURCE_DIRECTORY: files of src/ include only files of their own floor or of lower ones, in the order in which
+DESIGN.md lists the floors, and no file includes itself by way of others."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+floors = re.findall(r"^\| `src/(\w+)/` \|", (root / "DESIGN.md").read_text(encoding="utf-8"), re.M)
+sources = sorted(f for f in (root / "src").rglob("*") if f.suffix in {".hpp", ".cpp", ".def"})
+wrong = [f"DESIGN.md does not list src/{f}" for f in sorted({s.relative_to(root / "src").parts[0] for s in sources
+                                                            if s.parent != root / "src"} - set(floors))]
+includes = {}
+for source in sources:
+    name = str(source.relative_to(root / "src"))
+    includes[name] = []
+    for other in re.findall(r'^#include "([^"]+)"', source.read_text(encoding="utf-8"), re.M):
+        if not (root / "src" / other).is_file():
+            continue
+        includes[name].append(other)
+        above, below = name.split("/")[0], other.split("/")[0]
+        if above in floors and below in floors and floors.index(below) > floors.index(above):
+            wrong.append(f"upwards: {name} includes {other}")
+
+state = {}
+
+
+def visit(name, path):
+    if state.get(name) == "done":
+        return
+    if state.get(name) == "open":
+        wrong.append("circle: " + " -> ".join(path[path.index(name):] + [name]))
+        return
+    state[name] = "open"
+    for other in includes.get(name, []):
+        if not name.endswith(".cpp") or other != name:
+            visit(other, path + [name])
+    state[name] = "done"
+
+
+for name in includes:
+    visit(name, [])
+if not floors or not includes:
+    wrong.append("nothing was looked at")
+print("\n".join(wrong) or f"{len(includes)} files on {len(floors)} floors")
+sys.exit(1 if wrong else 0)
