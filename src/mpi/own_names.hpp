@@ -23,6 +23,10 @@
 #define MPI_Bcast PMPI_Bcast
 #undef MPI_Cancel
 #define MPI_Cancel PMPI_Cancel
+#undef MPI_Cart_shift
+#define MPI_Cart_shift PMPI_Cart_shift
+#undef MPI_Cartdim_get
+#define MPI_Cartdim_get PMPI_Cartdim_get
 #undef MPI_Comm_call_errhandler
 #define MPI_Comm_call_errhandler PMPI_Comm_call_errhandler
 #undef MPI_Comm_create
@@ -61,6 +65,10 @@
 #define MPI_Comm_split_type PMPI_Comm_split_type
 #undef MPI_Comm_test_inter
 #define MPI_Comm_test_inter PMPI_Comm_test_inter
+#undef MPI_Dist_graph_neighbors
+#define MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors
+#undef MPI_Dist_graph_neighbors_count
+#define MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count
 #undef MPI_Errhandler_free
 #define MPI_Errhandler_free PMPI_Errhandler_free
 #undef MPI_Error_class
@@ -83,6 +91,10 @@
 #define MPI_Get_library_version PMPI_Get_library_version
 #undef MPI_Get_processor_name
 #define MPI_Get_processor_name PMPI_Get_processor_name
+#undef MPI_Graph_neighbors
+#define MPI_Graph_neighbors PMPI_Graph_neighbors
+#undef MPI_Graph_neighbors_count
+#define MPI_Graph_neighbors_count PMPI_Graph_neighbors_count
 #undef MPI_Group_free
 #define MPI_Group_free PMPI_Group_free
 #undef MPI_Group_incl
@@ -153,6 +165,8 @@
 #define MPI_Testany PMPI_Testany
 #undef MPI_Testsome
 #define MPI_Testsome PMPI_Testsome
+#undef MPI_Topo_test
+#define MPI_Topo_test PMPI_Topo_test
 #undef MPI_Type_commit
 #define MPI_Type_commit PMPI_Type_commit
 #undef MPI_Type_contiguous
