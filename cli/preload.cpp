@@ -26,7 +26,8 @@ std::filesystem::path library(const std::string& mpi) {
   if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
     const auto top = self.parent_path().parent_path() / folder;
-    const auto for_mpi = (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / "libtaquin_interpose.so").lexically_normal();
+    const auto for_mpi =
+        (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / "libtaquin_interpose.so").lexically_normal();
     if (access(for_mpi.c_str(), R_OK) == 0) return for_mpi;
     if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY) continue;
     const auto path = (top / library_name).lexically_normal();

@@ -93,9 +93,26 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
   log.node = j.at("node");
   log.others = j.at("others").get<std::vector<std::uint64_t>>();
   for (const json& s : j.at("sites")) {
-    log.sites.push_back({s.at(0), s.at(1), s.at(2), static_cast<workloads::call_kind>(s.at(3).get<int>()),
-                         static_cast<workloads::call_form>(s.at(4).get<int>()), s.at(5), s.at(6), s.at(7), s.at(8),
-                         s.at(9), s.at(10), s.at(11), s.at(12), s.at(18), s.at(19), {}, {}, {}, {}, {}});
+    log.sites.push_back({s.at(0),
+                         s.at(1),
+                         s.at(2),
+                         static_cast<workloads::call_kind>(s.at(3).get<int>()),
+                         static_cast<workloads::call_form>(s.at(4).get<int>()),
+                         s.at(5),
+                         s.at(6),
+                         s.at(7),
+                         s.at(8),
+                         s.at(9),
+                         s.at(10),
+                         s.at(11),
+                         s.at(12),
+                         s.at(18),
+                         s.at(19),
+                         {},
+                         {},
+                         {},
+                         {},
+                         {}});
     site_log& last = log.sites.back();
     last.waited_for = s.at(13).get<std::map<int, double>>();
     last.sizes = s.at(14).get<std::map<int, std::uint64_t>>();

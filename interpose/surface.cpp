@@ -49,7 +49,7 @@ std::vector<int> neighbours(MPI_Comm comm, bool send) {
     std::vector<int> source_weights(sources.size());
     std::vector<int> target_weights(targets.size());
     PMPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
-                             targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
+                              targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
     return send ? targets : sources;
   }
   int rank = 0;

@@ -12,9 +12,9 @@
 #include "cli/plot.hpp"
 #include "cli/session.hpp"
 #include "cli/statistics.hpp"
-#include "select/calibrate.hpp"
 #include "mpi/check.hpp"
 #include "schedule/collectives.hpp"
+#include "select/calibrate.hpp"
 
 namespace taquin::cli {
 

@@ -31,11 +31,11 @@ struct context {
   std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
 };
 
-/// For algorithms whose small blocks can ride on the agreement of a blocking call. All are null elsewhere.
+/// For algorithms whose small blocks the agreement can carry of a blocking call. All are null elsewhere.
 struct riding {
   /// Predicted time that a blocking call takes beside its agreement.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
-  /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: does not ride.
+  /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: none.
   std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
   /// case memory() must be over that limit as well: the exchange then fails on all ranks.

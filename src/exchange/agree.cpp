@@ -41,11 +41,11 @@ struct record {
     flags |= theirs.flags;
   }
 };
-static_assert(offsetof(record, in_place) == agreement_head);  // what a carrier's messages begin with
+static_assert(offsetof(record, in_place) == agreement_head);  // what messages with a payload begin with
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-/// The reduction's rounds. A message is a record and what the carrier adds; nothing is carried in place.
+/// The reduction's rounds. A message is a record and its payload; in place there is none.
 class dissemination {
  public:
   dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
@@ -56,7 +56,7 @@ class dissemination {
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
         buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
 
-  /// Makes `v` what all ranks know together. A rank with another carrier, or with none, may be sent more than it takes:
+  /// Makes `v` what all ranks know together. A rank with another payload, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
   void run(record& v) {
     const int p = comm_.size();
@@ -71,7 +71,7 @@ class dissemination {
   }
 
  private:
-  // Without cargo the same record goes to all. Messages with cargo leave from one buffer, one behind the other.
+  // Without payload the same record goes to all. Messages with a payload leave from one buffer, one behind the other.
   struct ends {
     dissemination* all;
     record& v;

@@ -47,7 +47,7 @@ struct agreed {
   bool large = false;
 };
 
-/// Small data that ride on the agreement's messages, so that an exchange in log rounds costs no more than agreeing on
+/// Small data that the agreement's messages carry, so that an exchange in log rounds costs no more than agreeing on
 /// it. The messages are those of a Bruck exchange: in round k, for each digit j of 1 … radix−1 with j·radix^k < p,
 /// rank u sends one message to u + j·radix^k and receives one from u − j·radix^k (mod p).
 class piggyback {
@@ -66,7 +66,7 @@ class piggyback {
   virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
 };
 
-/// What the agreement itself puts before each message's cargo.
+/// What the agreement itself puts before each message's payload.
 constexpr std::size_t agreement_head = 64;
 
 /// Carries nothing, where other ranks do: a rank that has nothing valid to send.
@@ -88,11 +88,11 @@ class empty_piggyback final : public piggyback {
 /// with more ranks than cores: few rounds count for more than few messages, until the messages of a round become many;
 /// and with a power of two, the ranks that talk to each other in a round are few where p is one as well.
 int agreement_radix(int ranks) noexcept;
-/// Bytes that agree() takes with a carrier of this capacity; without a carrier it takes none.
+/// Bytes that agree() takes with a payload of this capacity; without one it takes none.
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 
 /// One reduction to all: dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
-/// when any rank brings a defect (its text and rank are then broadcast) or when the choices differ. What `cargo`
+/// when any rank brings an invalid argument (its text and rank are then broadcast) or when the choices differ. What `payload`
 /// carried is complete only when this returns.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
              std::pmr::memory_resource* memory, channel* node = nullptr);

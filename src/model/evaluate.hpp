@@ -15,7 +15,7 @@ namespace taquin::detail {
 /// posts what follows as messages complete, in the order in which they do. Sends take the sender's processor, then a
 /// port of the sender's, travel, take a port of the receiver's (the first byte may overlap the sender's last), then the
 /// receiver's processor. `level(a, b)` says whether two ranks are on one node (0) or not (1). O(m log m) for m
-/// messages. Throws lockstep_error on a deadlock.
+/// messages. Throws simulated_error on a deadlock.
 std::vector<seconds> evaluate(std::span<const schedule* const> ranks, const machine_model& model,
                               const std::function<int(int, int)>& level);
 

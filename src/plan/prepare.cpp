@@ -248,7 +248,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (free_choice) {
     const algorithm* rode = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
-    if (chosen != rode) body.reset();  // what rode was in vain, and is forgotten
+    if (chosen != rode) body.reset();  // what was carried was in vain, and is forgotten
   }
   const bool check = !inter && (o.check || environment::get().check);
   if (all.memory != unlimited) {
@@ -259,7 +259,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
                                          needed, 0, all.memory));
   }
   if (check) check_sizes(*comm, x, &budget);
-  if (body != nullptr) return;  // it rode on the agreement
+  if (body != nullptr) return;  // the agreement carried it
   if (reused) types.keep(x, elements);
   if (free_choice && reused && o.tune && tune(x, o, *comm)) return;
   const int own_tag = reused && !inter ? tags.take(*comm) : tag;

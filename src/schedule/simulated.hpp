@@ -13,7 +13,7 @@
 
 namespace taquin::detail {
 
-/// One rank of a lockstep run: its schedule and its two user buffers. Elements have their `size` data bytes first and
+/// One rank of a simulated run: its schedule and its two user buffers. Elements have their `size` data bytes first and
 /// then, up to `extent`, a hole.
 struct simulated_rank {
   const schedule* plan = nullptr;
@@ -33,7 +33,7 @@ class simulated_error : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// What a lockstep run took.
+/// What a simulated run took.
 struct simulated_result {
   std::size_t rounds = 0;  ///< of the rank with the most
   std::size_t steps = 0;   ///< longest chain of messages of which each had to wait for the one before
@@ -45,7 +45,7 @@ using combiner = std::function<void(const std::byte* from, std::byte* to, count_
 /// Sees every message twice: message `index` of rank `rank`, a send or a receive, with its data.
 using watcher = std::function<void(int rank, std::uint32_t index, std::span<const std::byte> data)>;
 
-/// Runs all ranks to their end. Throws lockstep_error.
+/// Runs all ranks to their end. Throws simulated_error.
 simulated_result run_lockstep(std::span<const simulated_rank> ranks, delivery how, const combiner& op = {},
                               const watcher& watch = {});
 

@@ -1,4 +1,4 @@
-// The memory that a node's ranks share, in lockstep: every access is checked against the arrivals that order it.
+// The memory that a node's ranks share, in simulation: every access is checked against the arrivals that order it.
 #pragma once
 
 #include <fmt/format.h>

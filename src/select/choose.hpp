@@ -29,7 +29,7 @@ class chooser {
     return ranking(s, o, true, limit, profile_);
   }
 
-  /// Whether small blocks should ride on the next agreement of a call of this form: they do when it would have served
+  /// Whether the next agreement of a call of this form should carry small blocks: it does when it would have served
   /// the last one. The same on all ranks, because they choose alike.
   [[nodiscard]] const algorithm* piggyback_choice(exchange::form kind) const noexcept {
     return piggybacks_[static_cast<std::size_t>(kind)];

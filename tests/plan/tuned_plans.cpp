@@ -109,7 +109,7 @@ class idler final : public detail::operation {
   int* starts_;
 };
 
-// Seen from every rank alone another contestant would be the best.
+// Seen from every rank alone another candidate would be the best.
 TEST_F(tuned_plans, choose_by_the_slowest_rank) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   const int last = comm.size() - 1;

@@ -39,8 +39,7 @@ class huge : public testing::TestWithParam<const detail::algorithm*> {
   /// Without TAQUIN_TEST_HUGE: one of each way to send. The others hand their blocks to the same executor.
   void SetUp() override {
     const std::string_view name = GetParam()->name;
-    if (!all_sizes() && name != "native" && name != "spread_out")
-      GTEST_SKIP() << "TAQUIN_TEST_HUGE is not set";
+    if (!all_sizes() && name != "native" && name != "spread_out") GTEST_SKIP() << "TAQUIN_TEST_HUGE is not set";
   }
 
   /// False where the algorithm does not serve it, or not in this memory.

@@ -1,4 +1,4 @@
-// Permutations and collectives in lockstep, for all ranks of many communicators; the traps; the cost formulas.
+// Permutations and collectives in simulation, for all ranks of many communicators; the traps; the cost formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -232,8 +232,8 @@ TEST(bruck_v, blocks_that_are_too_long_are_found_before_anything_is_written) {
   for (int rank = 0; rank < 5; ++rank) {
     bool longer = false;
     for (int peer = 0; peer < 5; ++peer)
-      longer = longer ||
-               (peer != rank && sent.local(peer).send[rank].bytes() > expected.local(rank).recv[peer].bytes());
+      longer =
+          longer || (peer != rank && sent.local(peer).send[rank].bytes() > expected.local(rank).recv[peer].bytes());
     EXPECT_EQ(states[static_cast<std::size_t>(rank)]->mismatch().has_value(), longer) << rank;
     EXPECT_EQ(expected.recv(rank), std::vector<std::byte>(expected.recv(rank).size(), untouched));
   }

@@ -1,4 +1,4 @@
-// A regular exchange for all ranks of a lockstep run, with its expected outcome.
+// A regular exchange for all ranks of a simulated run, with its expected outcome.
 #pragma once
 
 #include <gtest/gtest.h>
