@@ -28,7 +28,7 @@ class Description:
         self.recv: Optional[Side] = None
         try:
             self.options = keywords(**options)
-            ranks = comm.Get_remote_size() if comm.Is_inter() else comm.Get_size()
+            ranks = comm.Get_remote_size() if isinstance(comm, MPI.Intercomm) else comm.Get_size()
             self.send, self.recv = make(ranks)
         except Exception as fault:  # whatever it is: the other ranks must not wait for this one
             self.fault = fault

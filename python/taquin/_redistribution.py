@@ -412,7 +412,7 @@ def _exchange_blocks(
         _check_storage(array)
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         room = _room(array, storage)
-        grows = room < item * np.prod(shape, dtype=np.int64)
+        grows = bool(room < item * np.prod(shape, dtype=np.int64))
     except Exception as wrong:
         fault, options["fault"] = wrong, describe(wrong)
     held = room if grows else 0

@@ -45,7 +45,10 @@ with tempfile.TemporaryDirectory() as scratch:
     mypy = [sys.executable, "-m", "mypy", "--cache-dir", str(Path(scratch, "cache"))]
     quiet = ["--ignore-missing-imports"]
     failed |= run(*mypy, "--strict", *quiet, "-p", "taquin")
-    failed |= run(sys.executable, "-m", "mypy.stubtest", "taquin._core", "taquin._build")
+    # pybind11's classes have a metaclass of its own, which stubs do not show.
+    classes = ("BlockExchange", "Migration", "Plan", "Redistribution")
+    Path(scratch, "allowed").write_text("".join(f"taquin._core.{name}\n" for name in classes), encoding="utf-8")
+    failed |= run(sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "taquin._core", "taquin._build")
     Path(scratch, "good.py").write_text(GOOD, encoding="utf-8")
     Path(scratch, "bad.py").write_text(BAD, encoding="utf-8")
     failed |= run(*mypy, *quiet, "good.py")
