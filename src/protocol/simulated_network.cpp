@@ -23,6 +23,7 @@ constexpr std::size_t none = SIZE_MAX;
 void simulated_port::post(int to, std::span<const word> words) {
   require(words.size() <= limits_.words, "a message is too long");
   network_.between(rank_, to).messages.emplace_back(words.begin(), words.end());
+  network_.on_their_way_.push_back({simulated_network::delivery::what::message, {rank_, to}});
   if (to != rank_) ++counts_.messages;
   ++network_.actions_;
 }
@@ -31,6 +32,7 @@ void simulated_port::receive(int from, std::span<const unit_run> into, std::uint
   require(into.size() == 1 || into.size() <= limits_.scattered, "a transfer is received into too many runs");
   require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   network_.between(from, rank_).receives.push_back({{into.begin(), into.end()}, id});
+  network_.match({from, rank_});
   ++network_.actions_;
 }
 
@@ -47,6 +49,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
     out.left = true;
     out.data = network_.copy_of(rank_, from);
   }
+  network_.match({rank_, to});
   if (packed) {
     require(units_of(from) <= limits_.chunk, "more is packed than a buffer holds");
     return true;
@@ -59,6 +62,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
 
 void simulated_port::refuse(int to) {
   network_.between(rank_, to).sends.push_back({.runs = {}, .left = true});
+  network_.match({rank_, to});
   ++network_.actions_;
 }
 
@@ -76,6 +80,7 @@ bool simulated_port::fetch(int from, count_t offset, count_t expected, const uni
   if (wire.offered.length != expected) return false;
   require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   wire.fetches.push_back({offset, into, id});
+  network_.on_their_way_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
   ++network_.actions_;
   return true;
 }
@@ -193,6 +198,7 @@ void simulated_network::deliver_transfer(const ends& e) {
   const incoming in = std::move(w.receives.front());
   w.sends.pop_front();
   w.receives.pop_front();
+  --w.matched;
   const count_t units = units_of(out.runs);
   if (!out.left) {
     out.data = copy_of(e.first, out.runs);
@@ -211,28 +217,38 @@ void simulated_network::deliver_fetch(const ends& e) {
   put(e.first, e.second, data, std::span(&f.into, 1), f.into.length, f.id);
 }
 
+void simulated_network::deliver(const delivery& d) {
+  switch (d.kind) {
+    case delivery::what::message:
+      return deliver_message(d.between);
+    case delivery::what::transfer:
+      return deliver_transfer(d.between);
+    case delivery::what::fetch:
+      return deliver_fetch(d.between);
+  }
+}
+
+// A send or a receive has been added: the shorter of the two queues says how many can be delivered.
+void simulated_network::match(const ends& e) {
+  wire& w = wires_[e];
+  const std::size_t pairs = std::min(w.sends.size(), w.receives.size());
+  for (; w.matched < pairs; ++w.matched) on_their_way_.push_back({delivery::what::transfer, e});
+}
+
 // One of what is on its way, at random.
 bool simulated_network::deliver_one() {
-  std::vector<std::pair<ends, int>> choices;
-  for (const auto& [e, w] : wires_) {
-    if (!w.messages.empty()) choices.emplace_back(e, 0);
-    if (!w.sends.empty() && !w.receives.empty()) choices.emplace_back(e, 1);
-    if (!w.fetches.empty()) choices.emplace_back(e, 2);
-  }
-  if (choices.empty()) return false;
-  const auto& [e, kind] = choices[random_() % choices.size()];
-  kind == 0 ? deliver_message(e) : kind == 1 ? deliver_transfer(e) : deliver_fetch(e);
+  if (on_their_way_.empty()) return false;
+  std::swap(on_their_way_[random_() % on_their_way_.size()], on_their_way_.back());
+  const delivery d = on_their_way_.back();
+  on_their_way_.pop_back();
+  deliver(d);
   return true;
 }
 
 bool simulated_network::deliver_all() {
-  bool any = false;
-  for (auto& [e, w] : wires_) {
-    any = any || !w.messages.empty() || !w.fetches.empty() || (!w.sends.empty() && !w.receives.empty());
-    while (!w.messages.empty()) deliver_message(e);
-    while (!w.fetches.empty()) deliver_fetch(e);
-    while (!w.sends.empty() && !w.receives.empty()) deliver_transfer(e);
-  }
+  for (const delivery& d : on_their_way_) deliver(d);
+  const bool any = !on_their_way_.empty();
+  on_their_way_.clear();
   return any;
 }
 

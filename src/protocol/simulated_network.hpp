@@ -84,14 +84,22 @@ class simulated_network {
     std::deque<fetching> fetches;
     std::deque<std::vector<word>> messages;
     unit_run offered{};
+    std::size_t matched = 0;  // sends that have a receive
   };
   using ends = std::pair<int, int>;
+  /// One thing that can be delivered.
+  struct delivery {
+    enum class what : std::uint8_t { message, transfer, fetch } kind;
+    ends between;
+  };
 
   wire& between(int from, int to) { return wires_[{from, to}]; }
   simulated_port& at(int rank) { return *ports_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::vector<std::byte> copy_of(int from, std::span<const unit_run> runs);
   void put(int from, int to, const std::vector<std::byte>& data, std::span<const unit_run> into, count_t units,
            std::uint32_t id);
+  void deliver(const delivery& d);
+  void match(const ends& e);
   void deliver_message(const ends& e);
   void deliver_transfer(const ends& e);
   void deliver_fetch(const ends& e);
@@ -108,7 +116,8 @@ class simulated_network {
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<simulated_port>> ports_;
   std::span<task> tasks_;
-  std::map<std::pair<int, int>, wire> wires_;
+  std::map<ends, wire> wires_;
+  std::vector<delivery> on_their_way_;
   std::function<void(const simulated_move&)> trace_;
   std::function<void()> seen_;
   std::uint64_t round_ = 0;
