@@ -33,8 +33,8 @@ int main(int argc, char **argv) {
   }
   MPI_Comm ring;
   const int before = (rank + ranks - 1) % ranks, behind = (rank + 1) % ranks;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &behind, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                 0, &ring);
+  const int weight = 1;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &weight, 1, &behind, &weight, MPI_INFO_NULL, 0, &ring);
   for (int n = 0; n < 4; ++n) {
     recv[0] = -1;
     if (n % 2 == 0) {

@@ -25,7 +25,8 @@ constexpr std::array mismatches{mismatch{"less", 4, 7}, mismatch{"more", 4, 1}, 
 
 // Their later rounds wait for what a rank sends that has stopped with an error.
 bool stops_others(const detail::algorithm& a) {
-  return a.name == "one_factor" || a.name == "node_aggregated" || a.name == "multilevel";
+  return a.name == "pairwise" || a.name == "one_factor" || a.name == "hierarchical_factor" ||
+         a.name == "node_aggregated" || a.name == "multilevel";
 }
 
 class mismatched : public testing::TestWithParam<std::tuple<const detail::algorithm*, mismatch, bool>> {};
