@@ -7,8 +7,8 @@
 //
 // There are two halves of lines and room, used in turn. A rank writes into a half again two steps later: by then every
 // other rank has begun the step between, which it does only when it has read all that it wanted of the step before. So
-// no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: `fetched` counts
-// them, and `wait_fetched` waits.
+// no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a reader says by
+// `fetched` that it has all of them, and the sender asks by `has_fetched`.
 #pragma once
 
 #include <mpi.h>

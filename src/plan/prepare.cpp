@@ -246,9 +246,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   }
   shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
-    const algorithm* rode = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
+    const algorithm* carried = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
-    if (chosen != rode) body.reset();  // what was carried was in vain, and is forgotten
+    if (chosen != carried) body.reset();  // what was carried was in vain, and is forgotten
   }
   const bool check = !inter && (o.check || environment::get().check);
   if (all.memory != unlimited) {
