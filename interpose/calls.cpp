@@ -16,8 +16,8 @@ using namespace taquin::interpose;
 
 // Each call for both widths of counts.
 #define TAQUIN_INTERPOSE(SUFFIX, COUNT, DISPL)                                                                         \
-  static int intercepted_Alltoall##SUFFIX(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf,  \
-                                          COUNT recvcount, MPI_Datatype recvtype, MPI_Comm comm) {                     \
+  static int intercepted_Alltoall##SUFFIX(const void* sendbuf, COUNT sendcount, handle sendtype, void* recvbuf,        \
+                                          COUNT recvcount, handle recvtype, handle comm) {                             \
     return serve(                                                                                                      \
         comm, caller,                                                                                                  \
         [&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },          \
@@ -26,8 +26,8 @@ using namespace taquin::interpose;
         });                                                                                                            \
   }                                                                                                                    \
   static int intercepted_Alltoallv##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
-                                           MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],             \
-                                           const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {              \
+                                           handle sendtype, void* recvbuf, const COUNT recvcounts[],                   \
+                                           const DISPL rdispls[], handle recvtype, handle comm) {                      \
     return serve(                                                                                                      \
         comm, caller,                                                                                                  \
         [&] {                                                                                                          \
@@ -41,7 +41,7 @@ using namespace taquin::interpose;
   }                                                                                                                    \
   static int intercepted_Alltoallw##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
                                            const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],    \
-                                           const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {     \
+                                           const DISPL rdispls[], const MPI_Datatype recvtypes[], handle comm) {       \
     return serve(                                                                                                      \
         comm, caller,                                                                                                  \
         [&] {                                                                                                          \
@@ -54,18 +54,17 @@ using namespace taquin::interpose;
         });                                                                                                            \
   }                                                                                                                    \
   TAQUIN_BOTH_NAMES(Alltoall##SUFFIX,                                                                                  \
-                    (const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf, COUNT recvcount,      \
-                     MPI_Datatype recvtype, MPI_Comm comm),                                                            \
+                    (const void* sendbuf, COUNT sendcount, handle sendtype, void* recvbuf, COUNT recvcount,            \
+                     handle recvtype, handle comm),                                                                    \
                     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))                                \
-  TAQUIN_BOTH_NAMES(                                                                                                   \
-      Alltoallv##SUFFIX,                                                                                               \
-      (const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype, void* recvbuf,     \
-       const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                         \
-      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))                          \
+  TAQUIN_BOTH_NAMES(Alltoallv##SUFFIX,                                                                                 \
+                    (const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtype,            \
+                     void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], handle recvtype, handle comm),    \
+                    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))            \
   TAQUIN_BOTH_NAMES(                                                                                                   \
       Alltoallw##SUFFIX,                                                                                               \
       (const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[],           \
-       void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), \
+       void* recvbuf, const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], handle comm),   \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
 
 TAQUIN_INTERPOSE(, int, int)

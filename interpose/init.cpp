@@ -21,6 +21,7 @@ namespace taquin::interpose {
 
 thread_local bool inside = false;
 thread_local const void* caller = nullptr;
+bool other_library = false;
 
 namespace {
 
@@ -29,7 +30,8 @@ std::atomic<bool> started{false};  // MPI_Init was called
 // Collective among the ranks that have the library: after the MPI library has started, before the program goes on.
 void begin() noexcept {
   started = true;
-  if (!is_the_library_built_for() || !agree_to_serve()) return;
+  other_library = !is_the_library_built_for();
+  if (other_library || !agree_to_serve()) return;
   tell_warnings();
   try {
     if (observing()) start_observing();

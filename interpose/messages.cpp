@@ -13,24 +13,23 @@
 using namespace taquin::interpose;
 
 #define TAQUIN_COUNTED(X, PARAMETERS, ARGUMENTS)        \
-  extern "C" int MPI_##X PARAMETERS {                   \
-    if (inside) return TAQUIN_REAL(X) ARGUMENTS;        \
+  static int intercepted_##X PARAMETERS {               \
     if (observing()) count(other_call::point_to_point); \
     const guard g;                                      \
     return TAQUIN_NEXT(X) ARGUMENTS;                    \
-  }
+  }                                                     \
+  TAQUIN_ONE_NAME(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS)
 
-TAQUIN_COUNTED(Send, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+TAQUIN_COUNTED(Send, (const void* buf, int n, handle type, int to, int tag, handle comm), (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Ssend, (const void* buf, int n, handle type, int to, int tag, handle comm),
                (buf, n, type, to, tag, comm))
-TAQUIN_COUNTED(Ssend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+TAQUIN_COUNTED(Bsend, (const void* buf, int n, handle type, int to, int tag, handle comm),
                (buf, n, type, to, tag, comm))
-TAQUIN_COUNTED(Bsend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+TAQUIN_COUNTED(Rsend, (const void* buf, int n, handle type, int to, int tag, handle comm),
                (buf, n, type, to, tag, comm))
-TAQUIN_COUNTED(Rsend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
-               (buf, n, type, to, tag, comm))
-TAQUIN_COUNTED(Isend, (const void* buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
+TAQUIN_COUNTED(Isend, (const void* buf, int n, handle type, int to, int tag, handle comm, MPI_Request* request),
                (buf, n, type, to, tag, comm, request))
 TAQUIN_COUNTED(Sendrecv,
-               (const void* sendbuf, int sends, MPI_Datatype sendtype, int to, int sendtag, void* recvbuf, int recvs,
-                MPI_Datatype recvtype, int from, int recvtag, MPI_Comm comm, MPI_Status* status),
+               (const void* sendbuf, int sends, handle sendtype, int to, int sendtag, void* recvbuf, int recvs,
+                handle recvtype, int from, int recvtag, handle comm, MPI_Status* status),
                (sendbuf, sends, sendtype, to, sendtag, recvbuf, recvs, recvtype, from, recvtag, comm, status))

@@ -7,8 +7,10 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 namespace taquin::interpose {
 
@@ -16,6 +18,25 @@ namespace taquin::interpose {
 extern thread_local bool inside;
 /// Where this thread's call of MPI comes from.
 extern thread_local const void* caller;
+/// The program runs another MPI library than this one was built for.
+extern bool other_library;
+
+/// A handle as any MPI library may pass it: a number of 32 bits or an address. It keeps all bits of its register, so
+/// that a call goes on unchanged under a library whose handles are wider than those of this build.
+class handle {
+ public:
+  template <class T>
+  operator T() const noexcept {  // NOLINT(google-explicit-constructor): stands where the MPI type stood
+    if constexpr (std::is_pointer_v<T>)
+      return reinterpret_cast<T>(bits_);
+    else
+      return static_cast<T>(bits_);
+  }
+
+ private:
+  std::uintptr_t bits_;
+};
+static_assert(std::is_trivially_copyable_v<handle> && sizeof(handle) == sizeof(void*));
 
 class guard {
  public:
@@ -53,15 +74,20 @@ F* next(const char* name) noexcept {
     return f;                                                                        \
   }())
 
-/// Defines both names of a function; `intercepted_X` does the work. PARAMETERS and ARGUMENTS with their parentheses.
-#define TAQUIN_BOTH_NAMES(X, PARAMETERS, ARGUMENTS)                   \
-  extern "C" int MPI_##X PARAMETERS {                                 \
-    if (::taquin::interpose::inside) return TAQUIN_REAL(X) ARGUMENTS; \
-    ::taquin::interpose::caller = __builtin_return_address(0);        \
-    return intercepted_##X ARGUMENTS;                                 \
-  }                                                                   \
-  extern "C" int PMPI_##X PARAMETERS {                                \
-    if (::taquin::interpose::inside) return TAQUIN_REAL(X) ARGUMENTS; \
-    ::taquin::interpose::caller = __builtin_return_address(0);        \
-    return intercepted_##X ARGUMENTS;                                 \
+/// Defines both names of a function; `intercepted_X` does the work. PARAMETERS, with handles as `handle`, and ARGUMENTS
+/// with their parentheses.
+#define TAQUIN_BOTH_NAMES(X, PARAMETERS, ARGUMENTS)             \
+  TAQUIN_ONE_NAME(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
+  TAQUIN_ONE_NAME(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
+#define TAQUIN_ONE_NAME(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                                     \
+  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                                        \
+  extern "C" int exported_##NAME PARAMETERS {                                                       \
+    if (::taquin::interpose::inside || ::taquin::interpose::other_library) {                        \
+      const bool on = ::taquin::interpose::other_library && !::taquin::interpose::inside;           \
+      static auto* const own = ::taquin::interpose::next<decltype(exported_##NAME)>("PMPI_" #X);    \
+      static auto* const chained = ::taquin::interpose::next<decltype(exported_##NAME)>("MPI_" #X); \
+      return (on ? chained : own)ARGUMENTS;                                                         \
+    }                                                                                               \
+    ::taquin::interpose::caller = __builtin_return_address(0);                                      \
+    return intercepted_##X ARGUMENTS;                                                               \
   }

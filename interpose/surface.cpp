@@ -98,15 +98,14 @@ count_view same(count_t count) { return {count, 0}; }
 
 }  // namespace
 
-#define PARAMETERS_alltoall(COUNT, DISPL)                                                                             \
-  const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, \
-      MPI_Comm comm
-#define PARAMETERS_alltoallv(COUNT, DISPL)                                                                    \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype, void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm
+#define PARAMETERS_alltoall(COUNT, DISPL) \
+  const void *sendbuf, COUNT sendcount, handle sendtype, void *recvbuf, COUNT recvcount, handle recvtype, handle comm
+#define PARAMETERS_alltoallv(COUNT, DISPL)                                                              \
+  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtype, void *recvbuf, \
+      const COUNT recvcounts[], const DISPL rdispls[], handle recvtype, handle comm
 #define PARAMETERS_alltoallw(COUNT, DISPL)                                                                             \
   const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
+      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], handle comm
 #define ARGUMENTS_alltoall sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
 #define ARGUMENTS_alltoallv sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
 #define ARGUMENTS_alltoallw sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
