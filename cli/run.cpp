@@ -14,6 +14,7 @@
 #include "cli/report.hpp"
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
+#include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
 
@@ -38,6 +39,7 @@ struct arguments {
   bool in_place = false;
   bool persistent = false;
   bool check = false;
+  bool shared_buffers = false;
 };
 
 // The arguments with everything parsed that can be wrong on its own.
@@ -90,7 +92,7 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
 }
 
 int measure_case(const choices& c, const test_case& test, setting s, output& out, progress& display) {
-  arena memory;
+  arena memory{c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()};
   for (const problem& p : test.calls())
     if (p.takes_part()) p.reserve(memory);
   s.bytes_per_rank = test.bytes_per_rank();
@@ -193,6 +195,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(CLI::PositiveNumber);

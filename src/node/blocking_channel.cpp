@@ -7,7 +7,6 @@
 
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
-#include "mpi/communicator.hpp"
 
 namespace taquin::detail {
 
@@ -50,8 +49,6 @@ bool room_for(std::size_t bytes) {
 }
 
 attribute* make(MPI_Comm comm) {
-  // Now, by all ranks together: a rank that has to go on by messages makes it while the others wait on the node.
-  mpi::communicator::of(comm);
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = std::make_unique<attribute>();

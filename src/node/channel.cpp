@@ -108,6 +108,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (!mapped) return {};
   c.processes_.reserve(p);
   for (const node_member& m : all) c.processes_.push_back(m.process);
+  c.size_ = ranks;
   constexpr int most_looks = 2000;
   c.looks_ = more_than_processors(all) ? 0 : most_looks;
   return c;

@@ -26,12 +26,15 @@ bool plain_environment() {
   return plain;
 }
 
+// Mostly the same text at the same place.
+bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && (a.data() == b.data() || a == b); }
+
 // The choice is taquin's, and no option narrows it.
 bool plain(const options& o) {
   static constexpr options defaults;
-  return o.algorithm == defaults.algorithm && !o.check && !o.tune && o.nodes.empty() && o.radix == defaults.radix &&
+  return same(o.algorithm, defaults.algorithm) && !o.check && !o.tune && o.nodes.empty() && !o.radix &&
          o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
-         !o.sparse_requests && !o.scratch_sends && o.inner == defaults.inner && o.levels == defaults.levels;
+         !o.sparse_requests && !o.scratch_sends && same(o.inner, defaults.inner) && same(o.levels, defaults.levels);
 }
 
 // What must be alike on all ranks of such a call.
@@ -43,13 +46,13 @@ std::uint32_t choices_of(const exchange& x) noexcept {
 bool exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return false;
   const bool equal = x.kind == exchange::form::alltoall;
-  if (equal && !x.in_place && x.send[0].bytes() != x.recv[0].bytes()) return false;
+  if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return false;
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return false;
   e.post(choices_of(x));
   node.wait_lines();
   if (!e.agreed()) return false;
-  e.finish();
+  e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;
     e.account(*o.stats);

@@ -188,7 +188,11 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   auto* comm = mpi::communicator::known(given.comm);
   const bool inter = comm == nullptr && mpi::is_inter(given.comm);
-  if (comm == nullptr && !inter) comm = &mpi::communicator::of(given.comm);
+  channel* node = inter ? nullptr : blocking_channel(given.comm);
+  if (comm == nullptr && !inter) {
+    if (node != nullptr) meet_on_node(*node);
+    comm = &mpi::communicator::of(given.comm);
+  }
   if (!inter) comm_lease = comm->keep();
   int ranks = 0;
   if (inter) {
@@ -212,7 +216,6 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   all.uniform = false;
   all.large = mine.large;
   const int tag = inter ? 0 : comm->next_tag();
-  channel* node = inter ? nullptr : blocking_channel(given.comm);
   if (!inter) {
     all = agree_with_payload(x, o, name, reused, mine, *comm, tag, node);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold

@@ -36,12 +36,9 @@ class shared_operation final : public operation {
       : share_(std::move(share)),
         send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
-        x_(x),
+        x_(with_sides(x, send_.side(), recv_.side())),
         own_(std::move(own)),
-        run_(x_, lent != nullptr ? *lent : own_, room) {
-    x_.send = send_.side();
-    x_.recv = recv_.side();
-  }
+        run_(x_, lent != nullptr ? *lent : own_, room) {}
 
   void start() override {
     run_.reset();
@@ -59,6 +56,12 @@ class shared_operation final : public operation {
   void account(statistics& s) const override { run_.account(s); }
 
  private:
+  static exchange with_sides(exchange x, const blocks& send, const blocks& recv) noexcept {
+    x.send = send;
+    x.recv = recv;
+    return x;
+  }
+
   memory_charge share_;  // first: the channel's memory is given back before
   owned_blocks send_;
   owned_blocks recv_;
