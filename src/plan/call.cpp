@@ -56,7 +56,7 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
   if (o.stats != nullptr) {
     ++o.stats->starts;
     e.account(*o.stats);
-    o.stats->peak_memory = std::max(o.stats->peak_memory, budget.peak() + e.room_used());
+    o.stats->peak_memory = std::max({o.stats->peak_memory, budget.peak(), budget.used() + e.room_used()});
     o.stats->algorithm = shared_memory.name;
   }
   e.check();

@@ -247,7 +247,7 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
     nodes = nodes_of(*comm, o.nodes);
     describe(nodes->topology, shape);
   }
-  shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
+  shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
     const algorithm* carried = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
