@@ -41,17 +41,18 @@ std::byte* shared_exchange::recv_at(const block& b) const noexcept {
   return static_cast<std::byte*>(x_.recv.base) + b.offset;
 }
 
+bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
+  const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));
+  if (bytes > static_cast<count_t>(room) || taken > room) return false;
+  used = taken;
+  return true;
+}
+
 kind shared_exchange::way_of(const block& b, std::size_t& used) const noexcept {
   const count_t n = b.bytes();
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
   const bool readable = !x_.in_place && c_.single_copies() && b.element.contiguous();
-  if (n <= most_in_room || !readable) {
-    const std::size_t taken = used + up_to_line(static_cast<std::size_t>(n));
-    if (n <= static_cast<count_t>(room_) && taken <= room_) {
-      used = taken;
-      return kind::room;
-    }
-  }
+  if ((n <= most_in_room || !readable) && take_room(n, room_, used)) return kind::room;
   return readable ? kind::remote : kind::pieces;
 }
 
