@@ -22,12 +22,17 @@ class predictor {
   /// agreement of a blocking call is not in it. None for a name that is not in the list, or that does not serve.
   /// Collective over the world when it is first called.
   [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o) const;
-  /// The same by another model. Local.
+  /// The MPI library's own call, which is measured out of place. The same of the same ranks.
+  [[nodiscard]] std::optional<seconds> native() const;
+  /// As the first, by another model. Local.
   [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o,
                                                   const machine_model& model) const;
 
  private:
+  [[nodiscard]] std::optional<seconds> of(std::string_view algorithm, const detail::shape& s, const options& o,
+                                          const machine_model& model) const;
   detail::shape shape_;
+  detail::shape separate_;  // the same with two buffers
   bool persistent_;
 };
 

@@ -110,7 +110,7 @@ int measure_case(const choices& c, const test_case& test, setting s, const predi
     if (one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
     if (model == nullptr || one.fault) continue;
-    const auto predicted = (*model)(one.name, one.opts);
+    const auto predicted = one.raw ? model->native() : (*model)(one.name, one.opts);
     records.back()["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
   }
   if (out.text() != nullptr) print_table(out.text(), records);
