@@ -19,6 +19,8 @@
 namespace taquin::detail {
 
 struct node_view;
+class whole_exchange;
+struct moves_target;
 
 /// What `prepare` gets besides the exchange.
 struct context {
@@ -64,6 +66,9 @@ struct algorithm {
   /// Null where `build` is given: the executor then runs its schedule.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   riding ride{};
+  /// What all ranks do where the counts of all are known, for drawings: see whole.hpp. Null: what `build` says, or it
+  /// cannot be told.
+  std::size_t (*moves)(const whole_exchange&, const shape&, const options&, const moves_target&) = nullptr;
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/whole.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -203,6 +204,13 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   return t.all_at_once();
 }
 
+std::size_t moves(const whole_exchange&, const shape&, const options&, const moves_target& to) {
+  to.all.note =
+      "The MPI library chooses its algorithm itself and does not tell which messages it sends: there is nothing to "
+      "draw.";
+  return to.first;
+}
+
 }  // namespace
 
 const algorithm native{
@@ -215,6 +223,7 @@ const algorithm native{
     .cost = cost,
     .preparation = preparation,
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

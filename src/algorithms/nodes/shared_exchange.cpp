@@ -54,18 +54,19 @@ shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room
       room_(std::min(room, c.room_bytes()) / cache_line * cache_line),
       most_in_room_(c.shares_processors() ? most_in_room : most_in_room_alone) {}
 
+bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
+  const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));
+  if (bytes > static_cast<count_t>(room) || taken > room) return false;
+  used = taken;
+  return true;
+}
+
 kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
   const count_t n = sent(reader);
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
   const bool readable = !x_.in_place && x_.send.element_of(reader).contiguous() &&
                         (c_.single_copies() || find_shared(send_at(reader), static_cast<std::size_t>(n)));
-  if (n <= most_in_room_ || !readable) {
-    const std::size_t taken = used + up_to_line(static_cast<std::size_t>(n));
-    if (n <= static_cast<count_t>(room_) && taken <= room_) {
-      used = taken;
-      return kind::room;
-    }
-  }
+  if ((n <= most_in_room_ || !readable) && take_room(n, room_, used)) return kind::room;
   return readable ? kind::remote : kind::pieces;
 }
 

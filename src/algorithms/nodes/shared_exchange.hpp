@@ -25,6 +25,9 @@ class shared_exchange {
   /// The same where every rank has a processor of its own.
   static constexpr count_t most_in_room_alone = 8192;
 
+  /// Whether `bytes` more go through a room of `room` bytes of which `used` are taken; then takes them.
+  static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
+
   /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's.
   shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept;
 

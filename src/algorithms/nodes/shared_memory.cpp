@@ -14,6 +14,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
@@ -124,6 +125,29 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   return t.round_on(0, 1, 0, 0) + copies * t.copies(t.ranks(), t.busiest());
 }
 
+// As where the kernel permits single copy: first what is written into the room, then what the receivers read.
+std::size_t moves(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
+  const std::size_t room = std::max(room_allowed(s), least_room(s));
+  const int p = x.ranks();
+  to.all.through_memory = true;
+  for (int rank = 0; rank < p; ++rank) {
+    const int me = to.members[static_cast<std::size_t>(rank)];
+    count_t written = 0;
+    std::size_t used = 0;
+    for (int k = 1; k < p; ++k) {
+      const int peer = (rank + k) % p;
+      const count_t bytes = x.bytes(rank, peer);
+      const bool small = bytes <= static_cast<count_t>(node_line::capacity);
+      if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
+        written += bytes;
+      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes});
+    }
+    to.all.copy(to.first, {me, written, place::send, place::shared});
+    to.all.copy(to.first + 1, {me, x.bytes(rank, rank), place::send, place::recv});
+  }
+  return to.first + 2;
+}
+
 }  // namespace
 
 const algorithm shared_memory{
@@ -135,6 +159,7 @@ const algorithm shared_memory{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail
