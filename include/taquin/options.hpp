@@ -35,6 +35,18 @@ enum class bruck_layout : std::uint8_t {
   packed      ///< no datatype: taquin packs and unpacks
 };
 
+/// Who goes on with a started plan while its program is elsewhere. A plan of several rounds needs its rank between them:
+/// a rank that is in the MPI library meanwhile, for example in a barrier, makes its peers wait.
+enum class progress_by : std::uint8_t {
+  /// The MPI library: with the algorithm "auto", plans are exchanges of one round, which MPI's own progress completes,
+  /// where any such algorithm serves and has the memory. They behave as MPI's nonblocking collectives do.
+  library,
+  /// Calls of taquin: any algorithm; every call of taquin that waits makes progress with all started plans.
+  calls,
+  /// A thread of the process, beside that: any algorithm. The MPI library must provide MPI_THREAD_MULTIPLE.
+  thread
+};
+
 /// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct options {
@@ -72,6 +84,9 @@ struct options {
   /// Plans that leave the choice to taquin: the best few candidates, as many as the memory holds at once, run the first
   /// starts in turn, each three times; then all ranks stay with the fastest. Blocking calls do not tune.
   bool tune = false;
+  /// Plans: who goes on with them between their start and their wait. TAQUIN_PROGRESS_THREAD=1 stands for `thread`
+  /// where the default is left and the MPI library can.
+  progress_by progress = progress_by::library;
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
 };

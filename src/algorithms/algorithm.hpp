@@ -61,6 +61,9 @@ struct algorithm {
   /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:
   /// what `memory` states is written by a blocking call, and only when a plan is made.
   seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
+  /// Null: no. Whether a plan that has this limit is completed by the MPI library alone once all ranks have started it,
+  /// whatever their programs do next.
+  bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.

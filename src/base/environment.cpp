@@ -49,6 +49,7 @@ environment read() {
   read_switch("TAQUIN_CHECK", e.check, e);
   read_switch("TAQUIN_SHARED_MEMORY", e.shared_memory, e);
   read_switch("TAQUIN_SINGLE_COPY", e.single_copy, e);
+  read_switch("TAQUIN_PROGRESS_THREAD", e.progress_thread, e);
   if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
     e.invalid_argument =
         "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "

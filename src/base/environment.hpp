@@ -19,6 +19,7 @@ struct environment {
   static constexpr std::size_t most_groups = 2;  ///< lists after the first
   bool shared_memory = true;     ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
   bool single_copy = true;       ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
+  bool progress_thread = false;  ///< TAQUIN_PROGRESS_THREAD=1: a thread goes on with started plans, where there can be one
   std::string profile;           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
   std::string invalid_argument;  ///< what is wrong with a setting; empty when nothing is
 

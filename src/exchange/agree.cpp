@@ -12,6 +12,7 @@
 
 #include "base/raw_buffer.hpp"
 #include "exchange/log_round.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -151,7 +152,7 @@ std::int64_t narrow(std::uint64_t v) {
 // The culprit tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
   told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
-  TAQUIN_MPI(MPI_Bcast(&news, sizeof news, MPI_BYTE, rank, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Ibcast, &news, sizeof news, MPI_BYTE, rank, comm.get());
   refuse(rank, news);
 }
 
@@ -205,7 +206,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   // learn who has a defect.
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
   if (v.culprit != 0 || !alike)
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get()));
+    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
   if (!alike) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
   agreed a;
@@ -227,7 +228,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
   int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1) TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get()));
+  if (comm.size() > 1) TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get());
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
 }
 
@@ -236,7 +237,7 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
   std::pmr::vector<std::int64_t> mine(p, memory);
   std::pmr::vector<std::int64_t> theirs(p, memory);
   for (int peer = 0; peer < comm.size(); ++peer) mine[static_cast<std::size_t>(peer)] = x.send[peer].bytes();
-  TAQUIN_MPI(PMPI_Alltoall(mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Ialltoall, mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get());
   std::optional<invalid_argument> bad;
   for (int peer = 0; !bad && peer < comm.size(); ++peer) {
     const count_t sent = theirs[static_cast<std::size_t>(peer)];

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "mpi/check.hpp"
+#include "mpi/progress.hpp"
 
 namespace taquin::mpi {
 
@@ -30,7 +31,35 @@ int looks_before_yielding() noexcept {
   return crowded ? 0 : looks;
 }
 
-void backoff::yield() noexcept { sched_yield(); }
+void idle() {
+  if (anything_started()) progress_started();
+  sched_yield();
+}
+
+void complete(MPI_Request& request, const char* call, MPI_Status* status) {
+  if (!anything_started()) return check(MPI_Wait(&request, status), call);
+  int done = 0;
+  for (backoff waiting;; waiting.pause()) {
+    check(MPI_Test(&request, &done, status), call);
+    if (done != 0) return;
+  }
+}
+
+void complete(std::span<MPI_Request> requests, const char* call) {
+  if (!anything_started())
+    return check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), call);
+  for (auto& request : requests) complete(request, call);
+}
+
+int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
+  const auto size = static_cast<int>(into.size());
+  if (!anything_started()) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+  for (backoff waiting;; waiting.pause()) {
+    int there = 0;
+    check(MPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+  }
+}
 
 void backoff::progress() const {
   int any = 0;

@@ -17,6 +17,7 @@
 
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/progress.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::mpi {
@@ -83,7 +84,7 @@ class request_set {
   /// The same, once there is something to complete.
   template <class Done, class Room>
   std::size_t wait_some(Done done, Room room) {
-    if (end_ <= window) return some(true, done, room);
+    if (end_ <= window && !anything_started()) return some(true, done, room);
     backoff waiting;
     for (;;) {
       if (const std::size_t n = some(false, done, room); n > 0 || in_flight_ == 0) return n;
@@ -93,6 +94,10 @@ class request_set {
   /// Completes all, or, with `block` false, says whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
+    if (block && anything_started()) {
+      for (backoff waiting; !complete_all(false, room);) waiting.pause();
+      return true;
+    }
     for (std::size_t begin = 0; begin < end_; begin += window)
       if (!complete_window(begin, block, room)) return false;
     in_flight_ = end_ = 0;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/environment.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "node/single_copy.hpp"
 
@@ -90,7 +91,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
-  TAQUIN_MPI(PMPI_Allgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, &me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm);
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
@@ -100,7 +101,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
     const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
     const bool copies = me.enabled == 3 && can_read(next);
     std::array<int, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
-    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm));
+    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm);
     mapped = good[0] != 0;
     c.single_copies_ = good[1] != 0;
   }
@@ -125,7 +126,7 @@ void channel::pause(int looks) const {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
-  sched_yield();
+  mpi::idle();
 }
 
 }  // namespace taquin::detail

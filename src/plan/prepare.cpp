@@ -11,6 +11,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -80,8 +81,17 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   if (o.ports < 0 || o.ports > most_ports)
     return invalid_argument{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
   if (o.aux_parts < 0) return invalid_argument{fmt::format("aux_parts {} is negative", o.aux_parts)};
+  if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
+    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+                            MPI_ERR_UNSUPPORTED_OPERATION};
   if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
+}
+
+// What a plan of these options is gone on with by.
+progress_by progress_of(const options& o) {
+  const bool asked = o.progress == progress_by::library && environment::get().progress_thread;
+  return asked && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
 }
 
 // FNV-1a over what must be the same on every rank.
@@ -97,6 +107,7 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.max_in_flight));
   add(static_cast<std::uint64_t>(o.ports));
   add(static_cast<std::uint64_t>(o.aux_parts));
+  add(static_cast<std::uint64_t>(progress_of(o)));
   add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U));
   const auto add_sizes = [&](std::span<const int> sizes) {
     add(sizes.size());
@@ -183,8 +194,11 @@ const algorithm* named(std::string_view name, const shape& s) {
 
 }  // namespace
 
-plan_state::plan_state(const exchange& given, const options& o, bool reused)
-    : budget(o.memory, &pool), elements(&budget), types(&budget), stats(o.stats) {
+plan_state::plan_state(const exchange& given, const options& asked, bool reused)
+    : budget(asked.memory, &pool), elements(&budget), types(&budget), stats(asked.stats) {
+  options o = asked;
+  if (environment::get().invalid_argument.empty()) o.progress = progress_of(asked);
+  by_thread = o.progress == progress_by::thread;
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   auto* comm = mpi::communicator::known(given.comm);
   const bool inter = comm == nullptr && mpi::is_inter(given.comm);
@@ -264,6 +278,9 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   if (check) check_sizes(*comm, x, &budget);
   if (body != nullptr) return;  // the agreement carried it
   if (reused) types.keep(x, elements);
+  // Messages that wait for their turn would need this rank.
+  const bool all_at_once = free_choice ? o.progress == progress_by::library : chosen == &spread_out;
+  if (reused && all_at_once && o.max_in_flight == 0) o.max_in_flight = ranks;
   if (free_choice && reused && o.tune && tune(x, o, *comm)) return;
   const int own_tag = reused && !inter ? tags.take(*comm) : tag;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
@@ -327,34 +344,41 @@ bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& co
 }
 
 void plan_state::start() {
-  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
-  started = true;
+  if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   body->start();
   if (tuned != nullptr) chosen = tuned->running();
+  under_way = true;
+  begin(by_thread);
 }
 
 bool plan_state::test() {
-  if (!started) return true;
-  if (!body->test()) return false;
-  finish();
+  if (!under_way) return true;
+  try {
+    if (!look()) return false;
+  } catch (...) {
+    under_way = false;
+    throw;
+  }
+  end();
   return true;
 }
 
 void plan_state::wait() {
-  if (!started) return;
-  body->wait();
+  if (!under_way) return;
+  under_way = false;
   finish();
+  end();
 }
 
 void plan_state::run() {
-  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   body->run();
   if (tuned != nullptr) chosen = tuned->running();
-  finish();
+  end();
 }
 
-void plan_state::finish() {
-  started = false;
+void plan_state::end() {
+  under_way = false;
   if (stats == nullptr) return;
   ++stats->starts;
   body->account(*stats);

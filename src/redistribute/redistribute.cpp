@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "base/checked.hpp"
+#include "base/environment.hpp"
 #include "exchange/agree.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/progress.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
@@ -52,7 +55,7 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 
 }  // namespace
 
-struct redistribution::state {
+struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
       : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
     proposal p;
@@ -78,7 +81,7 @@ struct redistribution::state {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    TAQUIN_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get()));
+    TAQUIN_MPI_MEET(PMPI_Iallgather, &mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get());
     for (const count_t b : *blocks) {
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
@@ -93,23 +96,29 @@ struct redistribution::state {
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
   }
 
+  ~state() override { forget(); }
+
   void start(const given_map& given) {
     if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
     net->begin_run();
     copied = units->bytes_copied();
     running.emplace(*this, given);
     running->steps.start();
+    begin(environment::get().progress_thread && mpi::can_progress_by_thread());
   }
 
   bool test() {
-    return ended([&] { return net->test(running->steps); });
+    return ended([&] { return look(); });
   }
   void wait() {
     ended([&] {
-      net->wait(running->steps);
+      finish();
       return true;
     });
   }
+
+  bool advance() override { return net->test(running->steps); }
+  void await() override { net->wait(running->steps); }
 
   template <class Step>
   bool ended(Step step) {

@@ -12,6 +12,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/whole.hpp"
 #include "model/terms.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/datatype.hpp"
@@ -83,7 +84,7 @@ class native_operation final : public operation {
     return done != 0;
   }
 
-  void wait() override { TAQUIN_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
+  void wait() override { mpi::complete(request_, "MPI_Wait"); }
 
   // MPI libraries tune their blocking collectives more than the nonblocking ones.
   void run() override {
@@ -222,6 +223,7 @@ const algorithm native{
     .memory = memory,
     .cost = cost,
     .preparation = preparation,
+    .ends_by_itself = [](const shape&, const options&, std::size_t) noexcept { return true; },
     .prepare = prepare,
     .moves = moves,
 };

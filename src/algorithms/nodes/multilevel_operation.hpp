@@ -11,6 +11,7 @@
 #include "algorithms/nodes/level_part.hpp"
 #include "base/raw_buffer.hpp"
 #include "exchange/owned_blocks.hpp"
+#include "mpi/backoff.hpp"
 
 namespace taquin::detail {
 
@@ -59,8 +60,8 @@ class multilevel_operation final : public operation {
       columns_.front().body->wait();
       columns_.front().done = true;
     }
-    while (!test()) {  // columns go on side by side: other ranks may wait for any of them
-    }
+    // Columns go on side by side: other ranks may wait for any of them.
+    for (mpi::backoff waiting; !test();) waiting.pause();
   }
 
   void account(statistics& s) const override {

@@ -23,6 +23,7 @@
 #include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "model/terms.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "node/detect.hpp"
 #include "schedule/executor.hpp"
@@ -119,7 +120,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
     mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
   }
   const auto count = static_cast<int>(row);
-  TAQUIN_MPI(MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get()));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get());
   std::pmr::vector<count_t> to_node(memory);
   std::pmr::vector<count_t> from(memory);
   to_node.reserve(n * groups);
@@ -135,7 +136,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
 // True where all nodes have got their memory: messages between nodes go by the way that both have taken.
 bool everywhere(bool here, const mpi::communicator& comm) {
   int all = here ? 1 : 0;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get());
   return all != 0;
 }
 

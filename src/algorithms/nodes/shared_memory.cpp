@@ -100,6 +100,15 @@ std::size_t least_room(const shape& s) noexcept {
   return s.in_place ? room_wanted(s) : std::min<std::size_t>(room_wanted(s), 64 * static_cast<std::size_t>(s.ranks));
 }
 
+// Where no block has to be fetched, which would keep its sender.
+bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
+  shape s = given;
+  s.memory_limit = limit;
+  const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
+  return s.in_place || (s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room) &&
+                        s.max_rank_bytes + lines <= std::max(room_allowed(s), least_room(s)));
+}
+
 bool supports(const shape& s) noexcept { return s.shared; }
 
 std::size_t memory(const shape& s, const options&) noexcept { return with_room(s, least_room(s)); }
@@ -158,6 +167,7 @@ const algorithm shared_memory{
     .supports = supports,
     .memory = memory,
     .cost = cost,
+    .ends_by_itself = ends_by_itself,
     .prepare = prepare,
     .moves = moves,
 };
