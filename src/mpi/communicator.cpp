@@ -134,6 +134,10 @@ communicator* communicator::known(MPI_Comm user) {
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
   lease state = adopt(make_private(user));
+  std::array<char, MPI_MAX_OBJECT_NAME> name{};
+  int length = 0;
+  if (PMPI_Comm_get_name(user, name.data(), &length) == MPI_SUCCESS)
+    std::copy_n(name.begin(), state->calls.name.size() - 1, state->calls.name.begin());
   if (state->comm_ != MPI_COMM_NULL) {
     state->count_ = &private_communicators;
     ++private_communicators;

@@ -7,8 +7,11 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/whereabouts.hpp"
+
 namespace taquin::detail {
 struct node_view;
+struct rank_places;
 class chooser;
 }  // namespace taquin::detail
 
@@ -51,6 +54,11 @@ class communicator {
   /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
   std::shared_ptr<const detail::node_view> nodes;
   std::shared_ptr<const detail::node_view> given_nodes;
+
+  /// The calls on the user's communicator.
+  call_record calls;
+  /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
+  std::shared_ptr<const detail::rank_places> places;
 
   /// What plan/choose.hpp remembers; null before the first choice.
   std::shared_ptr<detail::chooser> choices;

@@ -51,7 +51,7 @@ bool room_for(std::size_t bytes) {
 
 attribute* make(MPI_Comm comm) {
   // Now, by all ranks together: a rank that has to go on by messages makes it while the others wait on the node.
-  mpi::communicator::of(comm);
+  mpi::communicator& state = mpi::communicator::of(comm);
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = std::make_unique<attribute>();
@@ -59,7 +59,7 @@ attribute* make(MPI_Comm comm) {
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
-  if (ranks > 1) a->shared = channel::make(comm, room, wanted);
+  if (ranks > 1) a->shared = channel::make(comm, room, wanted, std::pmr::new_delete_resource(), &state);
   if (!a->shared.empty()) taken += a->bytes = bytes;
   TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
   return a.release();

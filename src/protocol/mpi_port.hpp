@@ -24,7 +24,7 @@
 
 namespace taquin::detail {
 
-class mpi_port final : public port {
+class mpi_port final : public port, private mpi::awaited {
  public:
   /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port.
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
@@ -79,6 +79,7 @@ class mpi_port final : public port {
   bool look(const filter& f) override;
   event take() override { return next_; }
   bool begin(const collective& c) override;
+  void describe(mpi::wait_note& note) const override;
   bool find();
   bool find_transfer();
   bool find_message(int from);
