@@ -47,6 +47,13 @@ enum class progress_by : std::uint8_t {
   thread
 };
 
+/// What a rank does whose wait has lasted longer than its timeout, after it has said what it waits for.
+enum class after_timeout : std::uint8_t {
+  wait,   ///< goes on waiting
+  abort,  ///< MPI_Abort
+  fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
+};
+
 /// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct options {
@@ -87,6 +94,11 @@ struct options {
   /// Plans: who goes on with them between their start and their wait. TAQUIN_PROGRESS_THREAD=1 stands for `thread`
   /// where the default is left and the MPI library can.
   progress_by progress = progress_by::library;
+  /// After `timeout`.
+  after_timeout on_timeout = after_timeout::wait;
+  /// Seconds that a call may wait until it says, once, on standard error, which call it is, which ranks have not come or
+  /// not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
+  float timeout = 0;
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
 };

@@ -14,6 +14,7 @@
 #include "exchange/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "node/places.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -156,6 +157,28 @@ std::int64_t narrow(std::uint64_t v) {
   refuse(rank, news);
 }
 
+// Which ranks call something else, where that is what they disagree on. Collective.
+[[noreturn]] void report_calls(mpi::communicator& comm, const proposal& mine) {
+  struct call {
+    std::uint64_t facts = 0;
+    std::uint64_t number = 0;
+    std::array<char, 32> algorithm{};
+    bool operator==(const call&) const = default;
+  };
+  call own{mine.facts, mine.number, {}};
+  std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
+  std::vector<call> all(static_cast<std::size_t>(comm.size()));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, &own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm.get());
+  const auto other = std::ranges::find_if(all, [&](const call& c) { return c != all.front(); });
+  if (other == all.end()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  const auto describe = [](const call& c) {
+    return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.facts), c.number, c.algorithm.data());
+  };
+  throw on_all_ranks(usage_error(fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(all.front()),
+                                             other - all.begin(), describe(*other)),
+                                 MPI_ERR_ARG));
+}
+
 }  // namespace
 
 void meet_on_node(channel& node) { tell_on_node(node, {}); }
@@ -208,7 +231,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   if (v.culprit != 0 || !alike)
     TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
-  if (!alike) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  if (!alike) report_calls(comm, mine);
   agreed a;
   a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
                  ? unlimited

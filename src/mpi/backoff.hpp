@@ -8,6 +8,7 @@
 #include <span>
 
 #include "mpi/check.hpp"
+#include "mpi/watch.hpp"
 
 namespace taquin::mpi {
 
@@ -15,21 +16,22 @@ namespace taquin::mpi {
 /// because what it waits for cannot happen meanwhile.
 int looks_before_yielding() noexcept;
 
-/// After many looks that have found nothing: makes progress with all that is started, then gives the processor away.
-void idle();
+/// After many looks that have found nothing: makes progress with all that is started, looks at the clock where the call
+/// has a timeout, then gives the processor away. `what` describes what is waited for.
+void idle(const awaited* what = nullptr);
 
 class backoff {
  public:
   /// For what is looked for by calls of the MPI library.
-  backoff() noexcept = default;
+  explicit backoff(const awaited* what = nullptr) noexcept : what_(what) {}
   /// For what is looked for in memory: MPI_Iprobe for `tag` lets the library make progress.
-  backoff(MPI_Comm comm, int tag) noexcept : comm_(comm), tag_(tag) {}
+  backoff(MPI_Comm comm, int tag, const awaited* what) noexcept : what_(what), comm_(comm), tag_(tag) {}
 
   /// After a look that has found nothing.
   void pause() {
     ++looks_;
     if (comm_ != MPI_COMM_NULL && looks_ % progress_every == 0) progress();
-    if (looks_ > looks_before_yielding()) idle();
+    if (looks_ > looks_before_yielding()) idle(what_);
   }
   /// Something was found.
   void reset() noexcept { looks_ = 0; }
@@ -39,6 +41,7 @@ class backoff {
  private:
   static constexpr int progress_every = 64;
 
+  const awaited* what_ = nullptr;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int tag_ = 0;
   int looks_ = 0;

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "base/environment.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "node/places.hpp"
 #include "node/single_copy.hpp"
 
 namespace taquin::detail {
@@ -46,6 +49,12 @@ void relax() noexcept {
 #endif
 }
 
+std::shared_ptr<const rank_places> places_of(std::span<const node_member> all, std::uint64_t host) {
+  auto places = std::make_shared<rank_places>();
+  for (const node_member& m : all) places->of.push_back({m.host == host ? m.process : -1, m.last, m.calls});
+  return places;
+}
+
 bool can_read(const node_member& other) noexcept {
   std::uint64_t seen = 0;
   return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
@@ -69,10 +78,15 @@ std::size_t channel::bookkeeping(int ranks) noexcept {
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*) { return {}; }
+channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*,
+                      std::shared_ptr<const rank_places>*) {
+  return {};
+}
 #else
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
+                      mpi::call_record* calls, std::shared_ptr<const rank_places>* places) {
   channel c(memory);
+  c.calls_ = calls;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
@@ -87,11 +101,14 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   me.probe = reinterpret_cast<std::uint64_t>(&host);
   me.process = getpid();
   describe_processors(me);
+  me.last = reinterpret_cast<std::uint64_t>(&mpi::here);
+  me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
   TAQUIN_MPI_MEET(PMPI_Iallgather, &me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm);
+  if (places != nullptr) *places = places_of(all, host);
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
@@ -126,7 +143,21 @@ void channel::pause(int looks) const {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
-  mpi::idle();
+  mpi::idle(this);
+}
+
+static bool offered(node_line::kind what) noexcept {
+  return what == node_line::kind::remote || what == node_line::kind::mapped;
+}
+
+// Ranks whose lines have not come; when all have, those that have not fetched what they were offered.
+void channel::describe(mpi::wait_note& note) const {
+  note.what = "in shared memory";
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != rank_ && !has_come(rank)) note.miss(rank);
+  if (!note.missing.empty()) return;
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) note.miss(rank);
 }
 
 }  // namespace taquin::detail

@@ -18,10 +18,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <vector>
 
+#include "mpi/watch.hpp"
+#include "mpi/whereabouts.hpp"
 #include "node/mapping.hpp"
+#include "node/places.hpp"
 
 namespace taquin::detail {
 
@@ -62,16 +66,20 @@ struct node_member {
   std::int32_t processors = 0;  ///< that it may run on
   std::int32_t processor = 0;   ///< the first of them
   std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
+  std::uint64_t last = 0;       ///< address of its whereabouts
+  std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
 };
 
-class channel {
+class channel final : private mpi::awaited {
  public:
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
   /// rank that takes no part.
-  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`.
+  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`. For a communicator's blocking calls, `calls` is what is
+  /// counted for it, and `places` learns where ranks of this node can be asked for.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
-                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
+                      mpi::call_record* calls = nullptr, std::shared_ptr<const rank_places>* places = nullptr);
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
@@ -82,6 +90,8 @@ class channel {
   channel(channel&&) noexcept = default;
   channel& operator=(channel&&) noexcept = default;
 
+  /// What is counted for the communicator; null but for a channel of blocking calls.
+  [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
@@ -142,9 +152,11 @@ class channel {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes());
   }
   void pause(int looks) const;
+  void describe(mpi::wait_note& note) const override;
 
   mapping memory_;
   std::pmr::vector<pid_t> processes_;
+  mpi::call_record* calls_ = nullptr;
   std::size_t room_ = 0;
   std::size_t head_ = 0;  // of a part: lines and the counter
   std::size_t part_ = 0;

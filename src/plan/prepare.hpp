@@ -11,6 +11,7 @@
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
+#include "node/call_watch.hpp"
 #include "node/channel.hpp"
 #include "node/detect.hpp"
 #include "plan/owned_types.hpp"
@@ -48,6 +49,11 @@ struct plan_state final : private mpi::started {
   operation_ptr body;
   const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;
+  mpi::communicator* comm = nullptr;  // null on an intercommunicator
+  std::uint64_t facts = 0;            // of the call, as in mpi::whereabouts
+  std::uint64_t number = 0;           // of the call that prepares it, or of its last start
+  std::string_view running;           // the algorithm, once there is one
+  patience timeout;
   bool by_thread = false;  // the progress thread looks after it
   bool under_way = false;
 
@@ -58,10 +64,12 @@ struct plan_state final : private mpi::started {
 
  private:
   agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
-                            const proposal& mine, mpi::communicator& comm, int tag, channel* node);
-  bool tune(const exchange& x, const options& o, mpi::communicator& comm);
+                            const proposal& mine, int tag, channel* node);
+  bool tune(const exchange& x, const options& o);
   bool advance() override { return body->test(); }
   void await() override { body->wait(); }
+  struct watched;
+  void count();
   void end();
 };
 

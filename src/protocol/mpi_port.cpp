@@ -181,9 +181,16 @@ bool mpi_port::test(const task& t) {
 }
 
 void mpi_port::wait(const task& t) {
-  mpi::backoff waiting;
+  mpi::backoff waiting(this);
   while (!t.done()) advance() ? waiting.reset() : waiting.pause();
   while (!test(t)) waiting.pause();
+}
+
+void mpi_port::describe(mpi::wait_note& note) const {
+  note.what = "requests and answers";
+  note.comm = comm_.get();
+  for (const transfer& t : transfers_)
+    if (t.peer >= 0 && t.peer != comm_.rank()) note.miss(t.peer);
 }
 
 // ---- Messages and transfers ----
@@ -199,7 +206,7 @@ std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
   const std::size_t first = begin;
   if (find()) return begin;
   post_receives();
-  for (mpi::backoff waiting;; waiting.pause()) {
+  for (mpi::backoff waiting(this);; waiting.pause()) {
     poll();
     begin = first;
     if (find()) return begin;

@@ -25,7 +25,7 @@
 
 namespace taquin::detail {
 
-class mpi_port final : public port {
+class mpi_port final : public port, private mpi::awaited {
  public:
   /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port, and so must
   /// `node`, through which ranks fetch data where it is not null; the units are then without holes.
@@ -86,6 +86,7 @@ class mpi_port final : public port {
   bool try_open() override;
   bool try_withdraw(int peer) override;
   bool find_fetched();
+  void describe(mpi::wait_note& note) const override;
   bool find();
   bool find_transfer();
   bool find_message(int from);

@@ -134,8 +134,7 @@ TEST(automatic_plans, need_no_call_of_taquin_after_their_start) {
   std::vector<type_pair> types;
   types.push_back(all_types[3].make());
   for (const count_t most : {1, 8, 100, 3000, 30000})
-    for (const exchange::form kind :
-         {exchange::form::alltoall, exchange::form::alltoallv, exchange::form::alltoallw}) {
+    for (const exchange::form kind : {exchange::form::alltoall, exchange::form::alltoallv, exchange::form::alltoallw}) {
       problem x{.kind = kind, .p = p, .counts = {}, .seed = 1, .types = &types};
       std::mt19937 random(1);
       x.counts = all_workloads[kind == exchange::form::alltoall ? 0 : 1].make(p, most, random);
