@@ -100,7 +100,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
   std::vector<detail::payload> payloads(schedules[static_cast<std::size_t>(a.rank)].messages.size());
-  run_lockstep(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
+  run_simulated(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
     if (rank != a.rank) return;
     for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
       name block;

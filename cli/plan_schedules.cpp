@@ -49,7 +49,7 @@ detail::topology topology_of(int ranks, int per_node) {
 using blocks_of_message = std::vector<std::pair<int, int>>;
 
 // What each message carries: the schedules are run with blocks that hold their two ranks.
-std::vector<std::vector<blocks_of_message>> cargos(const detail::algorithm& a, const planned& p) {
+std::vector<std::vector<blocks_of_message>> payloads(const detail::algorithm& a, const planned& p) {
   using name = std::array<std::int32_t, 2>;
   const auto n = static_cast<std::size_t>(p.size.ranks);
   workloads::problem_size size = p.size;
@@ -69,13 +69,14 @@ std::vector<std::vector<blocks_of_message>> cargos(const detail::algorithm& a, c
     ranks.push_back({&plans.back(), std::as_writable_bytes(std::span(sent[i])).data(),
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
-  run_lockstep(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
-      name block;
-      std::memcpy(block.data(), data.data() + at, sizeof block);
-      result[static_cast<std::size_t>(rank)][index].emplace_back(block[0], block[1]);
-    }
-  });
+  run_simulated(ranks, detail::delivery::eager, {},
+                [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
+                  for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
+                    name block;
+                    std::memcpy(block.data(), data.data() + at, sizeof block);
+                    result[static_cast<std::size_t>(rank)][index].emplace_back(block[0], block[1]);
+                  }
+                });
   return result;
 }
 
@@ -148,7 +149,7 @@ json plan_of_moves(const detail::algorithm& a, const planned& p) {
          {"per_node", per_node},
          {"memory", a.memory(shape, p.opts)},
          {"scratch_bytes", moves.scratch_bytes},
-         {"rounds", json_of(moves, named ? cargos(a, p) : std::vector<std::vector<blocks_of_message>>{})}};
+         {"rounds", json_of(moves, named ? payloads(a, p) : std::vector<std::vector<blocks_of_message>>{})}};
   if (moves.through_memory) j["through_memory"] = true;
   if (!moves.note.empty()) j["note"] = moves.note;
   return j;

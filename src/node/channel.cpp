@@ -55,6 +55,10 @@ std::shared_ptr<const rank_places> places_of(std::span<const node_member> all, s
   return places;
 }
 
+bool offered(node_line::kind what) noexcept {
+  return what == node_line::kind::remote || what == node_line::kind::mapped;
+}
+
 bool can_read(const node_member& other) noexcept {
   std::uint64_t seen = 0;
   return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
@@ -144,10 +148,6 @@ void channel::pause(int looks) const {
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
   mpi::idle(this);
-}
-
-static bool offered(node_line::kind what) noexcept {
-  return what == node_line::kind::remote || what == node_line::kind::mapped;
 }
 
 // Ranks whose lines have not come; when all have, those that have not fetched what they were offered.

@@ -326,23 +326,23 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
   // Not every rank may have come here with "auto": only the agreement tells.
   const algorithm* a = name == automatic ? chooser::piggyback_choice(*comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  if (reused || check || comm->size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
-      a->ride.capacity(comm->size(), o) == 0)
+  if (reused || check || comm->size() == 1 || a == nullptr || a->carried.prepare == nullptr || x.in_place ||
+      a->carried.capacity(comm->size(), o) == 0)
     return agree(*comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {
-      auto piggyback_choice = a->ride.prepare(x, *comm, tag, o, budget);
+      auto piggyback_choice = a->carried.prepare(x, *comm, tag, o, budget);
       piggyback* payload = piggyback_choice.get();
       body = std::move(piggyback_choice);
       return agree(*comm, agreement_tag, mine, payload, &budget);
     }
-    empty_piggyback nothing(a->ride.capacity(comm->size(), o), &budget);
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), &budget);
     return agree(*comm, agreement_tag, mine, &nothing, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    empty_piggyback nothing(a->ride.capacity(comm->size(), o), std::pmr::new_delete_resource());
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), std::pmr::new_delete_resource());
     return agree(*comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }

@@ -57,7 +57,7 @@ route blocking_route(int ranks, int radix) noexcept {
 
 route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
 
-// Riding needs the agreement's radix.
+// Being carried needs the agreement's radix.
 bool piggybacks(const options& o) noexcept { return !o.radix; }
 
 route piggyback_route(int ranks) noexcept {
@@ -104,12 +104,12 @@ std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
 // One blocking call.
 class bruck_v_body final : public piggyback_operation {
  public:
-  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
+  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool carried,
                std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
         route_(r),
-        piggyback_(riding),
+        piggyback_(carried),
         memory_(memory),
         x_(local(x, comm)),
         state_(x_, r, memory) {
@@ -341,7 +341,7 @@ const algorithm bruck_v{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .ride = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
+    .carried = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
     .moves = moves,
 };
 

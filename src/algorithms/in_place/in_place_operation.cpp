@@ -29,7 +29,7 @@ std::size_t in_place_operation::least(const shape& s) noexcept {
   return bookkeeping(s, in_place_limits{}) + std::max<std::size_t>(s.unit_span, 1);
 }
 
-// Bookkeeping that grows with the limits takes a quarter of the memory at most, as long as it can: from rich to poor.
+// Bookkeeping that grows with the limits takes a quarter of the memory at most: the limits are halved until it does.
 in_place_limits in_place_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
   const shape& s = *c.shape;
   const element unit = unit_of(x, s);
