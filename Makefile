@@ -37,8 +37,8 @@ test: packages ## all tests: on Open MPI and on MPICH
 	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
-test-sanitized: ## the tests with address and undefined-behaviour sanitizers, on Open MPI
-	@$(MAKE) test PRESETS=asan
+test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
+	@$(MAKE) test PRESETS="asan tsan"
 
 soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" and RANKS, or PROBLEMS=n of them
 	@for preset in release mpich; do cmake --preset $$preset && \

@@ -100,6 +100,10 @@ recipe make_recipe(std::uint64_t seed, int p) {
   pick_options(s, r);
   r.narrow = s.one_in(2);
   r.memory = s.one_in(3) ? static_cast<soak::limit>(s.below(4)) : limit::none;
+  if (r.memory != limit::none && r.in_place) {  // the least memory moves element by element
+    r.most %= 60;
+    r.giant = 0;
+  }
   r.planned = s.one_in(3);
   r.starts = r.choices.tune ? s.between(1, 12) : s.between(1, 3);
   r.tested = s.one_in(2);
