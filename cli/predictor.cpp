@@ -7,6 +7,12 @@
 
 namespace taquin::cli {
 
+namespace {
+
+const machine_model& known_model() { return detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().model; }
+
+}  // namespace
+
 predictor::predictor(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
                      buffering how, bool persistent, std::size_t limit)
     : shape_(offline_shape(w, size, kind, how)),
@@ -19,10 +25,6 @@ predictor::predictor(const workloads::workload& w, const workloads::problem_size
     s->memory_limit = limit;
   }
 }
-
-namespace {
-const machine_model& known_model() { return detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().model; }
-}  // namespace
 
 std::optional<seconds> predictor::operator()(std::string_view algorithm, const options& o) const {
   return of(algorithm, shape_, o, known_model());
