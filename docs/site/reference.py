@@ -146,7 +146,7 @@ def fortran_page(tree, out):
             else:
                 fields.append(stripped)
             continue
-        if stripped.startswith("! ") and not entries and "module TAQUIN_MODULE" not in "".join(intro):
+        if stripped.startswith("! ") and not entries:
             intro.append(stripped[2:])
         if stripped.startswith("!>"):
             comment.append(stripped[2:].strip())
