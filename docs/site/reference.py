@@ -9,8 +9,8 @@ import textwrap
 from xml.etree import ElementTree
 
 CPP = """
-taquin alltoall ranges in_place plan exchange options migrate redistribute datatypes element_types patterns cost_model
-error memory_budget types
+taquin alltoall ranges in_place plan exchange options migrate redistribute shared_buffer datatypes element_types
+patterns cost_model error memory_budget types
 """.split()
 
 
