@@ -1,6 +1,6 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized test-cluster test-scale test-packages lint format docs deb install clean \
+.PHONY: help release demo test test-sanitized soak test-cluster test-scale test-packages lint format docs deb install clean \
   packages lint-packages
 
 PRESETS ?= ci mpich
@@ -37,8 +37,14 @@ test: packages ## all tests: on Open MPI and on MPICH
 	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
-test-sanitized: ## the tests with address and undefined-behaviour sanitizers, on Open MPI
-	@$(MAKE) test PRESETS=asan
+test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
+	@$(MAKE) test PRESETS="asan tsan"
+
+soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" and RANKS, or PROBLEMS=n of them
+	@for preset in release mpich; do cmake --preset $$preset && \
+	  cmake --build --preset $$preset --target taquin_soak || exit 1; done
+	@MPI="$(MPI)" RANKS="$(RANKS)" SECONDS_EACH="$(SECONDS)" PROBLEMS="$(PROBLEMS)" SEED="$(SEED)" THREADS="$(THREADS)" \
+	  scripts/soak
 
 test-cluster: packages ## all algorithms between hosts in network namespaces (as root), on both MPI libraries
 	@scripts/install-packages scripts/packages.txt scripts/packages-cluster.txt

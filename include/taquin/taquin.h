@@ -182,6 +182,15 @@ const char *TAQUIN_Last_error(void);
  * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
 void TAQUIN_Set_fault(const char *what);
 
+/* ---- Memory that the ranks of a node can map ---- */
+
+/* Memory of `size` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange needs
+ * it: exchanges between such buffers are plain copies. It is recognised by its address. fork() does not copy it: parent
+ * and child have the same. MPI_ERR_NO_MEM when there is none, raised on MPI_COMM_WORLD. Local. */
+int TAQUIN_Alloc_shared(MPI_Aint size, void *baseptr);
+/* Gives it back; no exchange may be under way in it. Null is nothing. Local. */
+int TAQUIN_Free_shared(void *base);
+
 /* ---- Redistribution of blocks, in place. ---- */
 
 /* An array of equal blocks that can be redistributed again and again. */

@@ -117,11 +117,10 @@ class dissemination {
   record theirs_;
 };
 
-// The same through the memory of a node: every rank reads the records of all. Ranks that began with the blocks of an
-// exchange learn that others did not, and come here for the next step.
-void combine_on_node(channel& node, record& v) {
+// A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with
+// the blocks of an exchange learn that others did not, and come here for the next step.
+void tell_on_node(channel& node, const record& mine) {
   bool all = false;
-  const record mine = v;
   while (!all) {
     node.begin();
     std::memcpy(node.room(node.rank()), &mine, sizeof mine);
@@ -134,6 +133,11 @@ void combine_on_node(channel& node, record& v) {
     all = true;
     for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == node_line::kind::record;
   }
+}
+
+// The reduction through the memory of a node: every rank reads the records of all.
+void combine_on_node(channel& node, record& v) {
+  tell_on_node(node, v);
   for (int rank = 0; rank < node.size(); ++rank) {
     record theirs;
     std::memcpy(&theirs, node.room(rank), sizeof theirs);
@@ -176,6 +180,8 @@ std::int64_t narrow(std::uint64_t v) {
 }
 
 }  // namespace
+
+void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
 // Texts are cut to what fits.
 told_argument tell(const std::optional<invalid_argument>& bad) noexcept {

@@ -101,6 +101,10 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
              std::pmr::memory_resource* memory, channel* node = nullptr);
 
+/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp) learns
+/// that others did not, and comes too. Collective.
+void meet_on_node(channel& node);
+
 /// An invalid argument as one rank tells it to the others.
 struct told_argument {
   std::array<char, 448> text{};

@@ -56,7 +56,8 @@ class communicator {
   std::shared_ptr<const detail::node_view> given_nodes;
 
   /// The calls on the user's communicator.
-  call_record calls;
+  std::shared_ptr<call_record> record;
+  [[nodiscard]] call_record& calls() const noexcept { return *record; }
   /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
   std::shared_ptr<const detail::rank_places> places;
 
@@ -118,6 +119,9 @@ class plan_tags {
   plan_tags* next_ = nullptr;
   plan_tags* before_ = nullptr;
 };
+
+/// With the communicator's name.
+std::shared_ptr<call_record> make_call_record(MPI_Comm user);
 
 /// True for an intercommunicator.
 bool is_inter(MPI_Comm comm);

@@ -54,7 +54,7 @@ std::string call_watch::report(const mpi::awaited* what) const {
   if (what != nullptr) what->describe(note);
   translate(note, comm_.get());
   if (note.missing.empty()) miss_by_places(note);
-  const char* name = comm_.calls.name.data();
+  const char* name = comm_.calls().name.data();
   std::string text = fmt::format(
       "taquin: rank {} of {} has waited {:.1f} s in call {} of {}: {}, algorithm {}{}{}\n", comm_.rank(), comm_.size(),
       waited(), number_, *name != '\0' ? fmt::format("'{}'", name) : "a communicator", name_of_call(facts_),

@@ -49,10 +49,14 @@ void relax() noexcept {
 #endif
 }
 
-void remember_places(mpi::communicator& comm, std::span<const node_member> all, std::uint64_t host) {
+std::shared_ptr<const rank_places> places_of(std::span<const node_member> all, std::uint64_t host) {
   auto places = std::make_shared<rank_places>();
   for (const node_member& m : all) places->of.push_back({m.host == host ? m.process : -1, m.last, m.calls});
-  comm.places = std::move(places);
+  return places;
+}
+
+bool offered(node_line::kind what) noexcept {
+  return what == node_line::kind::remote || what == node_line::kind::mapped;
 }
 
 bool can_read(const node_member& other) noexcept {
@@ -78,12 +82,15 @@ std::size_t channel::bookkeeping(int ranks) noexcept {
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::communicator*) { return {}; }
+channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*,
+                      std::shared_ptr<const rank_places>*) {
+  return {};
+}
 #else
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
-                      mpi::communicator* calls) {
+                      mpi::call_record* calls, std::shared_ptr<const rank_places>* places) {
   channel c(memory);
-  if (calls != nullptr) c.calls_ = &calls->calls;
+  c.calls_ = calls;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
@@ -105,7 +112,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
   TAQUIN_MPI_MEET(PMPI_Iallgather, &me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm);
-  if (calls != nullptr) remember_places(*calls, all, host);
+  if (places != nullptr) *places = places_of(all, host);
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
@@ -123,6 +130,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (!mapped) return {};
   c.processes_.reserve(p);
   for (const node_member& m : all) c.processes_.push_back(m.process);
+  c.size_ = ranks;
   constexpr int most_looks = 2000;
   c.looks_ = more_than_processors(all) ? 0 : most_looks;
   return c;
@@ -149,7 +157,7 @@ void channel::describe(mpi::wait_note& note) const {
     if (rank != rank_ && !has_come(rank)) note.miss(rank);
   if (!note.missing.empty()) return;
   for (int rank = 0; rank < size(); ++rank)
-    if (rank != rank_ && to(rank).what() == node_line::kind::remote && !has_fetched(rank, step_)) note.miss(rank);
+    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) note.miss(rank);
 }
 
 }  // namespace taquin::detail

@@ -197,7 +197,7 @@ const algorithm* named(std::string_view name, const shape& s) {
 // This rank is in the plan's call, whose waits have its timeout.
 struct plan_state::watched {
   explicit watched(plan_state& p)
-      : here(p.comm != nullptr ? &p.comm->calls : nullptr, p.comm != nullptr ? p.facts : 0) {
+      : here(p.comm != nullptr ? &p.comm->calls() : nullptr, p.comm != nullptr ? p.facts : 0) {
     if (p.timeout.seconds > 0 && p.comm != nullptr) [[unlikely]]
       clock.emplace(*p.comm, p.facts, p.number, p.running, p.timeout);
   }
@@ -206,7 +206,7 @@ struct plan_state::watched {
 };
 
 void plan_state::count() {
-  if (comm != nullptr) number = mpi::count_call(comm->calls);
+  if (comm != nullptr) number = mpi::count_call(comm->calls());
 }
 
 plan_state::plan_state(const exchange& given, const options& asked, bool reused)
@@ -217,9 +217,13 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   comm = mpi::communicator::known(given.comm);
   const bool inter = comm == nullptr && mpi::is_inter(given.comm);
-  if (comm == nullptr && !inter) comm = &mpi::communicator::of(given.comm);
-  if (!inter) comm_lease = comm->keep();
   channel* node = inter ? nullptr : blocking_channel(given.comm);
+  if (comm == nullptr && !inter) {
+    if (node != nullptr) meet_on_node(*node);
+    comm = &mpi::communicator::of(given.comm);
+  }
+  if (!inter) comm_lease = comm->keep();
+  if (node != nullptr) share_calls(given.comm, *comm);
   facts = static_cast<std::uint64_t>(given.kind) << 1U | (given.in_place ? mpi::whereabouts::in_place : 0) |
           (reused ? mpi::whereabouts::plan : 0);
   timeout = patience::of(asked);
@@ -227,7 +231,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (node == nullptr || reused) {
     count();
   } else {
-    number = comm->calls.calls.load(std::memory_order_relaxed);
+    number = comm->calls().calls.load(std::memory_order_relaxed);
   }
   const watched during(*this);
   int ranks = 0;
@@ -286,7 +290,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
     nodes = nodes_of(*comm, o.nodes);
     describe(nodes->topology, shape);
   }
-  shape.memory_limit = all.memory - std::min(all.memory, element_bytes);
+  shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
     const algorithm* carried = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
@@ -322,23 +326,23 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
   // Not every rank may have come here with "auto": only the agreement tells.
   const algorithm* a = name == automatic ? chooser::piggyback_choice(*comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  if (reused || check || comm->size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
-      a->ride.capacity(comm->size(), o) == 0)
+  if (reused || check || comm->size() == 1 || a == nullptr || a->carried.prepare == nullptr || x.in_place ||
+      a->carried.capacity(comm->size(), o) == 0)
     return agree(*comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {
-      auto piggyback_choice = a->ride.prepare(x, *comm, tag, o, budget);
+      auto piggyback_choice = a->carried.prepare(x, *comm, tag, o, budget);
       piggyback* payload = piggyback_choice.get();
       body = std::move(piggyback_choice);
       return agree(*comm, agreement_tag, mine, payload, &budget);
     }
-    empty_piggyback nothing(a->ride.capacity(comm->size(), o), &budget);
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), &budget);
     return agree(*comm, agreement_tag, mine, &nothing, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    empty_piggyback nothing(a->ride.capacity(comm->size(), o), std::pmr::new_delete_resource());
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), std::pmr::new_delete_resource());
     return agree(*comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }

@@ -61,7 +61,7 @@ struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
       : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
     channel* const node = blocking_channel(user);
-    number = mpi::count_call(comm->calls);
+    number = mpi::count_call(comm->calls());
     const watched during(*this);
     proposal p;
     p.bad = check_arguments(data, mine, length, type, o);
@@ -109,7 +109,7 @@ struct redistribution::state final : private mpi::started {
 
   void start(const given_map& given) {
     if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
-    number = mpi::count_call(comm->calls);
+    number = mpi::count_call(comm->calls());
     const watched during(*this);
     net->begin_run();
     copied = units->bytes_copied();
@@ -157,7 +157,7 @@ struct redistribution::state final : private mpi::started {
 
   /// This rank is in a call of the redistribution.
   struct watched {
-    explicit watched(state& s) : here(&s.comm->calls, facts) {
+    explicit watched(state& s) : here(&s.comm->calls(), facts) {
       if (const patience p = patience::of({}); p.seconds > 0) [[unlikely]]
         clock.emplace(*s.comm, facts, s.number, s.running_name, p);
     }

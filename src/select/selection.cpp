@@ -28,7 +28,7 @@ shape scaled(shape s, double factor) {
 }
 
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  if (!reused && a.ride.capacity != nullptr && a.ride.capacity(s.ranks, o) > 0) return a.ride.cost(s, o, m);
+  if (!reused && a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0) return a.carried.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));

@@ -159,6 +159,32 @@ TEST_P(budget, a_started_plan_takes_nothing) {
   });
 }
 
+// Blocks in random order need memory to be checked, which is free again when they are exchanged.
+TEST(budget_of_a_call, that_taquin_chooses_the_algorithm_of_is_never_exceeded_by_what_it_reports) {
+  std::vector<type_pair> types;
+  for (const std::size_t t : {0U, 3U, 7U}) types.push_back(all_types[t].make());
+  problem x{.kind = form::alltoallw, .p = size_of(MPI_COMM_WORLD), .counts = {}, .seed = 4, .types = &types};
+  std::mt19937 random(3);
+  x.counts = all_workloads[1].make(x.p, 44, random);
+  rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
+  const auto given = mine.given_to(MPI_COMM_WORLD);
+  int served = 0;
+  for (std::size_t limit = 0; limit < 4000; limit += 5) {
+    statistics stats;
+    mine.fill(1);
+    try {
+      run(given, {.memory = limit, .stats = &stats});
+    } catch (const budget_exceeded&) {
+      EXPECT_TRUE(mine.untouched());
+      continue;
+    }
+    ++served;
+    EXPECT_EQ(mine.wrong_bytes(), 0U) << "limit " << limit;
+    EXPECT_LE(stats.peak_memory, limit);
+  }
+  EXPECT_GT(served, 0);
+}
+
 // The test of the test: what is asked for by each of the ways there are is seen, and the MPI library's own is not.
 TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does) {
   const auto seen = [](auto take, auto give_back) {

@@ -204,6 +204,17 @@ TEST_F(tuned_plans, with_a_named_algorithm_keep_to_it) {
   }
 }
 
+TEST_F(tuned_plans, of_alltoallw_in_place_take_no_more_than_the_data_need) {
+  for (const count_t most : {0, 40}) {
+    problem x = make_problem(all_workloads[0], most, true);
+    x.kind = exchange::form::alltoallw;
+    x.symmetric = true;
+    rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
+    const plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true});
+    EXPECT_LT(p.memory().peak(), std::size_t{16} << 20);
+  }
+}
+
 TEST_F(tuned_plans, must_be_wanted_by_all_ranks) {
   if (size_of(MPI_COMM_WORLD) == 1) GTEST_SKIP();
   const problem x = make_problem(all_workloads[0], 100);
