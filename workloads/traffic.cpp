@@ -21,7 +21,8 @@ using flow = byte_matrix::flow;
 
 constexpr int version = 1;
 constexpr std::int64_t most_ranks = 1 << 20;
-constexpr int most_uniform_ranks = 4096;  // so that a damaged file of a few bytes cannot ask for terabytes
+// Pairs of all uniform matrices of a file, so that a few bytes cannot ask for more than 16 MB.
+constexpr std::int64_t most_uniform_pairs = std::int64_t{1} << 20U;
 constexpr const char* names[] = {"alltoall",          "alltoallv",          "alltoallw",
                                  "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
 constexpr const char* forms[] = {"blocking", "nonblocking", "persistent"};
@@ -61,12 +62,22 @@ void check_sums(const std::vector<flow>& flows, const std::string& where) {
   }
 }
 
-byte_matrix matrix_from(const json& j, int world, const std::string& where) {
+// Takes the pairs of a matrix from what is left of them; false, and nothing is taken, when that is less.
+bool take_pairs(std::int64_t& left, int ranks) {
+  const std::int64_t pairs = std::int64_t{ranks} * ranks;
+  if (pairs > left) return false;
+  left -= pairs;
+  return true;
+}
+
+byte_matrix matrix_from(const json& j, int world, std::int64_t& uniform_left, const std::string& where) {
   const auto ranks = static_cast<int>(integer(member(j, "ranks", where), where + ".ranks", 1, world));
   std::vector<flow> flows;
   if (j.contains("uniform")) {
     const std::int64_t bytes = bytes_of(j["uniform"], where + ".uniform");
-    if (ranks > most_uniform_ranks) damaged(fmt::format("{} is uniform over {} ranks", where, ranks));
+    if (!take_pairs(uniform_left, ranks))
+      damaged(fmt::format("{} is uniform over {} ranks: a file has at most {} pairs in such matrices", where, ranks,
+                          most_uniform_pairs));
     for (int from = 0; bytes > 0 && from < ranks; ++from)
       for (int to = 0; to < ranks; ++to) flows.push_back({from, to, bytes});
   } else if (j.contains("rows")) {
@@ -101,12 +112,13 @@ byte_matrix matrix_from(const json& j, int world, const std::string& where) {
 }
 
 // The shortest of three forms.
-json to_json(const byte_matrix& m) {
+json to_json(const byte_matrix& m, std::int64_t& uniform_left) {
   json j{{"ranks", m.ranks()}};
   const auto cells = static_cast<std::size_t>(m.ranks()) * static_cast<std::size_t>(m.ranks());
   const auto& flows = m.flows();
-  const bool uniform = m.ranks() <= most_uniform_ranks && flows.size() == cells &&
-                       std::ranges::all_of(flows, [&](const flow& f) { return f.bytes == flows.front().bytes; });
+  const bool uniform = flows.size() == cells &&
+                       std::ranges::all_of(flows, [&](const flow& f) { return f.bytes == flows.front().bytes; }) &&
+                       take_pairs(uniform_left, m.ranks());
   if (uniform) {
     j["uniform"] = flows.front().bytes;
   } else if (flows.size() * 3 < cells) {
@@ -185,8 +197,9 @@ traffic from_json(const json& j) {
     }
     if (ranks.empty()) damaged(where + " has no ranks");
   }
+  std::int64_t uniform_left = most_uniform_pairs;
   for (const json& m : array(member(j, "matrices", "the file"), "matrices"))
-    t.matrices.push_back(matrix_from(m, t.ranks, fmt::format("matrices[{}]", t.matrices.size())));
+    t.matrices.push_back(matrix_from(m, t.ranks, uniform_left, fmt::format("matrices[{}]", t.matrices.size())));
   for (const json& c : array(member(j, "calls", "the file"), "calls"))
     t.calls.push_back(call_from(c, t, fmt::format("calls[{}]", t.calls.size())));
   return t;
@@ -252,7 +265,8 @@ void write_traffic(const traffic& t, const std::filesystem::path& path) {
   j["communicators"] = json::array();
   for (const auto& ranks : t.communicators) j["communicators"].push_back({{"world_ranks", ranks}});
   j["matrices"] = json::array();
-  for (const byte_matrix& m : t.matrices) j["matrices"].push_back(to_json(m));
+  std::int64_t uniform_left = most_uniform_pairs;
+  for (const byte_matrix& m : t.matrices) j["matrices"].push_back(to_json(m, uniform_left));
   j["calls"] = json::array();
   for (const recorded_call& c : t.calls) {
     j["calls"].push_back({{"communicator", c.communicator},

@@ -111,7 +111,7 @@ class request_set {
   /// Completes all, or, with `block` false, says whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
-    if (block && must_look()) {
+    if (block && (must_look() || waits_are_unsafe())) {
       for (backoff waiting(what_); !complete_all(false, room);) waiting.pause();
       return true;
     }
@@ -125,6 +125,15 @@ class request_set {
   void abandon() noexcept;
 
  private:
+  // Open MPI 4.1 never leaves MPI_Waitall where threads may call it, a message was too long and others are pending.
+  [[nodiscard]] static bool waits_are_unsafe() {
+#ifdef OMPI_MAJOR_VERSION
+    return can_progress_by_thread();
+#else
+    return false;
+#endif
+  }
+
   // As many requests go into one MPI call, with their statuses on the stack.
   static constexpr std::size_t window = 64;
 

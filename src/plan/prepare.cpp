@@ -223,7 +223,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
     comm = &mpi::communicator::of(given.comm);
   }
   if (!inter) comm_lease = comm->keep();
-  if (node != nullptr) share_calls(given.comm, *comm);
+  if (!inter) share_calls(given.comm, *comm);
   facts = static_cast<std::uint64_t>(given.kind) << 1U | (given.in_place ? mpi::whereabouts::in_place : 0) |
           (reused ? mpi::whereabouts::plan : 0);
   timeout = patience::of(asked);

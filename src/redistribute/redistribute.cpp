@@ -61,6 +61,7 @@ struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
       : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
     channel* const node = blocking_channel(user);
+    share_calls(user, *comm);
     number = mpi::count_call(comm->calls());
     const watched during(*this);
     proposal p;

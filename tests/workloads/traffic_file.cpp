@@ -132,6 +132,35 @@ TEST_F(traffic_file, huge_uniform_matrices_are_refused) {
             std::string::npos);
 }
 
+TEST_F(traffic_file, a_few_bytes_do_not_become_many_matrices) {
+  const auto with = [](int matrices, const std::string& ranks) {
+    std::string text = R"({"taquin_traffic":1,"program":"","ranks":4096,"communicators":[],"calls":[],"matrices":[)";
+    for (int i = 0; i < matrices; ++i) {
+      if (i > 0) text += ',';
+      text += R"({"uniform":1,"ranks":)";
+      text += ranks;
+      text += '}';
+    }
+    return text + "]}";
+  };
+  EXPECT_EQ(fault(with(1, "1024")), "read without error");
+  EXPECT_NE(fault(with(1, "4096")).find("matrices[0] is uniform over 4096 ranks"), std::string::npos);
+  EXPECT_NE(fault(with(2, "1024")).find("matrices[1] is uniform over 1024 ranks"), std::string::npos);
+}
+
+TEST_F(traffic_file, uniform_matrices_of_any_number_are_read_as_they_were_written) {
+  std::vector<byte_matrix::flow> flows;
+  for (int from = 0; from < 600; ++from)
+    for (int to = 0; to < 600; ++to) flows.push_back({from, to, 8});
+  traffic many = sample();
+  many.ranks = 600;
+  for (int i = 0; i < 4; ++i) many.matrices.emplace_back(600, flows);
+  write_traffic(many, path);
+  const traffic read = read_traffic(path);
+  ASSERT_EQ(read.matrices.size(), many.matrices.size());
+  EXPECT_EQ(read.matrices.back().flows().size(), flows.size());
+}
+
 TEST_F(traffic_file, missing_file_is_told) {
   std::filesystem::remove(path);
   EXPECT_THROW(read_traffic(path), traffic_error);
