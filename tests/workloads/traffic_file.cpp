@@ -11,6 +11,7 @@
 namespace {
 
 using namespace taquin::workloads;
+using taquin::count_t;
 
 class traffic_file : public testing::Test {
  protected:
@@ -130,6 +131,38 @@ TEST_F(traffic_file, huge_uniform_matrices_are_refused) {
                   R"("matrices":[{"ranks":1048576,"uniform":1}]})")
                 .find("is uniform over 1048576 ranks"),
             std::string::npos);
+}
+
+// A few bytes of a file stand for all pairs of ranks: of all uniform matrices together there are not too many.
+TEST_F(traffic_file, uniform_matrices_take_a_bounded_amount_of_memory) {
+  const auto with = [](int matrices) {
+    std::string all;
+    for (int i = 0; i < matrices; ++i) all += std::string(i > 0 ? "," : "") + R"({"ranks":1448,"uniform":1})";
+    return R"({"taquin_traffic":1,"program":"","ranks":4096,"communicators":[],"calls":[],"matrices":[)" + all + "]}";
+  };
+  EXPECT_EQ(fault(with(2)), "read without error");
+  EXPECT_NE(
+      fault(with(3)).find("matrices[2] is uniform over 1448 ranks: the uniform matrices of a file may have 4194304"),
+      std::string::npos);
+}
+
+// Those above that number are written as what they are.
+TEST_F(traffic_file, any_number_of_uniform_matrices_is_written_and_read_again) {
+  traffic t;
+  t.ranks = 1600;
+  for (count_t bytes = 1; bytes < 4; ++bytes) {
+    std::vector<byte_matrix::flow> all;
+    for (int i = 0; i < t.ranks; ++i)
+      for (int j = 0; j < t.ranks; ++j) all.push_back({i, j, bytes});
+    t.matrices.emplace_back(t.ranks, std::move(all));
+  }
+  write_traffic(t, path);
+  EXPECT_EQ(read_traffic(path), t);
+}
+
+TEST_F(traffic_file, nested_too_deeply_is_told) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_NE(fault(file_with("\"alltoallv\"", deep)).find("levels of nesting"), std::string::npos);
 }
 
 TEST_F(traffic_file, missing_file_is_told) {
