@@ -7,12 +7,6 @@ namespace taquin::cli {
 
 namespace {
 
-std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
-  std::vector<count_t> displs(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
-  return displs;
-}
-
 std::uint64_t unsigned_of(count_t n) { return static_cast<std::uint64_t>(n); }
 
 }  // namespace
@@ -50,33 +44,6 @@ detail::shape offline_shape(const workloads::workload& w, const workloads::probl
   if (all) s.max_peers = std::max(s.max_peers, std::ranges::max(senders));
   s.uniform = s.min_block_bytes == s.max_block_bytes;
   return s;
-}
-
-offline_rank::offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
-                           int rank)
-    : kind_(kind), rank_(rank) {
-  send_.counts = w.row(size, rank);
-  recv_.counts = w.column(size, rank);
-  send_.displs = in_a_row(send_.counts);
-  recv_.displs = in_a_row(recv_.counts);
-  if (kind == exchange::form::alltoallw) elements_.assign(send_.counts.size(), element::bytes(1));
-}
-
-blocks offline_rank::view(const side& s) const noexcept {
-  return {nullptr,
-          count_view(s.counts.data()),
-          count_view(s.displs.data()),
-          1,
-          element::bytes(1),
-          nullptr,
-          kind_ == exchange::form::alltoallw ? elements_.data() : nullptr};
-}
-
-detail::local_exchange offline_rank::local() const noexcept {
-  detail::local_exchange x{.rank = rank_, .ranks = static_cast<int>(send_.counts.size())};
-  x.send = view(send_);
-  x.recv = view(recv_);
-  return x;
 }
 
 }  // namespace taquin::cli

@@ -1,8 +1,7 @@
 // Exchanges of a workload without MPI ranks: what `plan`, `simulate` and `explain` look at.
 #pragma once
 
-#include <vector>
-
+#include "algorithms/whole.hpp"
 #include "cli/problem.hpp"
 #include "exchange/shape.hpp"
 #include "workloads/workload.hpp"
@@ -14,25 +13,10 @@ detail::shape offline_shape(const workloads::workload& w, const workloads::probl
                             buffering how);
 
 /// One rank's part, with blocks in a row.
-class offline_rank {
+class offline_rank : public detail::known_part {
  public:
-  offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, int rank);
-  offline_rank(const offline_rank&) = delete;
-  offline_rank& operator=(const offline_rank&) = delete;
-  /// A view of this object.
-  [[nodiscard]] detail::local_exchange local() const noexcept;
-
- private:
-  struct side {
-    std::vector<count_t> counts;
-    std::vector<count_t> displs;
-  };
-  [[nodiscard]] blocks view(const side& s) const noexcept;
-  exchange::form kind_;
-  int rank_;
-  side send_;
-  side recv_;
-  std::vector<element> elements_;
+  offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, int rank)
+      : known_part(kind, rank, w.row(size, rank), w.column(size, rank)) {}
 };
 
 }  // namespace taquin::cli

@@ -53,20 +53,6 @@ void check_interval(const checked& r, const char* key) {
     throw input_fault(fmt::format("the ends of an interval \"{}\" are the wrong way round", key));
 }
 
-// A record of `run` or `redistribute`.
-void check_record(const checked& r) {
-  r.at("algorithm").text();
-  static_cast<void>(r.at("ranks").integer(1, most_ranks));
-  for (const char* key : {"workload", "collective", "asked", "requested", "reason"}) r.maybe_text(key);
-  for (const char* key : {"bytes_per_rank", "memory_limit", "peak_memory", "bytes_sent", "bytes_copied", "wrong_bytes"})
-    r.maybe_number(key, 0, 2 * most_bytes);
-  for (const char* key : {"rounds", "messages", "blocks", "block_bytes", "free_blocks", "repetitions"})
-    r.maybe_number(key, 0, 2 * most_count);
-  r.maybe_number("median_s", 0, most_seconds);
-  r.maybe_number("ratio_to_native", 0, most_seconds);
-  check_interval(r, "ci95_s");
-}
-
 void check_prediction(const checked& r) {
   r.at("algorithm").text();
   static_cast<void>(r.at("ranks").integer(1, most_ranks));
@@ -87,6 +73,7 @@ void check_plan(const checked& file) {
   file.at("algorithm").text();
   const double ranks = file.at("ranks").integer(1, 4096);
   file.maybe_text("workload");
+  file.maybe_text("note");
   file.maybe_number("per_node", 0, most_ranks);
   const auto rank_at = [&](const checked& list, std::size_t i) {
     static_cast<void>(list.item(i).integer(0, ranks - 1));
@@ -132,6 +119,22 @@ void check_plan(const checked& file) {
     s.array(6, 6);
     for (std::size_t i = 0; i < 6; ++i) static_cast<void>(s.item(i).number(0, most_count));
   });
+}
+
+// A record of `run` or `redistribute`.
+void check_record(const checked& r) {
+  r.at("algorithm").text();
+  static_cast<void>(r.at("ranks").integer(1, most_ranks));
+  for (const char* key : {"workload", "collective", "asked", "requested", "reason"}) r.maybe_text(key);
+  for (const char* key : {"bytes_per_rank", "memory_limit", "peak_memory", "bytes_sent", "bytes_copied", "wrong_bytes"})
+    r.maybe_number(key, 0, 2 * most_bytes);
+  for (const char* key : {"rounds", "messages", "blocks", "block_bytes", "free_blocks", "repetitions"})
+    r.maybe_number(key, 0, 2 * most_count);
+  r.maybe_number("median_s", 0, most_seconds);
+  r.maybe_number("predicted_s", 0, most_seconds);
+  r.maybe_number("ratio_to_native", 0, most_seconds);
+  check_interval(r, "ci95_s");
+  if (r.has("over_time")) check_plan(r.at("over_time"));
 }
 
 void check_site(const checked& s, double ranks) {

@@ -74,6 +74,7 @@ struct site {
   std::uint64_t calls = 0;
   double bytes = 0;
   double seconds = 0;
+  double waiting = 0;  // of these, until the last rank had entered the call
   std::vector<double> sent;
   std::vector<double> received;
   std::map<int, std::pair<double, double>> sizes;  // by power of two, −1: empty blocks; blocks and bytes
@@ -86,6 +87,7 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   s.received.resize(n);
   s.calls += c.repeats;
   s.seconds += times * c.seconds.mean;
+  s.waiting += times * c.seconds.waiting;
   for (const auto& f : m.flows()) {
     const double bytes = times * static_cast<double>(f.bytes);
     s.bytes += bytes;
@@ -99,18 +101,25 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   if (empty > 0) s.sizes[-1].first += times * empty;
 }
 
-json json_of(const site& s) {
+json json_of(const site& s, bool waiting_known) {
   json sizes = json::array();
   for (const auto& [power, size] : s.sizes)
     sizes.push_back({power < 0 ? 0 : std::uint64_t{1} << static_cast<unsigned>(power), size.first, size.second});
-  return {{"calls", s.calls}, {"bytes", s.bytes},       {"seconds", s.seconds},
-          {"sent", s.sent},   {"received", s.received}, {"sizes", std::move(sizes)}};
+  return {{"waiting", waiting_known ? json(s.waiting) : json()},
+          {"calls", s.calls},
+          {"bytes", s.bytes},
+          {"seconds", s.seconds},
+          {"sent", s.sent},
+          {"received", s.received},
+          {"sizes", std::move(sizes)}};
 }
 
 }  // namespace
 
 json page_traffic(const traffic& t, int per_node) {
   const int group = group_of(t, per_node);
+  // A recording that tells of no waiting at all was made before waiting was told apart.
+  const bool waiting_known = std::ranges::any_of(t.calls, [](const auto& c) { return c.seconds.waiting > 0; });
   json j{{"program", t.program}, {"ranks", t.ranks}, {"group", group}, {"per_node", per_node}};
   j["communicators"] = json::array();
   for (const auto& c : t.communicators) j["communicators"].push_back({{"ranks", c.size()}, {"first", c.front()}});
@@ -133,10 +142,11 @@ json page_traffic(const traffic& t, int per_node) {
     add(sites[at->second], m, c);
     matrix_calls[{at->second, c.matrix}] += c.repeats;
     if (j["calls"].size() < most_calls)
-      j["calls"].push_back({at->second, c.matrix, c.repeats, c.seconds.min, c.seconds.mean, c.seconds.max, m.total()});
+      j["calls"].push_back({at->second, c.matrix, c.repeats, c.seconds.min, c.seconds.mean, c.seconds.max, m.total(),
+                            waiting_known ? json(c.seconds.waiting) : json()});
   }
   j["entries"] = t.calls.size();
-  for (std::size_t i = 0; i < sites.size(); ++i) j["sites"][i].update(json_of(sites[i]));
+  for (std::size_t i = 0; i < sites.size(); ++i) j["sites"][i].update(json_of(sites[i], waiting_known));
   for (auto& s : j["sites"]) s["matrices"] = json::array();
   for (const auto& [which, calls] : matrix_calls) j["sites"][which.first]["matrices"].push_back({which.second, calls});
   return j;

@@ -69,14 +69,14 @@ nlohmann::json all_ranks(const arguments& a) {
   if (p.kind == exchange::form::alltoall && a.workload != "uniform")
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
-  if (a.algorithm == "in_place") {
+  const bool phases = a.algorithm == "in_place_phases";
+  if (phases || a.algorithm == "in_place") {
     const auto memory = memory_choice::parse(a.memory).limit(p.size.bytes);
-    return plan_in_place(p, static_cast<count_t>(std::min(memory, static_cast<std::size_t>(p.size.bytes))));
+    return plan_in_place(p, static_cast<count_t>(std::min(memory, static_cast<std::size_t>(p.size.bytes))), phases);
   }
   const detail::algorithm* chosen = detail::find_algorithm(a.algorithm);
-  if (chosen == nullptr || chosen->build == nullptr)
-    throw usage(fmt::format("algorithm '{}' has no schedule: its moves are not known in advance", a.algorithm));
-  return plan_of_schedules(*chosen, p);
+  if (chosen == nullptr) throw usage("auto is a choice, not an algorithm: see 'taquin explain'");
+  return plan_of_moves(*chosen, p);
 }
 
 // What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
@@ -100,7 +100,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
   std::vector<detail::payload> payloads(schedules[static_cast<std::size_t>(a.rank)].messages.size());
-  run_lockstep(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
+  run_simulated(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
     if (rank != a.rank) return;
     for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
       name block;
@@ -125,7 +125,8 @@ int work(const arguments& a) {
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
   const detail::algorithm* chosen = detail::find_algorithm(a.algorithm);
   if (chosen == nullptr || chosen->build == nullptr)
-    throw usage(fmt::format("algorithm '{}' has no schedule: its moves are not known in advance", a.algorithm));
+    throw usage(fmt::format("algorithm '{}' has no schedule that one rank knows in advance; --json writes what all do",
+                            a.algorithm));
   const count_t bytes = parse_size(a.bytes);
   const workloads::problem_size size{a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed};
   const auto shape = offline_shape(w, size, kind, buffering::separate);
@@ -169,7 +170,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--per-node", a->per_node, "ranks per node; default: each rank alone")
       ->check(CLI::PositiveNumber)
       ->needs(json);
-  app.add_option("-m,--memory", a->memory, "in_place: extra bytes per rank: 64K, 25% of what a rank sends")
+  app.add_option("-m,--memory", a->memory,
+                 "in_place, in_place_phases: extra bytes per rank: 64K, 25% of what a rank sends")
       ->capture_default_str()
       ->needs(json);
   app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array")
@@ -188,9 +190,10 @@ Examples:
   taquin plan -n 8 -r 3 -a zero_copy_bruck --radix 2 --collective alltoall --per-pair -b 4
   taquin plan -n 8 -r 3 -a pairwise -b 1K
   taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M
-With --json, also the moves of in_place and of redistributions ('taquin list --redistribution'), for 'taquin report':
+With --json any algorithm, and redistributions ('taquin list --redistribution'), for 'taquin report':
   taquin plan -n 8 -a zero_copy_bruck --json bruck.json
   taquin plan -n 4 -a in_place -w random -m 10% --json puzzle.json
+  taquin plan -n 12 -a node_aggregated --per-node 4 --json nodes.json
   taquin plan -n 4 -a slots -w random --blocks 64 --json slots.json)");
   return [a] { return work(*a); };
 }

@@ -1,4 +1,4 @@
-// The sliding puzzle of in_place, from a run of all ranks in one process.
+// The sliding puzzle of in_place and in_place_phases, from a run of all ranks in one process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ json json_of(const std::vector<peer_block>& blocks) {
 
 }  // namespace
 
-json plan_in_place(const planned& p, count_t memory) {
+json plan_in_place(const planned& p, count_t memory, bool phases) {
   if (p.size.ranks > most_ranks)
     throw usage(fmt::format("the moves of in_place are drawn for at most {} ranks", most_ranks));
   const auto n = static_cast<std::size_t>(p.size.ranks);
@@ -72,10 +72,17 @@ json plan_in_place(const planned& p, count_t memory) {
   limits.aux = aux;
   limits.chunk = most_units;
   limits.aux_chunk = std::max<count_t>(aux / 2, 1);
+  // As in_place_phases takes its options' defaults: an eighth of the most peers as parts of the auxiliary memory.
+  const auto parts = static_cast<int>(std::clamp<count_t>(p.size.ranks / 8, 1, aux));
+  const detail::phase_limits phase{.aux = aux, .parts = parts, .heap = false, .most = most_units};
   std::vector<detail::in_place_rank> ranks;
+  std::vector<detail::phase_rank> phase_ranks;
   json strips = json::array();
   for (std::size_t rank = 0; rank < n; ++rank) {
-    ranks.push_back({out[rank], in[rank], nullptr, limits});
+    if (phases)
+      phase_ranks.push_back({out[rank], in[rank], nullptr, phase});
+    else
+      ranks.push_back({out[rank], in[rank], nullptr, limits});
     strips.push_back({{"units", std::max(end_of(out[rank]), end_of(in[rank]))},
                       {"aux", aux},
                       {"out", json_of(out[rank])},
@@ -92,12 +99,14 @@ json plan_in_place(const planned& p, count_t memory) {
     events.push_back(
         {names[static_cast<std::size_t>(m.kind)], m.round, m.rank, place(m.to), m.length, m.peer, place(m.from)});
   };
-  const auto done = run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0,
-                                 detail::simulated_port_kind::messages, trace);
+  const auto done = phases ? run_phases(phase_ranks, element::bytes(1), detail::phase_requests::dense,
+                                        detail::simulated_order::rounds, 0, trace)
+                           : run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0,
+                                          detail::simulated_port_kind::messages, trace);
   std::uint64_t rounds = 0;
   for (const auto& c : done) rounds = std::max(rounds, c.rounds);
   return {{"taquin_plan", 1},
-          {"algorithm", "in_place"},
+          {"algorithm", phases ? "in_place_phases" : "in_place"},
           {"ranks", p.size.ranks},
           {"workload", p.workload},
           {"bytes_per_rank", p.size.bytes},

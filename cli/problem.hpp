@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory_resource>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -21,8 +22,9 @@ enum class buffering {
 
 /// Memory that all problems of a run share, because they run one after the other.
 struct arena {
-  std::vector<std::byte> send;
-  std::vector<std::byte> recv;
+  std::pmr::memory_resource* from = std::pmr::new_delete_resource();
+  std::pmr::vector<std::byte> send{from};
+  std::pmr::vector<std::byte> recv{from};
   const void* sender = nullptr;  ///< the problem whose data `send` holds
 };
 

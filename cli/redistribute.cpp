@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/measure.hpp"
 #include "cli/output.hpp"
+#include "cli/plan_json.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/session.hpp"
@@ -214,6 +215,18 @@ std::vector<contender> line_up(const choices& c) {
   return all;
 }
 
+// For the report page: what the algorithm does event by event, from a run of all ranks in one process, with as many blocks
+// as that bears, in the proportions of what was measured. Null where even few are too many.
+nlohmann::json over_time(const choices& c, const std::string& name, int ranks) {
+  constexpr count_t most_blocks = 2048;  // of all ranks
+  constexpr count_t least_blocks = 8;
+  const auto* algorithm = detail::find_redistribution(name);
+  const count_t blocks = std::min(c.blocks, most_blocks / ranks);
+  if (algorithm == nullptr || blocks < std::min(c.blocks, least_blocks)) return {};
+  const count_t live = (blocks * c.live + c.blocks - 1) / c.blocks;
+  return plan_redistribution(*algorithm, c.given->workload, ranks, blocks, live, c.block_bytes, c.given->seed);
+}
+
 int work(const choices& c, int rank, int ranks) {
   output out(c.given->json, rank);
   progress display(rank == 0);
@@ -259,6 +272,8 @@ int work(const choices& c, int rank, int ranks) {
     records.back()["blocks"] = c.blocks;
     records.back()["block_bytes"] = c.block_bytes;
     records.back()["free_blocks"] = c.blocks - c.live;
+    if (rank == 0 && !c.given->json.empty() && !one.raw && !one.fault)
+      records.back()["over_time"] = over_time(c, one.name, ranks);
   }
   if (out.text() != nullptr) print_table(out.text(), records);
   out.add(std::move(records));

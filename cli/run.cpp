@@ -9,11 +9,13 @@
 #include "cli/measure.hpp"
 #include "cli/names.hpp"
 #include "cli/output.hpp"
+#include "cli/predictor.hpp"
 #include "cli/progress.hpp"
 #include "cli/recording.hpp"
 #include "cli/report.hpp"
 #include "cli/session.hpp"
 #include "cli/sizes.hpp"
+#include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
 
@@ -38,6 +40,7 @@ struct arguments {
   bool in_place = false;
   bool persistent = false;
   bool check = false;
+  bool shared_buffers = false;
 };
 
 // The arguments with everything parsed that can be wrong on its own.
@@ -89,8 +92,10 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   return contenders;
 }
 
-int measure_case(const choices& c, const test_case& test, setting s, output& out, progress& display) {
-  arena memory;
+// `model`: null for a recording, whose calls differ.
+int measure_case(const choices& c, const test_case& test, setting s, const predictor* model, output& out,
+                 progress& display) {
+  arena memory{c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()};
   for (const problem& p : test.calls())
     if (p.takes_part()) p.reserve(memory);
   s.bytes_per_rank = test.bytes_per_rank();
@@ -106,6 +111,9 @@ int measure_case(const choices& c, const test_case& test, setting s, output& out
     if (one.fault && named(c.given->algorithms, one.asked)) status = failure_status;
     if (one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
+    if (model == nullptr || one.fault) continue;
+    const auto predicted = one.raw ? model->native() : (*model)(one.name, one.opts);
+    records.back()["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
   }
   if (out.text() != nullptr) print_table(out.text(), records);
   out.add(std::move(records));
@@ -142,16 +150,18 @@ int work(const choices& c, int rank, int ranks) {
     announce(recording, a.traffic, out);
     s.workload = a.traffic;
     s.collective = "recorded";
-    status = measure_case(c, test_case(recording, a.in_place), s, out, display);
+    status = measure_case(c, test_case(recording, a.in_place), s, nullptr, out, display);
     out.finish();
     return status;
   }
   output out(a.json, rank);
   progress display(rank == 0);
   for (const count_t size : c.sizes) {
-    const test_case test(c.workload, c.collective, a.in_place ? buffering::one_buffer : buffering::separate,
-                         a.per_pair ? size * ranks : size, a.seed);
-    status = std::max(status, measure_case(c, test, s, out, display));
+    const auto how = a.in_place ? buffering::one_buffer : buffering::separate;
+    const workloads::problem_size problem{ranks, a.per_pair ? size * ranks : size, a.seed};
+    const test_case test(c.workload, c.collective, how, problem.bytes, problem.seed);
+    const predictor model(c.workload, problem, c.collective, how, a.persistent, c.memory.limit(problem.bytes));
+    status = std::max(status, measure_case(c, test, s, &model, out, display));
   }
   out.finish();
   return status;
@@ -193,6 +203,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(CLI::PositiveNumber);

@@ -10,6 +10,7 @@
 #include "cli/measure.hpp"
 #include "cli/names.hpp"
 #include "cli/offline.hpp"
+#include "cli/predictor.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/session.hpp"
@@ -52,12 +53,14 @@ std::vector<cell> grid(const arguments& a) {
 }
 
 // The result on all ranks alike.
-std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int repetitions) {
+std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int repetitions,
+                                                 const machine_model& model) {
   const auto w = parse_workload(c.workload);
   const workloads::problem_size size{ranks, c.bytes * ranks, 1};
   const auto kind = exchange::form::alltoallv;
   const auto s = offline_shape(w, size, kind, c.how);
   const test_case test(w, kind, c.how, size.bytes, size.seed);
+  const predictor predict(w, size, kind, c.how, c.persistent, unlimited);
   arena memory;
   for (const problem& p : test.calls()) p.reserve(memory);
   auto names = test.served_by();
@@ -79,7 +82,8 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
                       .reused = c.persistent,
                       .skew = detail::skew_of(s),
                       .bytes = static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)),
-                      .time = std::max(median(one.seconds), 1e-9)});
+                      .time = std::max(median(one.seconds), 1e-9),
+                      .predicted = predict(one.asked, one.opts, model).value_or(0)});
   }
   return points;
 }
@@ -110,7 +114,7 @@ int work(const arguments& a, int rank, int ranks) {
         fmt::format("{} {} per pair{}{}", c.workload, show_size(c.bytes), c.persistent ? ", persistent" : "",
                     c.how == buffering::separate ? "" : ", one buffer");
     display.show(what, static_cast<double>(i) / static_cast<double>(cells.size()));
-    const auto points = measure_cell(c, ranks, a.repetitions);
+    const auto points = measure_cell(c, ranks, a.repetitions, p.model);
     if (points.empty()) continue;
     const auto best = std::ranges::min_element(points, {}, &detail::measured_point::time);
     fastest += fmt::format("{:<44} {:<20} {}\n", what, best->algorithm, show_seconds(best->time));
@@ -137,7 +141,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--reps", a->repetitions, "repetitions of each")->check(CLI::PositiveNumber)->capture_default_str();
   app.footer(workload_help() + R"(
 Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
-the times beside the fitted model. What holds is the number of ranks that ran: tune on those that the program has.
+the times beside the fitted model and what that says. What holds is the number of ranks that ran: tune on those that the program has.
 
 Example:
   mpirun -n 8 taquin tune -o machine.json

@@ -1,4 +1,4 @@
-// Cost at scale, counted in lockstep in one process: bench_in_place_scale [MOST_RANKS [BYTES_PER_RANK]]
+// Cost at scale, counted round by round in one process: bench_in_place_scale [MOST_RANKS [BYTES_PER_RANK]]
 //
 // One JSON record per line: algorithm, ranks, peers of each rank, and the rounds and bytes of bookkeeping of
 // the rank that has the most, and the mean of a rank's messages and copied bytes.

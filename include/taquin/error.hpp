@@ -78,6 +78,13 @@ class budget_exceeded : public error {
   std::size_t limit_;
 };
 
+/// A call has waited longer than its timeout, which was to be an error. Thrown on this rank. What others do is not known:
+/// taquin cannot use the communicator any more.
+class timed_out : public error {
+ public:
+  using error::error;
+};
+
 /// `throw on_all_ranks(usage_error(…))`, where all ranks do so.
 template <class Error>
 Error on_all_ranks(Error e) {

@@ -99,13 +99,18 @@ struct blocks {
   const taquin::element* elements = nullptr;  ///< alltoallw: the same with their figures, once they are known
 
   /// The element of one peer's block.
-  [[nodiscard]] constexpr taquin::element element_of(int peer) const noexcept {
+  [[nodiscard]] constexpr const taquin::element& element_of(int peer) const noexcept {
     return elements != nullptr ? elements[peer] : element;
   }
-  /// One peer's block. The place of an empty block may be beyond 64 bits: it then says nothing.
+  /// Bytes from `base` to a peer's block. The place of an empty block may be beyond 64 bits: it then says nothing.
+  [[nodiscard]] constexpr count_t offset(int peer) const noexcept {
+    return static_cast<count_t>(static_cast<std::uint64_t>(displs[peer]) * static_cast<std::uint64_t>(displ_unit));
+  }
+  /// Data bytes of one peer's block.
+  [[nodiscard]] constexpr count_t bytes(int peer) const noexcept { return counts[peer] * element_of(peer).size; }
+  /// One peer's block.
   [[nodiscard]] constexpr block operator[](int peer) const noexcept {
-    const auto offset = static_cast<std::uint64_t>(displs[peer]) * static_cast<std::uint64_t>(displ_unit);
-    return {static_cast<count_t>(offset), counts[peer], element_of(peer)};
+    return {offset(peer), counts[peer], element_of(peer)};
   }
 };
 

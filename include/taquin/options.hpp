@@ -35,6 +35,25 @@ enum class bruck_layout : std::uint8_t {
   packed      ///< no datatype: taquin packs and unpacks
 };
 
+/// Who goes on with a started plan while its program is elsewhere. A plan of several rounds needs its rank between them:
+/// a rank that is in the MPI library meanwhile, for example in a barrier, makes its peers wait.
+enum class progress_by : std::uint8_t {
+  /// The MPI library: with the algorithm "auto", plans are exchanges of one round, which MPI's own progress completes,
+  /// where any such algorithm serves and has the memory. They behave as MPI's nonblocking collectives do.
+  library,
+  /// Calls of taquin: any algorithm; every call of taquin that waits makes progress with all started plans.
+  calls,
+  /// A thread of the process, beside that: any algorithm. The MPI library must provide MPI_THREAD_MULTIPLE.
+  thread
+};
+
+/// What a rank does whose wait has lasted longer than its timeout, after it has said what it waits for.
+enum class after_timeout : std::uint8_t {
+  wait,   ///< goes on waiting
+  abort,  ///< MPI_Abort
+  fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
+};
+
 /// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct options {
@@ -72,6 +91,14 @@ struct options {
   /// Plans that leave the choice to taquin: the best few candidates, as many as the memory holds at once, run the first
   /// starts in turn, each three times; then all ranks stay with the fastest. Blocking calls do not tune.
   bool tune = false;
+  /// Plans: who goes on with them between their start and their wait. TAQUIN_PROGRESS_THREAD=1 stands for `thread`
+  /// where the default is left and the MPI library can.
+  progress_by progress = progress_by::library;
+  /// After `timeout`.
+  after_timeout on_timeout = after_timeout::wait;
+  /// Seconds that a call may wait until it says, once, on standard error, which call it is, which ranks have not come or
+  /// not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
+  float timeout = 0;
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
 };

@@ -35,6 +35,20 @@ enum {
   TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
 };
 
+/* Values of TAQUIN_Options.progress: who goes on with a started plan while its program is elsewhere. */
+enum {
+  TAQUIN_PROGRESS_LIBRARY = 0, /* the MPI library: "auto" takes exchanges of one round where any serves */
+  TAQUIN_PROGRESS_CALLS,       /* calls of taquin: any algorithm */
+  TAQUIN_PROGRESS_THREAD       /* a thread as well; takes MPI_THREAD_MULTIPLE */
+};
+
+/* Values of TAQUIN_Options.on_timeout: what follows when a rank has said what it waits for. */
+enum {
+  TAQUIN_TIMEOUT_WAIT = 0, /* it goes on waiting */
+  TAQUIN_TIMEOUT_ABORT,    /* MPI_Abort */
+  TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
+};
+
 /* Options of a communicator. Fields are only ever added at the end. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
@@ -53,11 +67,18 @@ typedef struct TAQUIN_Options {
   int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
   const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas; NULL: the
                             default */
+  int progress;          /* plans: one of TAQUIN_PROGRESS_* */
+  int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
+  double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
+                            TAQUIN_TIMEOUT says, or never */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
-#define TAQUIN_OPTIONS_INIT \
-  { sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL }
+#define TAQUIN_OPTIONS_INIT                                                                                           \
+  {                                                                                                                   \
+    sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0                                                               \
+  }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
  * strings are copied. NULL goes back to the defaults. Local; all ranks must do it before the next call. A name that no
@@ -113,7 +134,8 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
  * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_levels, taquin_ports, taquin_check,
- * taquin_tune and taquin_scratch_sends override the communicator's options and must be the same on all ranks, but for
+ * taquin_tune, taquin_scratch_sends, taquin_progress, taquin_timeout and taquin_on_timeout override the communicator's
+ * options and must be the same on all ranks, but for
  * the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
@@ -159,6 +181,15 @@ const char *TAQUIN_Last_error(void);
 /* For interfaces on top of this one: what they found wrong with this rank's arguments, in words. The next call of this
  * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
 void TAQUIN_Set_fault(const char *what);
+
+/* ---- Memory that the ranks of a node can map ---- */
+
+/* Memory of `size` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange needs
+ * it: exchanges between such buffers are plain copies. It is recognised by its address. fork() does not copy it: parent
+ * and child have the same. MPI_ERR_NO_MEM when there is none, raised on MPI_COMM_WORLD. Local. */
+int TAQUIN_Alloc_shared(MPI_Aint size, void *baseptr);
+/* Gives it back; no exchange may be under way in it. Null is nothing. Local. */
+int TAQUIN_Free_shared(void *base);
 
 /* ---- Redistribution of blocks, in place. ---- */
 

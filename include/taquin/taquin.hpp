@@ -13,3 +13,4 @@
 #include "taquin/plan.hpp"           // IWYU pragma: export
 #include "taquin/ranges.hpp"         // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export
+#include "taquin/shared_buffer.hpp"  // IWYU pragma: export

@@ -22,6 +22,7 @@ class Taquin(CMakePackage):
     depends_on("fmt")
     depends_on("hwloc", when="+hwloc")
     depends_on("cli11", when="+tools")
+    depends_on("elfutils", when="+tools")
     depends_on("nlohmann-json", when="+tools")
     depends_on("python@3.9:", type=("build", "run"), when="+python")
     depends_on("py-pybind11@2.10:", type="build", when="+python")

@@ -19,6 +19,8 @@
 namespace taquin::detail {
 
 struct node_view;
+class whole_exchange;
+struct moves_target;
 
 /// What `prepare` gets besides the exchange.
 struct context {
@@ -32,7 +34,7 @@ struct context {
 };
 
 /// For algorithms whose small blocks the agreement can carry of a blocking call. All are null elsewhere.
-struct riding {
+struct piggybacking {
   /// Predicted time that a blocking call takes beside its agreement.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: none.
@@ -59,11 +61,17 @@ struct algorithm {
   /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:
   /// what `memory` states is written by a blocking call, and only when a plan is made.
   seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
+  /// Null: no. Whether a plan that has this limit is completed by the MPI library alone once all ranks have started it,
+  /// whatever their programs do next.
+  bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
   /// Null where `build` is given: the executor then runs its schedule.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
-  riding ride{};
+  piggybacking carried{};
+  /// What all ranks do where the counts of all are known, for drawings: see whole.hpp. Null: what `build` says, or it
+  /// cannot be told.
+  std::size_t (*moves)(const whole_exchange&, const shape&, const options&, const moves_target&) = nullptr;
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

@@ -42,6 +42,21 @@ void read_switch(const char* name, bool& value, environment& e) {
     e.invalid_argument = std::string(name) + " must be 0 or 1, not '" + text + "'";
 }
 
+void read_timeout(environment& e) {
+  const char* text = std::getenv("TAQUIN_TIMEOUT");
+  if (text == nullptr || *text == '\0') return;
+  char* end = nullptr;
+  e.timeout = std::strtof(text, &end);
+  const std::string_view rest = end;
+  if (rest == ",abort") e.on_timeout = after_timeout::abort;
+  if (rest == ",fail") e.on_timeout = after_timeout::fail;
+  const bool known = rest.empty() || rest == ",wait" || e.on_timeout != after_timeout::wait;
+  if (end != text && known && e.timeout >= 0) return;
+  e.timeout = 0;
+  e.invalid_argument =
+      std::string("TAQUIN_TIMEOUT must be seconds, and wait, abort or fail after a comma, not '") + text + "'";
+}
+
 environment read() {
   environment e;
   if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
@@ -49,6 +64,8 @@ environment read() {
   read_switch("TAQUIN_CHECK", e.check, e);
   read_switch("TAQUIN_SHARED_MEMORY", e.shared_memory, e);
   read_switch("TAQUIN_SINGLE_COPY", e.single_copy, e);
+  read_switch("TAQUIN_PROGRESS_THREAD", e.progress_thread, e);
+  read_timeout(e);
   if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
     e.invalid_argument =
         "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "

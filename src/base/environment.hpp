@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "taquin/options.hpp"
+
 namespace taquin::detail {
 
 struct environment {
@@ -17,8 +19,12 @@ struct environment {
   /// TAQUIN_NODES=4,4/2,2,1,3: ranks per group inside nodes, and so on, from the outermost level inwards.
   std::vector<std::vector<int>> groups;
   static constexpr std::size_t most_groups = 2;  ///< lists after the first
-  bool shared_memory = true;     ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
-  bool single_copy = true;       ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
+  bool shared_memory = true;  ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
+  bool single_copy = true;    ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
+  bool progress_thread =
+      false;          ///< TAQUIN_PROGRESS_THREAD=1: a thread goes on with started plans, where there can be one
+  float timeout = 0;  ///< TAQUIN_TIMEOUT=5 or 5,abort or 5,fail: seconds, and what follows; 0: never
+  after_timeout on_timeout = after_timeout::wait;
   std::string profile;           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
   std::string invalid_argument;  ///< what is wrong with a setting; empty when nothing is
 

@@ -21,6 +21,8 @@ namespace {
 constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;
 constexpr const char* default_inner = options{}.inner.data();  // literals
 constexpr const char* default_levels = options{}.levels.data();
+static_assert(TAQUIN_PROGRESS_THREAD == static_cast<int>(progress_by::thread));
+static_assert(TAQUIN_TIMEOUT_FAIL == static_cast<int>(after_timeout::fail));
 static_assert(TAQUIN_LAYOUT_PACKED == static_cast<int>(bruck_layout::packed));
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
@@ -77,6 +79,23 @@ bruck_layout layout_of(int layout) {
   return static_cast<bruck_layout>(layout);
 }
 
+progress_by progress_of(int by) {
+  if (by < TAQUIN_PROGRESS_LIBRARY || by > TAQUIN_PROGRESS_THREAD)
+    throw usage_error(fmt::format("{} is none of TAQUIN_PROGRESS_*", by), MPI_ERR_ARG);
+  return static_cast<progress_by>(by);
+}
+
+after_timeout on_timeout_of(int then) {
+  if (then < TAQUIN_TIMEOUT_WAIT || then > TAQUIN_TIMEOUT_FAIL)
+    throw usage_error(fmt::format("{} is none of TAQUIN_TIMEOUT_*", then), MPI_ERR_ARG);
+  return static_cast<after_timeout>(then);
+}
+
+float timeout_of(double seconds) {
+  if (!(seconds >= 0)) throw usage_error(fmt::format("a timeout of {} seconds", seconds), MPI_ERR_ARG);
+  return static_cast<float>(seconds);
+}
+
 std::optional<std::string> hint(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   int found = 0;
@@ -126,6 +145,15 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   int scratch = o.values.scratch_sends ? 1 : 0;
   read_number(info, "taquin_scratch_sends", scratch);
   o.values.scratch_sends = scratch != 0;
+  int progress = static_cast<int>(o.values.progress);
+  read_number(info, "taquin_progress", progress);
+  o.values.progress = progress_of(progress);
+  int on_timeout = static_cast<int>(o.values.on_timeout);
+  read_number(info, "taquin_on_timeout", on_timeout);
+  o.values.on_timeout = on_timeout_of(on_timeout);
+  double timeout = o.values.timeout;
+  read_number(info, "taquin_timeout", timeout);
+  o.values.timeout = timeout_of(timeout);
   return o;
 }
 
@@ -153,6 +181,9 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->values.check = o.check != 0;
   stored->values.tune = o.tune != 0;
   stored->values.scratch_sends = o.scratch_sends != 0;
+  stored->values.progress = progress_of(o.progress);
+  stored->values.on_timeout = on_timeout_of(o.on_timeout);
+  stored->values.timeout = timeout_of(o.timeout);
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
   static_cast<void>(stored.release());  // the communicator's now
 }
@@ -177,6 +208,9 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.check = values.check ? 1 : 0;
   o.tune = values.tune ? 1 : 0;
   o.scratch_sends = values.scratch_sends ? 1 : 0;
+  o.progress = static_cast<int>(values.progress);
+  o.on_timeout = static_cast<int>(values.on_timeout);
+  o.timeout = values.timeout;
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }

@@ -12,7 +12,9 @@
 
 #include "base/raw_buffer.hpp"
 #include "exchange/log_round.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "node/places.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -115,11 +117,10 @@ class dissemination {
   record theirs_;
 };
 
-// The same through the memory of a node: every rank reads the records of all. Ranks that began with the blocks of an
-// exchange learn that others did not, and come here for the next step.
-void combine_on_node(channel& node, record& v) {
+// A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with
+// the blocks of an exchange learn that others did not, and come here for the next step.
+void tell_on_node(channel& node, const record& mine) {
   bool all = false;
-  const record mine = v;
   while (!all) {
     node.begin();
     std::memcpy(node.room(node.rank()), &mine, sizeof mine);
@@ -132,6 +133,11 @@ void combine_on_node(channel& node, record& v) {
     all = true;
     for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == node_line::kind::record;
   }
+}
+
+// The reduction through the memory of a node: every rank reads the records of all.
+void combine_on_node(channel& node, record& v) {
+  tell_on_node(node, v);
   for (int rank = 0; rank < node.size(); ++rank) {
     record theirs;
     std::memcpy(&theirs, node.room(rank), sizeof theirs);
@@ -147,11 +153,35 @@ std::int64_t narrow(std::uint64_t v) {
 // The culprit tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
   told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
-  TAQUIN_MPI(MPI_Bcast(&news, sizeof news, MPI_BYTE, rank, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Ibcast, &news, sizeof news, MPI_BYTE, rank, comm.get());
   refuse(rank, news);
 }
 
+// Which ranks call something else, where that is what they disagree on. Collective.
+[[noreturn]] void report_calls(mpi::communicator& comm, const proposal& mine) {
+  struct call {
+    std::uint64_t facts = 0;
+    std::uint64_t number = 0;
+    std::array<char, 32> algorithm{};
+    bool operator==(const call&) const = default;
+  };
+  call own{mine.facts, mine.number, {}};
+  std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
+  std::vector<call> all(static_cast<std::size_t>(comm.size()));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, &own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm.get());
+  const auto other = std::ranges::find_if(all, [&](const call& c) { return c != all.front(); });
+  if (other == all.end()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  const auto describe = [](const call& c) {
+    return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.facts), c.number, c.algorithm.data());
+  };
+  throw on_all_ranks(usage_error(fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(all.front()),
+                                             other - all.begin(), describe(*other)),
+                                 MPI_ERR_ARG));
+}
+
 }  // namespace
+
+void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
 // Texts are cut to what fits.
 told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
@@ -199,9 +229,9 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   // learn who has a defect.
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
   if (v.culprit != 0 || !alike)
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get()));
+    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
-  if (!alike) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  if (!alike) report_calls(comm, mine);
   agreed a;
   a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
                  ? unlimited
@@ -221,7 +251,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
   int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1) TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get()));
+  if (comm.size() > 1) TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get());
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
 }
 
@@ -230,7 +260,7 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
   std::pmr::vector<std::int64_t> mine(p, memory);
   std::pmr::vector<std::int64_t> theirs(p, memory);
   for (int peer = 0; peer < comm.size(); ++peer) mine[static_cast<std::size_t>(peer)] = x.send[peer].bytes();
-  TAQUIN_MPI(PMPI_Alltoall(mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Ialltoall, mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get());
   std::optional<invalid_argument> bad;
   for (int peer = 0; !bad && peer < comm.size(); ++peer) {
     const count_t sent = theirs[static_cast<std::size_t>(peer)];

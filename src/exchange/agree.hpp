@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/raw_buffer.hpp"
 #include "exchange/shape.hpp"
@@ -29,6 +30,9 @@ struct proposal {
   std::uint64_t peers = 0;           ///< in place: blocks with data that it sends, or receives, whichever are more
   std::uint64_t unit_size = 0;       ///< in place: data bytes of its type's element; 0: not one regular type
   std::uint64_t unit_span = 0;       ///< in place: bytes that an element spans; 0: it has no holes
+  std::uint64_t facts = 0;           ///< which call it is, as in mpi::whereabouts
+  std::uint64_t number = 0;          ///< its number on the communicator
+  std::string_view algorithm;        ///< as it was asked for
   bool large = false;
   bool in_place = false;  ///< the three figures above are told
 };
@@ -96,6 +100,10 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 /// carried is complete only when this returns.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
              std::pmr::memory_resource* memory, channel* node = nullptr);
+
+/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp) learns
+/// that others did not, and comes too. Collective.
+void meet_on_node(channel& node);
 
 /// An invalid argument as one rank tells it to the others.
 struct told_argument {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/request_set.hpp"
@@ -48,7 +49,7 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
     const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
     const std::span<std::byte> room = ends.room();
     MPI_Status status;
-    const int code = MPI_Recv(room.data(), static_cast<int>(room.size()), MPI_BYTE, from, tag, comm.get(), &status);
+    const int code = mpi::receive(room, from, tag, comm.get(), status);
     if (code != MPI_SUCCESS) {
       ends.lost(code);
       continue;
@@ -57,7 +58,7 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
     TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
     ends.unload(z, room.first(static_cast<std::size_t>(bytes)));
   }
-  TAQUIN_MPI(MPI_Waitall(digits, requests.data(), MPI_STATUSES_IGNORE));
+  mpi::complete(requests, "MPI_Waitall");
 }
 
 }  // namespace taquin::detail

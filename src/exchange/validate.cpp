@@ -156,10 +156,33 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
   return std::nullopt;
 }
 
+// What most calls have: arrays of 32 bits, and one type without holes that is so small that no figure of 31 bits makes
+// too many bytes. True when nothing is wrong with the counts and, if asked for, blocks lie one behind the other.
+bool quickly_valid(const blocks& side, int ranks, bool in_order) {
+  constexpr count_t small = 1 << 16U;
+  const std::int32_t* const counts = side.counts.narrow();
+  const std::int32_t* const displs = side.displs.narrow();
+  const element& e = side.element;
+  if (counts == nullptr || displs == nullptr || side.base == nullptr || side.elements != nullptr ||
+      e.type == MPI_DATATYPE_NULL || !e.contiguous() || e.size >= small || ranks >= small / 256)
+    return false;
+  std::int64_t end = std::numeric_limits<std::int32_t>::min();
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (counts[peer] < 0) return false;
+    if (!in_order || counts[peer] == 0) continue;
+    if (displs[peer] < end) return false;
+    end = std::int64_t{displs[peer]} + counts[peer];
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
   if (x.fault != nullptr) return invalid_argument{x.fault, MPI_ERR_ARG, -1};
+  if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false) &&
+      quickly_valid(x.recv, ranks, true))
+    return std::nullopt;
   if (x.kind == exchange::form::alltoall) {  // whose blocks do not overlap
     if (!x.in_place)
       if (auto d = check_sequence(x.send, "send", ranks)) return d;

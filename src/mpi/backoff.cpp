@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "mpi/check.hpp"
+#include "mpi/progress.hpp"
 
 namespace taquin::mpi {
 
@@ -22,6 +23,21 @@ long local_ranks() noexcept {
   return all;
 }
 
+// A message of one rank.
+class message_of final : public awaited {
+ public:
+  message_of(int from, MPI_Comm comm) noexcept : from_(from), comm_(comm) {}
+  void describe(wait_note& note) const override {
+    note.what = "agreeing";
+    note.comm = comm_;
+    note.miss(from_);
+  }
+
+ private:
+  int from_;
+  MPI_Comm comm_;
+};
+
 }  // namespace
 
 int looks_before_yielding() noexcept {
@@ -30,7 +46,37 @@ int looks_before_yielding() noexcept {
   return crowded ? 0 : looks;
 }
 
-void backoff::yield() noexcept { sched_yield(); }
+void idle(const awaited* what) {
+  if (anything_started()) progress_started();
+  watch::look(what);
+  sched_yield();
+}
+
+void complete(MPI_Request& request, const char* call, MPI_Status* status) {
+  if (!must_look()) return check(MPI_Wait(&request, status), call);
+  int done = 0;
+  for (backoff waiting;; waiting.pause()) {
+    check(MPI_Test(&request, &done, status), call);
+    if (done != 0) return;
+  }
+}
+
+void complete(std::span<MPI_Request> requests, const char* call) {
+  if (!must_look())
+    return check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), call);
+  for (auto& request : requests) complete(request, call);
+}
+
+int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
+  const auto size = static_cast<int>(into.size());
+  if (!must_look()) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+  const message_of sender(from, comm);
+  for (backoff waiting(&sender);; waiting.pause()) {
+    int there = 0;
+    check(MPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+  }
+}
 
 void backoff::progress() const {
   int any = 0;

@@ -4,24 +4,34 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <span>
+
+#include "mpi/check.hpp"
+#include "mpi/watch.hpp"
+
 namespace taquin::mpi {
 
 /// Looks in a row before a rank gives its processor away: none where the machine has more ranks than processors,
 /// because what it waits for cannot happen meanwhile.
 int looks_before_yielding() noexcept;
 
+/// After many looks that have found nothing: makes progress with all that is started, looks at the clock where the call
+/// has a timeout, then gives the processor away. `what` describes what is waited for.
+void idle(const awaited* what = nullptr);
+
 class backoff {
  public:
   /// For what is looked for by calls of the MPI library.
-  backoff() noexcept = default;
+  explicit backoff(const awaited* what = nullptr) noexcept : what_(what) {}
   /// For what is looked for in memory: MPI_Iprobe for `tag` lets the library make progress.
-  backoff(MPI_Comm comm, int tag) noexcept : comm_(comm), tag_(tag) {}
+  backoff(MPI_Comm comm, int tag, const awaited* what) noexcept : what_(what), comm_(comm), tag_(tag) {}
 
   /// After a look that has found nothing.
   void pause() {
     ++looks_;
     if (comm_ != MPI_COMM_NULL && looks_ % progress_every == 0) progress();
-    if (looks_ > looks_before_yielding()) yield();
+    if (looks_ > looks_before_yielding()) idle(what_);
   }
   /// Something was found.
   void reset() noexcept { looks_ = 0; }
@@ -30,11 +40,32 @@ class backoff {
 
  private:
   static constexpr int progress_every = 64;
-  static void yield() noexcept;
 
+  const awaited* what_ = nullptr;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int tag_ = 0;
   int looks_ = 0;
 };
 
+/// Waits for a request as backoff does; throws what it ended with as mpi_error.
+void complete(MPI_Request& request, const char* call, MPI_Status* status = MPI_STATUS_IGNORE);
+
+/// The same for all of them.
+void complete(std::span<MPI_Request> requests, const char* call);
+
+/// Receives a message as MPI_Recv does, and waits so; what MPI returned.
+int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status);
+
+/// A collective of the MPI library that this rank waits for in this way: `begin(request)` is its nonblocking form.
+template <class Begin>
+void meet(Begin begin, const char* call) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(begin(&request), call);
+  complete(request, call);
+}
+
 }  // namespace taquin::mpi
+
+/// TAQUIN_MPI_MEET(MPI_Ibarrier, comm) waits for the collective so and throws on failure.
+#define TAQUIN_MPI_MEET(call, ...) \
+  ::taquin::mpi::meet([&](MPI_Request* taquin_request) { return call(__VA_ARGS__, taquin_request); }, #call)

@@ -116,6 +116,15 @@ communicator::communicator(MPI_Comm own) : comm_(own) {
   sets_of_plans_ = sets_of_plans(comm_);
 }
 
+std::shared_ptr<call_record> make_call_record(MPI_Comm user) {
+  auto record = std::make_shared<call_record>();
+  std::array<char, MPI_MAX_OBJECT_NAME> name{};
+  int length = 0;
+  if (PMPI_Comm_get_name(user, name.data(), &length) == MPI_SUCCESS)
+    std::copy_n(name.begin(), record->name.size() - 1, record->name.begin());
+  return record;
+}
+
 communicator* communicator::known(MPI_Comm user) {
   void* value = nullptr;
   int found = 0;
@@ -134,6 +143,7 @@ communicator* communicator::known(MPI_Comm user) {
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
   lease state = adopt(make_private(user));
+  state->record = make_call_record(user);
   if (state->comm_ != MPI_COMM_NULL) {
     state->count_ = &private_communicators;
     ++private_communicators;

@@ -7,8 +7,11 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/whereabouts.hpp"
+
 namespace taquin::detail {
 struct node_view;
+struct rank_places;
 class chooser;
 }  // namespace taquin::detail
 
@@ -51,6 +54,12 @@ class communicator {
   /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
   std::shared_ptr<const detail::node_view> nodes;
   std::shared_ptr<const detail::node_view> given_nodes;
+
+  /// The calls on the user's communicator.
+  std::shared_ptr<call_record> record;
+  [[nodiscard]] call_record& calls() const noexcept { return *record; }
+  /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
+  std::shared_ptr<const detail::rank_places> places;
 
   /// What plan/choose.hpp remembers; null before the first choice.
   std::shared_ptr<detail::chooser> choices;
@@ -110,6 +119,9 @@ class plan_tags {
   plan_tags* next_ = nullptr;
   plan_tags* before_ = nullptr;
 };
+
+/// With the communicator's name.
+std::shared_ptr<call_record> make_call_record(MPI_Comm user);
 
 /// True for an intercommunicator.
 bool is_inter(MPI_Comm comm);

@@ -6,10 +6,19 @@
 
 namespace taquin::mpi {
 
-void fail_truncated(const MPI_Status& status, count_t room, const char* call) {
+namespace {
+
+count_t sent_bytes(const MPI_Status& status) {
   int sent = MPI_UNDEFINED;
   if (MPI_Get_count(&status, MPI_BYTE, &sent) != MPI_SUCCESS) sent = MPI_UNDEFINED;
-  const std::string size = sent != MPI_UNDEFINED && sent > room ? fmt::format("{} bytes", sent) : "more";
+  return sent != MPI_UNDEFINED ? sent : 0;
+}
+
+}  // namespace
+
+void fail_truncated(const MPI_Status& status, count_t room, const char* call) {
+  const count_t sent = sent_bytes(status);
+  const std::string size = sent > room ? fmt::format("{} bytes", sent) : "more";
   throw mpi_error(fmt::format("{}: rank {} sends {} where {} bytes are expected", call, status.MPI_SOURCE, size, room),
                   MPI_ERR_TRUNCATE, MPI_ERR_TRUNCATE, call);
 }
@@ -29,9 +38,14 @@ void abandon(MPI_Request& request, request_kind what) noexcept {
   request = MPI_REQUEST_NULL;
 }
 
-void request_set::fail_one(const MPI_Status& status, count_t room, const char* call) {
-  if (class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE) fail_truncated(status, room, call);
-  fail(status.MPI_ERROR, call);
+// One that has failed is over, although some MPI libraries keep its request.
+void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, const char* call) {
+  if (class_of(status.MPI_ERROR) != MPI_ERR_TRUNCATE) fail(status.MPI_ERROR, call);
+  if (!keeps_truncations_) fail_truncated(status, room, call);
+  if (!kept_) kept_ = truncation{status.MPI_SOURCE, sent_bytes(status), room};
+  const bool persistent = kinds_[i] == kind::persistent_send || kinds_[i] == kind::persistent_receive;
+  if (!persistent && requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+  requests_[i] = MPI_REQUEST_NULL;
 }
 
 void request_set::abandon() noexcept {

@@ -12,11 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/watch.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::mpi {
@@ -26,6 +28,13 @@ enum class request_kind : std::uint8_t { send, receive, persistent_send, persist
 
 /// Ends one request, as above. Does not throw.
 void abandon(MPI_Request& request, request_kind what) noexcept;
+
+/// A message that is longer than its room.
+struct truncation {
+  int sender = -1;
+  count_t sent = 0;  ///< not more than `room` where it is not known
+  count_t room = 0;
+};
 
 /// The error of a message that is longer than its room: "rank 3 sends 28 bytes where 16 are expected".
 [[noreturn]] void fail_truncated(const MPI_Status& status, count_t room, const char* call);
@@ -43,6 +52,15 @@ class request_set {
 
   /// What a set of `size` takes from its memory.
   static constexpr std::size_t bytes(std::size_t size) noexcept { return size * (sizeof(MPI_Request) + sizeof(kind)); }
+
+  /// A message that is longer than its room counts as complete from now on, and the first is kept: an owner whose peers
+  /// wait for what it sends later goes on to its end, and then says so.
+  void keep_truncations() noexcept { keeps_truncations_ = true; }
+  /// The one that was kept, once.
+  std::optional<truncation> take_truncation() noexcept { return std::exchange(kept_, std::nullopt); }
+
+  /// What is waited for here, for who asks.
+  void describe_by(const awaited* what) noexcept { what_ = what; }
 
   void resize(std::size_t size) {
     requests_.resize(size, MPI_REQUEST_NULL);
@@ -83,8 +101,8 @@ class request_set {
   /// The same, once there is something to complete.
   template <class Done, class Room>
   std::size_t wait_some(Done done, Room room) {
-    if (end_ <= window) return some(true, done, room);
-    backoff waiting;
+    if (end_ <= window && !must_look()) return some(true, done, room);
+    backoff waiting(what_);
     for (;;) {
       if (const std::size_t n = some(false, done, room); n > 0 || in_flight_ == 0) return n;
       waiting.pause();
@@ -93,6 +111,10 @@ class request_set {
   /// Completes all, or, with `block` false, says whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
+    if (block && must_look()) {
+      for (backoff waiting(what_); !complete_all(false, room);) waiting.pause();
+      return true;
+    }
     for (std::size_t begin = 0; begin < end_; begin += window)
       if (!complete_window(begin, block, room)) return false;
     in_flight_ = end_ = 0;
@@ -124,7 +146,6 @@ class request_set {
   [[nodiscard]] int window_size(std::size_t begin) const noexcept {
     return static_cast<int>(std::min(window, end_ - begin));
   }
-  [[noreturn]] static void fail_one(const MPI_Status& status, count_t room, const char* call);
 
   template <class Done, class Room>
   std::size_t some(bool block, Done& done, Room& room) {
@@ -138,7 +159,7 @@ class request_set {
                 : MPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
       if (n == MPI_UNDEFINED) n = 0;
       if (code != MPI_SUCCESS) [[unlikely]]
-        look_for_failure(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
+        look_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
       for (int k = 0; k < n; ++k) {
         const auto at = static_cast<std::size_t>(k);
         c.numbers[at] += static_cast<int>(begin);
@@ -162,29 +183,39 @@ class request_set {
                            : MPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
       for (int k = 0; k < n; ++k) c.numbers[static_cast<std::size_t>(k)] = k;
-      look_for_failure(code, begin, n, c, room, block ? "MPI_Waitall" : "MPI_Testall");
+      if (look_for_failures(code, begin, n, c, room, block ? "MPI_Waitall" : "MPI_Testall"))
+        return block && complete_window(begin, block, room);
+      done = 1;
     }
     if (done == 0) return false;
     for (int k = 0; k < n; ++k) requests_[begin + static_cast<std::size_t>(k)] = MPI_REQUEST_NULL;
     return true;
   }
 
+  // Throws, or keeps what was too long; true when other requests are still pending.
   template <class Room>
-  [[noreturn]] void look_for_failure(int code, std::size_t begin, int n, const completions& c, Room& room,
-                                     const char* call) {
-    if (class_of(code) == MPI_ERR_IN_STATUS)
-      for (int k = 0; k < n; ++k) {
-        const MPI_Status& status = c.statuses[static_cast<std::size_t>(k)];
-        const std::size_t i = begin + static_cast<std::size_t>(c.numbers[static_cast<std::size_t>(k)]);
-        if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
-        fail_one(status, kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive ? room(i) : 0, call);
-      }
-    fail(code, call);
+  bool look_for_failures(int code, std::size_t begin, int n, const completions& c, Room& room, const char* call) {
+    if (class_of(code) != MPI_ERR_IN_STATUS) fail(code, call);
+    bool pending = false;
+    for (int k = 0; k < n; ++k) {
+      const MPI_Status& status = c.statuses[static_cast<std::size_t>(k)];
+      const std::size_t i = begin + static_cast<std::size_t>(c.numbers[static_cast<std::size_t>(k)]);
+      pending = pending || status.MPI_ERROR == MPI_ERR_PENDING;
+      if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
+      const bool receives = kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive;
+      failed(i, status, receives ? room(i) : 0, call);
+    }
+    return pending;
   }
+
+  void failed(std::size_t i, const MPI_Status& status, count_t room, const char* call);
 
   std::pmr::vector<MPI_Request> requests_;
   std::pmr::vector<kind> kinds_;
   std::size_t end_ = 0;  // one past the last number in use
   std::size_t in_flight_ = 0;
+  const awaited* what_ = nullptr;
+  bool keeps_truncations_ = false;
+  std::optional<truncation> kept_;
 };
 }  // namespace taquin::mpi

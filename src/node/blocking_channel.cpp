@@ -18,6 +18,8 @@ std::atomic<std::uint64_t> freed_so_far{0};  // a handle may mean another commun
 
 struct attribute {
   channel shared;
+  std::shared_ptr<mpi::call_record> record;
+  std::shared_ptr<const rank_places> places;
   std::size_t bytes = 0;
   ~attribute() {
     taken -= bytes;
@@ -50,8 +52,6 @@ bool room_for(std::size_t bytes) {
 }
 
 attribute* make(MPI_Comm comm) {
-  // Now, by all ranks together: a rank that has to go on by messages makes it while the others wait on the node.
-  mpi::communicator::of(comm);
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = std::make_unique<attribute>();
@@ -59,10 +59,19 @@ attribute* make(MPI_Comm comm) {
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
-  if (ranks > 1) a->shared = channel::make(comm, room, wanted);
+  a->record = mpi::make_call_record(comm);
+  if (ranks > 1)
+    a->shared = channel::make(comm, room, wanted, std::pmr::new_delete_resource(), a->record.get(), &a->places);
   if (!a->shared.empty()) taken += a->bytes = bytes;
   TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
   return a.release();
+}
+
+attribute* find(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
+  return found != 0 ? static_cast<attribute*>(value) : nullptr;
 }
 
 }  // namespace
@@ -76,18 +85,23 @@ channel* blocking_channel(MPI_Comm comm) {
   } last;
   const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
   if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
-  void* value = nullptr;
-  int found = 0;
-  TAQUIN_MPI(PMPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
-  if (found == 0) {
+  attribute* a = find(comm);
+  if (a == nullptr) {
     int inter = 0;
     TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
     if (inter != 0) return nullptr;
+    a = make(comm);
   }
-  attribute* a = found != 0 ? static_cast<attribute*>(value) : make(comm);
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;
+}
+
+void share_calls(MPI_Comm comm, mpi::communicator& state) {
+  const attribute* const a = find(comm);
+  if (a == nullptr || state.record == a->record) return;
+  state.record = a->record;
+  state.places = a->places;
 }
 
 }  // namespace taquin::detail

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "mpi/communicator.hpp"
 #include "node/channel.hpp"
 
 namespace taquin::detail {
@@ -11,6 +12,9 @@ namespace taquin::detail {
 /// process has enough of them. Collective when asked for the first time; freed with the communicator. A duplicate gets
 /// its own.
 channel* blocking_channel(MPI_Comm comm);
+
+/// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
+void share_calls(MPI_Comm comm, mpi::communicator& state);
 
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new
 /// communicators get none, and their ranks exchange messages.

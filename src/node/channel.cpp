@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "base/environment.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "node/places.hpp"
 #include "node/single_copy.hpp"
 
 namespace taquin::detail {
@@ -45,6 +49,16 @@ void relax() noexcept {
 #endif
 }
 
+std::shared_ptr<const rank_places> places_of(std::span<const node_member> all, std::uint64_t host) {
+  auto places = std::make_shared<rank_places>();
+  for (const node_member& m : all) places->of.push_back({m.host == host ? m.process : -1, m.last, m.calls});
+  return places;
+}
+
+bool offered(node_line::kind what) noexcept {
+  return what == node_line::kind::remote || what == node_line::kind::mapped;
+}
+
 bool can_read(const node_member& other) noexcept {
   std::uint64_t seen = 0;
   return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
@@ -68,10 +82,15 @@ std::size_t channel::bookkeeping(int ranks) noexcept {
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*) { return {}; }
+channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*,
+                      std::shared_ptr<const rank_places>*) {
+  return {};
+}
 #else
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
+                      mpi::call_record* calls, std::shared_ptr<const rank_places>* places) {
   channel c(memory);
+  c.calls_ = calls;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
@@ -86,11 +105,14 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   me.probe = reinterpret_cast<std::uint64_t>(&host);
   me.process = getpid();
   describe_processors(me);
+  me.last = reinterpret_cast<std::uint64_t>(&mpi::here);
+  me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
-  TAQUIN_MPI(PMPI_Allgather(&me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, &me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm);
+  if (places != nullptr) *places = places_of(all, host);
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
@@ -100,7 +122,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
     const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
     const bool copies = me.enabled == 3 && can_read(next);
     std::array<int, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
-    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm));
+    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm);
     mapped = good[0] != 0;
     c.single_copies_ = good[1] != 0;
   }
@@ -108,6 +130,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (!mapped) return {};
   c.processes_.reserve(p);
   for (const node_member& m : all) c.processes_.push_back(m.process);
+  c.size_ = ranks;
   constexpr int most_looks = 2000;
   c.looks_ = more_than_processors(all) ? 0 : most_looks;
   return c;
@@ -124,7 +147,17 @@ void channel::pause(int looks) const {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
-  sched_yield();
+  mpi::idle(this);
+}
+
+// Ranks whose lines have not come; when all have, those that have not fetched what they were offered.
+void channel::describe(mpi::wait_note& note) const {
+  note.what = "in shared memory";
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != rank_ && !has_come(rank)) note.miss(rank);
+  if (!note.missing.empty()) return;
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) note.miss(rank);
 }
 
 }  // namespace taquin::detail

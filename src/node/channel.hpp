@@ -18,10 +18,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <vector>
 
+#include "mpi/watch.hpp"
+#include "mpi/whereabouts.hpp"
 #include "node/mapping.hpp"
+#include "node/places.hpp"
 
 namespace taquin::detail {
 
@@ -32,6 +36,7 @@ struct alignas(64) node_line {
     here,    ///< the block is in this line
     room,    ///< in the sender's room, at offset `place`
     remote,  ///< in the sender's memory, at address `place`: the reader fetches it
+    mapped,  ///< in a shared buffer of the sender: the reader maps it and copies; `data` says which buffer
     pieces,  ///< comes in pieces through the room, in the steps that follow
     record,  ///< no block: the sender's room begins with a record that all read
   };
@@ -61,16 +66,20 @@ struct node_member {
   std::int32_t processors = 0;  ///< that it may run on
   std::int32_t processor = 0;   ///< the first of them
   std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
+  std::uint64_t last = 0;       ///< address of its whereabouts
+  std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
 };
 
-class channel {
+class channel final : private mpi::awaited {
  public:
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
   /// rank that takes no part.
-  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`.
+  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`. For a communicator's blocking calls, `calls` is what is
+  /// counted for it, and `places` learns where ranks of this node can be asked for.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
-                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
+                      mpi::call_record* calls = nullptr, std::shared_ptr<const rank_places>* places = nullptr);
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
@@ -81,19 +90,30 @@ class channel {
   channel(channel&&) noexcept = default;
   channel& operator=(channel&&) noexcept = default;
 
+  /// What is counted for the communicator; null but for a channel of blocking calls.
+  [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(processes_.size()); }
+  [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] std::size_t room_bytes() const noexcept { return room_; }
+  /// There are more ranks than processors for them.
+  [[nodiscard]] bool shares_processors() const noexcept { return looks_ == 0; }
   [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
   [[nodiscard]] pid_t process(int rank) const noexcept { return processes_[static_cast<std::size_t>(rank)]; }
 
   /// Begins the next step.
-  void begin() noexcept { ++step_; }
+  void begin() noexcept {
+    ++step_;
+    const std::size_t half = (step_ & 1U) * static_cast<std::size_t>(size_) * line_bytes;
+    written_ = part(rank_) + half;
+    read_ = memory_.data() + half + static_cast<std::size_t>(rank_) * line_bytes;
+  }
   /// The line that this rank writes for `reader`.
-  [[nodiscard]] node_line& to(int reader) const noexcept { return line(rank_, reader); }
+  [[nodiscard]] node_line& to(int reader) const noexcept { return reinterpret_cast<node_line*>(written_)[reader]; }
   /// The line that `writer` writes for this rank; valid once it has come.
-  [[nodiscard]] const node_line& from(int writer) const noexcept { return line(writer, rank_); }
+  [[nodiscard]] const node_line& from(int writer) const noexcept {
+    return *reinterpret_cast<const node_line*>(read_ + static_cast<std::size_t>(writer) * part_);
+  }
   /// A rank's room of this step.
   [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
   /// Hands a line over.
@@ -124,26 +144,27 @@ class channel {
  private:
   explicit channel(std::pmr::memory_resource* memory) : processes_(memory) {}
   static constexpr std::size_t line_bytes = sizeof(node_line);
-  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * processes_.size() * line_bytes; }
+  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * static_cast<std::size_t>(size_) * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept {
     return memory_.data() + static_cast<std::size_t>(rank) * part_;
-  }
-  [[nodiscard]] node_line& line(int writer, int reader) const noexcept {
-    return reinterpret_cast<node_line*>(
-        part(writer))[(step_ & 1U) * processes_.size() + static_cast<std::size_t>(reader)];
   }
   [[nodiscard]] std::atomic<std::uint64_t>& counter(int rank) const noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes());
   }
   void pause(int looks) const;
+  void describe(mpi::wait_note& note) const override;
 
   mapping memory_;
   std::pmr::vector<pid_t> processes_;
+  mpi::call_record* calls_ = nullptr;
   std::size_t room_ = 0;
   std::size_t head_ = 0;  // of a part: lines and the counter
   std::size_t part_ = 0;
   std::uint64_t step_ = 0;
+  std::byte* written_ = nullptr;  // this rank's lines of this step
+  std::byte* read_ = nullptr;     // the line of this step that rank 0 writes for this one
   int rank_ = 0;
+  int size_ = 0;
   int looks_ = 0;  // before a waiting rank gives its processor away
   bool single_copies_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory_resource>
+#include <optional>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -10,6 +11,7 @@
 #include "base/inline_pool.hpp"
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
+#include "node/call_watch.hpp"
 #include "plan/prepare.hpp"
 #include "taquin/memory_budget.hpp"
 
@@ -26,12 +28,20 @@ bool plain_environment() {
   return plain;
 }
 
+// Mostly the same text at the same place.
+bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && (a.data() == b.data() || a == b); }
+
 // The choice is taquin's, and no option narrows it.
 bool plain(const options& o) {
   static constexpr options defaults;
-  return o.algorithm == defaults.algorithm && !o.check && !o.tune && o.nodes.empty() && o.radix == defaults.radix &&
+  return same(o.algorithm, defaults.algorithm) && !o.check && !o.tune && o.nodes.empty() && !o.radix &&
          o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
-         !o.sparse_requests && !o.scratch_sends && o.inner == defaults.inner && o.levels == defaults.levels;
+         !o.sparse_requests && !o.scratch_sends && same(o.inner, defaults.inner) && same(o.levels, defaults.levels);
+}
+
+// As in mpi::whereabouts.
+std::uint64_t facts_of(const exchange& x) noexcept {
+  return static_cast<std::uint64_t>(x.kind) << 1U | (x.in_place ? mpi::whereabouts::in_place : 0);
 }
 
 // What must be alike on all ranks of such a call.
@@ -43,13 +53,13 @@ std::uint32_t choices_of(const exchange& x) noexcept {
 bool exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return false;
   const bool equal = x.kind == exchange::form::alltoall;
-  if (equal && !x.in_place && x.send[0].bytes() != x.recv[0].bytes()) return false;
+  if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return false;
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return false;
   e.post(choices_of(x));
   node.wait_lines();
   if (!e.agreed()) return false;
-  e.finish();
+  e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;
     e.account(*o.stats);
@@ -65,7 +75,17 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
 bool run_on_node(const exchange& x, const options& o) {
   if (x.comm == MPI_COMM_NULL) return false;
   channel* node = blocking_channel(x.comm);
-  if (node == nullptr || !plain_environment() || !plain(o) || x.fault != nullptr) return false;
+  if (node == nullptr) return false;
+  const std::uint64_t number = mpi::count_call(*node->calls());
+  if (!plain_environment() || !plain(o) || x.fault != nullptr) return false;
+  const mpi::in_call here(node->calls(), facts_of(x));
+  std::optional<call_watch> watching;
+  if (const patience p = patience::of(o); p.seconds > 0) [[unlikely]] {
+    mpi::communicator* const state = mpi::communicator::known(x.comm);
+    if (state == nullptr) return false;  // the long way makes it
+    share_calls(x.comm, *state);
+    watching.emplace(*state, facts_of(x), number, shared_memory.name, p);
+  }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);
   if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);

@@ -11,6 +11,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -80,8 +81,17 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   if (o.ports < 0 || o.ports > most_ports)
     return invalid_argument{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
   if (o.aux_parts < 0) return invalid_argument{fmt::format("aux_parts {} is negative", o.aux_parts)};
+  if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
+    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+                            MPI_ERR_UNSUPPORTED_OPERATION};
   if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
+}
+
+// What a plan of these options is gone on with by.
+progress_by progress_of(const options& o) {
+  const bool asked = o.progress == progress_by::library && environment::get().progress_thread;
+  return asked && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
 }
 
 // FNV-1a over what must be the same on every rank.
@@ -97,6 +107,7 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.max_in_flight));
   add(static_cast<std::uint64_t>(o.ports));
   add(static_cast<std::uint64_t>(o.aux_parts));
+  add(static_cast<std::uint64_t>(progress_of(o)) + (patience::of(o).seconds > 0 ? 4U : 0U));
   add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U));
   const auto add_sizes = [&](std::span<const int> sizes) {
     add(sizes.size());
@@ -183,13 +194,46 @@ const algorithm* named(std::string_view name, const shape& s) {
 
 }  // namespace
 
-plan_state::plan_state(const exchange& given, const options& o, bool reused)
-    : budget(o.memory, &pool), elements(&budget), types(&budget), stats(o.stats) {
+// This rank is in the plan's call, whose waits have its timeout.
+struct plan_state::watched {
+  explicit watched(plan_state& p)
+      : here(p.comm != nullptr ? &p.comm->calls() : nullptr, p.comm != nullptr ? p.facts : 0) {
+    if (p.timeout.seconds > 0 && p.comm != nullptr) [[unlikely]]
+      clock.emplace(*p.comm, p.facts, p.number, p.running, p.timeout);
+  }
+  mpi::in_call here;
+  std::optional<call_watch> clock;
+};
+
+void plan_state::count() {
+  if (comm != nullptr) number = mpi::count_call(comm->calls());
+}
+
+plan_state::plan_state(const exchange& given, const options& asked, bool reused)
+    : budget(asked.memory, &pool), elements(&budget), types(&budget), stats(asked.stats) {
+  options o = asked;
+  if (environment::get().invalid_argument.empty()) o.progress = progress_of(asked);
+  by_thread = o.progress == progress_by::thread;
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  auto* comm = mpi::communicator::known(given.comm);
+  comm = mpi::communicator::known(given.comm);
   const bool inter = comm == nullptr && mpi::is_inter(given.comm);
-  if (comm == nullptr && !inter) comm = &mpi::communicator::of(given.comm);
+  channel* node = inter ? nullptr : blocking_channel(given.comm);
+  if (comm == nullptr && !inter) {
+    if (node != nullptr) meet_on_node(*node);
+    comm = &mpi::communicator::of(given.comm);
+  }
   if (!inter) comm_lease = comm->keep();
+  if (node != nullptr) share_calls(given.comm, *comm);
+  facts = static_cast<std::uint64_t>(given.kind) << 1U | (given.in_place ? mpi::whereabouts::in_place : 0) |
+          (reused ? mpi::whereabouts::plan : 0);
+  timeout = patience::of(asked);
+  // A blocking call on a node was counted when the short way was tried.
+  if (node == nullptr || reused) {
+    count();
+  } else {
+    number = comm->calls().calls.load(std::memory_order_relaxed);
+  }
+  const watched during(*this);
   int ranks = 0;
   if (inter) {
     TAQUIN_MPI(MPI_Comm_remote_size(given.comm, &ranks));
@@ -203,7 +247,10 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   const std::size_t element_bytes = elements_needed(given, ranks) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes <= o.memory;
   exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
-  const proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  mine.facts = facts;
+  mine.number = number;
+  mine.algorithm = name;
   agreed all;
   all.memory = o.memory;
   all.max_block_bytes = mine.max_block_bytes;
@@ -212,9 +259,8 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
   all.uniform = false;
   all.large = mine.large;
   const int tag = inter ? 0 : comm->next_tag();
-  channel* node = inter ? nullptr : blocking_channel(given.comm);
   if (!inter) {
-    all = agree_with_payload(x, o, name, reused, mine, *comm, tag, node);
+    all = agree_with_payload(x, o, name, reused, mine, tag, node);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
@@ -259,9 +305,13 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
                                          needed, 0, all.memory));
   }
   if (check) check_sizes(*comm, x, &budget);
+  running = chosen->name;
   if (body != nullptr) return;  // the agreement carried it
   if (reused) types.keep(x, elements);
-  if (free_choice && reused && o.tune && tune(x, o, *comm)) return;
+  // Messages that wait for their turn would need this rank.
+  const bool all_at_once = free_choice ? o.progress == progress_by::library : chosen == &spread_out;
+  if (reused && all_at_once && o.max_in_flight == 0) o.max_in_flight = ranks;
+  if (free_choice && reused && o.tune && tune(x, o)) return;
   const int own_tag = reused && !inter ? tags.take(*comm) : tag;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
   const context c{comm, own_tag, &shape, &o, nodes.get(), reused, left};
@@ -270,37 +320,37 @@ plan_state::plan_state(const exchange& given, const options& o, bool reused)
 
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
 agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
-                                      const proposal& mine, mpi::communicator& comm, int tag, channel* node) {
+                                      const proposal& mine, int tag, channel* node) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
-  if (node != nullptr) return agree(comm, agreement_tag, mine, nullptr, &budget, node);
+  if (node != nullptr) return agree(*comm, agreement_tag, mine, nullptr, &budget, node);
   // Not every rank may have come here with "auto": only the agreement tells.
-  const algorithm* a = name == automatic ? chooser::piggyback_choice(comm, x.kind) : find_algorithm(name);
+  const algorithm* a = name == automatic ? chooser::piggyback_choice(*comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  if (reused || check || comm.size() == 1 || a == nullptr || a->ride.prepare == nullptr || x.in_place ||
-      a->ride.capacity(comm.size(), o) == 0)
-    return agree(comm, agreement_tag, mine, nullptr, &budget);
+  if (reused || check || comm->size() == 1 || a == nullptr || a->carried.prepare == nullptr || x.in_place ||
+      a->carried.capacity(comm->size(), o) == 0)
+    return agree(*comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {
-      auto piggyback_choice = a->ride.prepare(x, comm, tag, o, budget);
+      auto piggyback_choice = a->carried.prepare(x, *comm, tag, o, budget);
       piggyback* payload = piggyback_choice.get();
       body = std::move(piggyback_choice);
-      return agree(comm, agreement_tag, mine, payload, &budget);
+      return agree(*comm, agreement_tag, mine, payload, &budget);
     }
-    empty_piggyback nothing(a->ride.capacity(comm.size(), o), &budget);
-    return agree(comm, agreement_tag, mine, &nothing, &budget);
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), &budget);
+    return agree(*comm, agreement_tag, mine, &nothing, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
-    empty_piggyback nothing(a->ride.capacity(comm.size(), o), std::pmr::new_delete_resource());
-    return agree(comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
+    empty_piggyback nothing(a->carried.capacity(comm->size(), o), std::pmr::new_delete_resource());
+    return agree(*comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
   }
 }
 
 // Several candidates, as far as the memory allows; false where it allows one only.
-bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& comm) {
+bool plan_state::tune(const exchange& x, const options& o) {
   const std::size_t limit = shape.memory_limit;
-  const auto few = candidates(chooser::of(comm).ranked(shape, o, limit), shape, o, limit);
+  const auto few = candidates(chooser::of(*comm).ranked(shape, o, limit), shape, o, limit);
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(shape.ranks, few.size());
   for (const algorithm* a : few) needed += a->memory(shape, o);
@@ -308,15 +358,15 @@ bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& co
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&budget);
   all.reserve(few.size());
-  const int tag = tags.take(comm, static_cast<int>(few.size()));
+  const int tag = tags.take(*comm, static_cast<int>(few.size()));
   for (const algorithm* a : few) {
     detail::shape own = shape;
     if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
     const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
-    const context c{&comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
+    const context c{comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
     all.push_back({a, prepare_operation(*a, x, c, budget)});
   }
-  auto made = make_operation<autotuner>(budget, std::move(all), comm, tag + mpi::communicator::agreement_tag, &budget);
+  auto made = make_operation<autotuner>(budget, std::move(all), *comm, tag + mpi::communicator::agreement_tag, &budget);
   tuned = made.get();
   chosen = tuned->running();
   body = std::move(made);
@@ -324,34 +374,47 @@ bool plan_state::tune(const exchange& x, const options& o, mpi::communicator& co
 }
 
 void plan_state::start() {
-  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
-  started = true;
+  if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  count();
+  const watched during(*this);
   body->start();
   if (tuned != nullptr) chosen = tuned->running();
+  under_way = true;
+  begin(by_thread);
 }
 
 bool plan_state::test() {
-  if (!started) return true;
-  if (!body->test()) return false;
-  finish();
+  if (!under_way) return true;
+  const watched during(*this);
+  try {
+    if (!look()) return false;
+  } catch (...) {
+    under_way = false;
+    throw;
+  }
+  end();
   return true;
 }
 
 void plan_state::wait() {
-  if (!started) return;
-  body->wait();
+  if (!under_way) return;
+  const watched during(*this);
+  under_way = false;
   finish();
+  end();
 }
 
 void plan_state::run() {
-  if (started) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+  if ((facts & mpi::whereabouts::plan) != 0) count();
+  const watched during(*this);
   body->run();
   if (tuned != nullptr) chosen = tuned->running();
-  finish();
+  end();
 }
 
-void plan_state::finish() {
-  started = false;
+void plan_state::end() {
+  under_way = false;
   if (stats == nullptr) return;
   ++stats->starts;
   body->account(*stats);

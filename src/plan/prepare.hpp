@@ -10,6 +10,8 @@
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/progress.hpp"
+#include "node/call_watch.hpp"
 #include "node/channel.hpp"
 #include "node/detect.hpp"
 #include "plan/owned_types.hpp"
@@ -27,10 +29,13 @@ std::size_t elements_needed(const exchange& x, int ranks);
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements);
 
 /// All that a plan owns.
-struct plan_state {
+struct plan_state final : private mpi::started {
   /// Validates, agrees, chooses and prepares. Collective; throws as taquin::plan does. `reused` tells a plan from a
   /// blocking call.
   plan_state(const exchange& x, const options& o, bool reused);
+  plan_state(const plan_state&) = delete;
+  plan_state& operator=(const plan_state&) = delete;
+  ~plan_state() override { forget(); }
 
   mpi::communicator::lease comm_lease;  // null on an intercommunicator
   mpi::plan_tags tags;                  // of a plan that is not a blocking call
@@ -44,7 +49,13 @@ struct plan_state {
   operation_ptr body;
   const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;
-  bool started = false;
+  mpi::communicator* comm = nullptr;  // null on an intercommunicator
+  std::uint64_t facts = 0;            // of the call, as in mpi::whereabouts
+  std::uint64_t number = 0;           // of the call that prepares it, or of its last start
+  std::string_view running;           // the algorithm, once there is one
+  patience timeout;
+  bool by_thread = false;  // the progress thread looks after it
+  bool under_way = false;
 
   void start();
   bool test();
@@ -53,9 +64,13 @@ struct plan_state {
 
  private:
   agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
-                            const proposal& mine, mpi::communicator& comm, int tag, channel* node);
-  bool tune(const exchange& x, const options& o, mpi::communicator& comm);
-  void finish();
+                            const proposal& mine, int tag, channel* node);
+  bool tune(const exchange& x, const options& o);
+  bool advance() override { return body->test(); }
+  void await() override { body->wait(); }
+  struct watched;
+  void count();
+  void end();
 };
 
 }  // namespace taquin::detail

@@ -11,7 +11,7 @@
 namespace taquin::detail {
 
 mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
-                   std::pmr::memory_resource* memory)
+                   std::pmr::memory_resource* memory, node_offers* node)
     : comm_(comm),
       store_(units),
       limits_(limits),
@@ -23,7 +23,10 @@ mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const p
       words_((std::size_t{limits.messages} + 1) * limits.words, memory),
       buffers_(limits.send_buffers * static_cast<std::size_t>(limits.chunk) * units.unit_bytes(), memory),
       addresses_(limits.scattered, memory),
-      lengths_(limits.scattered, memory) {}
+      lengths_(limits.scattered, memory),
+      node_(node) {
+  fetches_ = node != nullptr;
+}
 
 std::size_t mpi_port::footprint(const port_limits& l, std::size_t unit_bytes) noexcept {
   return mpi::request_set::bytes(std::size_t{l.messages} + l.send_buffers + l.transfers) +
@@ -45,6 +48,7 @@ void mpi_port::begin_run() noexcept {
   messages_ = 0;
   bytes_ = 0;
   control_bytes_ = 0;
+  if (node_ != nullptr) node_->begin();
 }
 
 // ---- What happens ----
@@ -82,7 +86,7 @@ void mpi_port::poll() {
 
 bool mpi_port::find_transfer() {
   if (at_hand_ == 0) poll();
-  if (at_hand_ == 0) return false;
+  if (at_hand_ == 0) return find_fetched();
   transfer& t = transfers_[complete_[told_]];
   next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, {t.at, t.length}};
   t = {};
@@ -155,7 +159,11 @@ bool mpi_port::lost_patience() {
 // Goes on with the task if what it waits for is there.
 bool mpi_port::advance() {
   if (!suspended()) return false;
-  if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
+  if (opening_) {
+    if (!try_open()) return false;
+  } else if (withdraws_ >= 0) {
+    if (!try_withdraw(withdraws_)) return false;
+  } else if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
     if (!collective_over()) return false;
   } else if (!look(filter_)) {
     return false;
@@ -173,9 +181,16 @@ bool mpi_port::test(const task& t) {
 }
 
 void mpi_port::wait(const task& t) {
-  mpi::backoff waiting;
+  mpi::backoff waiting(this);
   while (!t.done()) advance() ? waiting.reset() : waiting.pause();
   while (!test(t)) waiting.pause();
+}
+
+void mpi_port::describe(mpi::wait_note& note) const {
+  note.what = "requests and answers";
+  note.comm = comm_.get();
+  for (const transfer& t : transfers_)
+    if (t.peer >= 0 && t.peer != comm_.rank()) note.miss(t.peer);
 }
 
 // ---- Messages and transfers ----
@@ -191,7 +206,7 @@ std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
   const std::size_t first = begin;
   if (find()) return begin;
   post_receives();
-  for (mpi::backoff waiting;; waiting.pause()) {
+  for (mpi::backoff waiting(this);; waiting.pause()) {
     poll();
     begin = first;
     if (find()) return begin;
@@ -324,100 +339,38 @@ bool mpi_port::admit() {
   return true;
 }
 
-// ---- Collectives ----
+// ---- Through the memory of a node ----
 
-bool mpi_port::begin(const collective& c) {
-  if (!c.values.empty()) {
-    reduce(c);
-  } else if (c.root >= 0) {
-    share_words(c);
-  } else if (c.each > 0 && dense_ != nullptr) {
-    dense_->start();
-    dense_running_ = true;
-  } else {
-    exchange_words(c);
-  }
-  return collective_over();
+void mpi_port::offer(int peer, const unit_run& units) { node_->offer(peer, store_.at(units.at), units.length); }
+
+bool mpi_port::try_open() {
+  if (!opening_) node_->publish();
+  opening_ = !node_->all_here();
+  return !opening_;
 }
 
-bool mpi_port::collective_over() {
-  if (dense_running_) {
-    dense_running_ = !dense_->test();
-    if (dense_running_) return false;
-    statistics done;
-    dense_->account(done);
-    messages_ += done.messages;
-    return true;
-  }
-  if (reduction_ != nullptr) {
-    if (!reduction_->test()) return false;
-    reduction_.reset();
-    return true;
-  }
-  poll();
-  return words_left_ == 0;
-}
-
-// Words go straight to all ranks, in transfers of their own.
-void mpi_port::exchange_words(const collective& c) {
-  const int p = comm_.size();
-  const auto out = [&](std::size_t r) {
-    return c.each > 0 ? c.out.subspan(r * c.each, c.each) : c.out.subspan(c.out_at[r], c.out_at[r + 1] - c.out_at[r]);
-  };
-  const auto in = [&](std::size_t r) {
-    return c.each > 0 ? c.in.subspan(r * c.each, c.each) : c.in.subspan(c.in_at[r], c.in_at[r + 1] - c.in_at[r]);
-  };
-  const auto self = static_cast<std::size_t>(comm_.rank());
-  std::ranges::copy(out(self), in(self).begin());
-  for (int k = 1; k < p; ++k) {
-    const int from = (comm_.rank() + p - k) % p;
-    if (const auto words = in(static_cast<std::size_t>(from)); !words.empty()) collect(words, from);
-  }
-  for (int k = 1; k < p; ++k) {
-    const int to = (comm_.rank() + k) % p;
-    if (const auto words = out(static_cast<std::size_t>(to)); !words.empty()) tell(words, to);
-  }
-}
-
-void mpi_port::share_words(const collective& c) {
-  if (c.root != comm_.rank()) return collect(c.in, c.root);
-  for (int to = 0; to < comm_.size(); ++to)
-    if (to != c.root) tell(c.in, to);
-}
-
-void mpi_port::collect(std::span<word> words, int from) {
-  const std::size_t t = join(words.size(), from);
-  transfers_[t].incoming = true;
-  requests_.receive(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, from,
-                    tag_ + words_tag, comm_.get());
-}
-
-void mpi_port::tell(std::span<const word> words, int to) {
-  const std::size_t t = join(words.size(), to);
-  requests_.send(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + words_tag,
-                 comm_.get());
-}
-
-// A transfer of the collective.
-std::size_t mpi_port::join(std::size_t words, int peer) {
+bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
+  if (!node_->fetch(from, offset, expected, store_.at(into.at), into.length)) return false;
   const std::size_t t = free_transfer();
-  transfers_[t] = {.length = static_cast<count_t>(words), .scattered = {}, .peer = peer, .of_collective = true};
-  ++words_left_;
-  return t;
+  transfers_[t] = {.at = into.at, .length = into.length, .scattered = {}, .peer = from, .id = id, .incoming = true};
+  ++under_way_;
+  complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
+  return true;
 }
 
-void mpi_port::reduce(const collective& c) {
-  std::ranges::copy(c.values, values_.begin());
-  const auto n = static_cast<count_t>(c.values.size());
-  schedule s = build_collective(taquin::detail::collective::allreduce, comm_.rank(), comm_.size(), 0, n,
-                                element::of(MPI_UINT64_T), memory_);
-  const execution where{.comm = comm_.get(),
-                        .tag = tag_ + values_tag,
-                        .send = values_.data(),
-                        .recv = c.values.data(),
-                        .op = c.largest ? MPI_MAX : MPI_SUM};
-  reduction_ = make_operation<executor>(*memory_, std::move(s), where, memory_);
-  reduction_->start();
+bool mpi_port::find_fetched() {
+  if (node_ == nullptr) return false;
+  const auto part = node_->next_fetched();
+  if (!part) return false;
+  ++messages_;
+  bytes_ += static_cast<std::uint64_t>(part->length) * store_.unit_bytes();
+  next_ = {event::kind::fetched, part->reader, 0, {}, {part->offset, part->length}};
+  return true;
+}
+
+bool mpi_port::try_withdraw(int peer) {
+  withdraws_ = node_->withdraw(peer) ? -1 : peer;
+  return withdraws_ < 0;
 }
 
 }  // namespace taquin::detail

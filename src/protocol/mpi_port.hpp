@@ -1,4 +1,4 @@
-// The port over MPI messages.
+// The port over MPI messages; where ranks share memory, receivers fetch data by themselves.
 //
 // Tags, from the first of a plan's: data; control messages of even and odd runs, because a rank that is ahead by one
 // must not be understood too early; words of collectives; their sums. Data are received only when they have been
@@ -18,17 +18,19 @@
 #include "mpi/communicator.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/request_set.hpp"
+#include "node/offers.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "schedule/operation.hpp"
 
 namespace taquin::detail {
 
-class mpi_port final : public port {
+class mpi_port final : public port, private mpi::awaited {
  public:
-  /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port.
+  /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port, and so must
+  /// `node`, through which ranks fetch data where it is not null; the units are then without holes.
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
-           std::pmr::memory_resource* memory);
+           std::pmr::memory_resource* memory, node_offers* node = nullptr);
   /// Messages that nobody has received, and receives that nobody has answered, end with the port.
   ~mpi_port() override { requests_.abandon(); }
 
@@ -47,6 +49,8 @@ class mpi_port final : public port {
   void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
   bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
   void refuse(int to) override;
+  void offer(int peer, const unit_run& units) override;
+  bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] double now() const override { return MPI_Wtime(); }
 
   /// Of the run in progress, or the last one, to other ranks: transfers and control messages; the bytes of either.
@@ -79,6 +83,10 @@ class mpi_port final : public port {
   bool look(const filter& f) override;
   event take() override { return next_; }
   bool begin(const collective& c) override;
+  bool try_open() override;
+  bool try_withdraw(int peer) override;
+  bool find_fetched();
+  void describe(mpi::wait_note& note) const override;
   bool find();
   bool find_transfer();
   bool find_message(int from);
@@ -128,6 +136,9 @@ class mpi_port final : public port {
   std::pmr::vector<int> lengths_;
   filter filter_;
   event next_{};
+  node_offers* node_;
+  bool opening_ = false;
+  int withdraws_ = -1;  // from this peer; −1: nothing
   operation* dense_ = nullptr;
   bool dense_running_ = false;
   std::uint32_t words_left_ = 0;  // transfers of the collective under way

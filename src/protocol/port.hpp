@@ -77,8 +77,10 @@ class port {
 
   /// True where a receiver may fetch data itself.
   [[nodiscard]] bool fetches() const noexcept { return fetches_; }
-  /// `peer` may fetch what this rank has for it: units in a row.
+  /// `peer` may fetch what this rank has for it: units in a row. Before open().
   virtual void offer(int /*peer*/, const unit_run& /*units*/) {}
+  /// co_await open(): all ranks have made their offers.
+  auto open() { return opening{*this}; }
   /// co_await withdraw(peer): takes the offer back, once the peer does not fetch. Before a local move of what was
   /// offered.
   auto withdraw(int peer) { return withdrawal{*this, peer}; }
@@ -134,6 +136,8 @@ class port {
   /// True when there is an event for the filter, which take() gives; otherwise the task suspends.
   virtual bool look(const filter& f) = 0;
   virtual event take() = 0;
+  /// True when the offers of all ranks can be seen; otherwise the task suspends.
+  virtual bool try_open() { return true; }
   /// True when nothing is offered to the peer; otherwise the task suspends.
   virtual bool try_withdraw(int /*peer*/) { return true; }
   /// True when the collective is over; otherwise the task suspends.
@@ -152,6 +156,12 @@ class port {
     bool await_ready() { return p.look(f); }
     void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
     event await_resume() { return p.take(); }
+  };
+  struct opening {
+    port& p;
+    bool await_ready() { return p.try_open(); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    void await_resume() {}
   };
   struct withdrawal {
     port& p;

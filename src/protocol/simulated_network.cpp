@@ -56,7 +56,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
   }
   require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   ++sends_;
-  if (early) tell_sent(to, id, {from.front().at, units_of(from)});
+  if (early) tell_sent(to, id, from);
   return false;
 }
 
@@ -90,10 +90,11 @@ void simulated_port::tell(const event& e) {
   at_hand_ = static_cast<std::uint32_t>(events_.size());
 }
 
-void simulated_port::tell_sent(int to, std::uint32_t id, const unit_run& units) {
-  tell({event::kind::sent, to, id, {}, units});
+void simulated_port::tell_sent(int to, std::uint32_t id, std::span<const unit_run> runs) {
+  tell({event::kind::sent, to, id, {}, {runs.front().at, units_of(runs)}});
   if (network_.trace_)
-    network_.trace_({simulated_move::what::left, network_.round_, rank_, to, units.at, 0, units.length});
+    for (const unit_run& r : runs)
+      network_.trace_({simulated_move::what::left, network_.round_, rank_, to, r.at, 0, r.length});
 }
 
 void simulated_port::moved(const unit_run& from, count_t to) {
@@ -178,12 +179,13 @@ void simulated_network::put(int from, int to, const std::vector<std::byte>& data
   for (const unit_run& r : into) {
     const unit_run part{r.at, std::min(r.length, left)};
     left -= part.length;
-    if (part.length == 0 || receiver.store_.counts_only()) continue;
+    if (part.length == 0) continue;
+    if (trace_) trace_({simulated_move::what::arrived, round_, to, from, 0, part.at, part.length});
+    if (receiver.store_.counts_only()) continue;
     receiver.store_.write(next, part);
     next += static_cast<std::size_t>(part.length) * receiver.store_.unit_bytes();
   }
   receiver.tell({event::kind::arrived, from, id, {}, {into.front().at, units}});
-  if (trace_) trace_({simulated_move::what::arrived, round_, to, from, 0, into.front().at, units});
 }
 
 void simulated_network::deliver_message(const ends& e) {
@@ -202,7 +204,7 @@ void simulated_network::deliver_transfer(const ends& e) {
   const count_t units = units_of(out.runs);
   if (!out.left) {
     out.data = copy_of(e.first, out.runs);
-    at(e.first).tell_sent(e.second, out.id, {out.runs.front().at, units});
+    at(e.first).tell_sent(e.second, out.id, out.runs);
   }
   put(e.first, e.second, out.data, in.runs, units, in.id);
 }

@@ -152,7 +152,7 @@ class simulated_port final : public port {
   [[nodiscard]] bool can_be_quiet() const noexcept;
   [[nodiscard]] std::size_t message_at_hand(const filter& f) const;
   void tell(const event& e);
-  void tell_sent(int to, std::uint32_t id, const unit_run& units);
+  void tell_sent(int to, std::uint32_t id, std::span<const unit_run> runs);
 
   simulated_network& network_;
   store& store_;

@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "base/checked.hpp"
+#include "base/environment.hpp"
 #include "exchange/agree.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/progress.hpp"
+#include "node/blocking_channel.hpp"
+#include "node/call_watch.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
@@ -52,9 +57,12 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 
 }  // namespace
 
-struct redistribution::state {
+struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
       : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
+    channel* const node = blocking_channel(user);
+    number = mpi::count_call(comm->calls());
+    const watched during(*this);
     proposal p;
     p.bad = check_arguments(data, mine, length, type, o);
     const element e = p.bad ? element{} : element::of(type);
@@ -64,7 +72,10 @@ struct redistribution::state {
     p.choices = fingerprint(o);
     p.memory = o.memory;
     p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
-    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget);
+    p.facts = facts | mpi::whereabouts::plan;
+    p.number = number;
+    p.algorithm = o.algorithm;
+    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget, node);
     if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
@@ -78,13 +89,14 @@ struct redistribution::state {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    TAQUIN_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get()));
+    TAQUIN_MPI_MEET(PMPI_Iallgather, &mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get());
     for (const count_t b : *blocks) {
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
       most = std::max(most, n);
     }
     chosen = find_redistribution(o.algorithm);
+    running_name = chosen->name;
     sizes = redistribution_sizes(bytes, least);
     const std::size_t needed = redistribution_footprint(*chosen, sizes, comm->size(), most, bytes);
     if (mine == 0) sizes = redistribution_sizes(bytes, 0);
@@ -93,27 +105,36 @@ struct redistribution::state {
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
   }
 
+  ~state() override { forget(); }
+
   void start(const given_map& given) {
     if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+    number = mpi::count_call(comm->calls());
+    const watched during(*this);
     net->begin_run();
     copied = units->bytes_copied();
     running.emplace(*this, given);
     running->steps.start();
+    begin(environment::get().progress_thread && mpi::can_progress_by_thread());
   }
 
   bool test() {
-    return ended([&] { return net->test(running->steps); });
+    return ended([&] { return look(); });
   }
   void wait() {
     ended([&] {
-      net->wait(running->steps);
+      finish();
       return true;
     });
   }
 
+  bool advance() override { return net->test(running->steps); }
+  void await() override { net->wait(running->steps); }
+
   template <class Step>
   bool ended(Step step) {
     if (!running) return true;
+    const watched during(*this);
     try {
       if (!step()) return false;
     } catch (...) {
@@ -133,6 +154,17 @@ struct redistribution::state {
     s.algorithm = chosen->name;
     return true;
   }
+
+  /// This rank is in a call of the redistribution.
+  struct watched {
+    explicit watched(state& s) : here(&s.comm->calls(), facts) {
+      if (const patience p = patience::of({}); p.seconds > 0) [[unlikely]]
+        clock.emplace(*s.comm, facts, s.number, s.running_name, p);
+    }
+    mpi::in_call here;
+    std::optional<call_watch> clock;
+  };
+  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
 
   /// A call under way.
   struct call {
@@ -175,6 +207,8 @@ struct redistribution::state {
   memory_budget budget;  // first: everything else returns its memory to it
   redistribute_options options;
   mpi::communicator::lease comm;
+  std::uint64_t number = 0;       // of this object's last call on the communicator
+  std::string_view running_name;  // the algorithm, once it is agreed on
   std::optional<std::pmr::vector<count_t>> blocks;
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;

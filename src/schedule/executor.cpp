@@ -1,13 +1,17 @@
 #include "schedule/executor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "datatypes/typed_copy.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -39,6 +43,8 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       round_(schedule_.rounds.size()) {
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
+  slots_.keep_truncations();
+  slots_.describe_by(this);
   measure();
   make_wires();
   make_requests();
@@ -320,7 +326,7 @@ bool executor::arrived() const noexcept {
 
 // Waits for the other ranks of the node.
 bool executor::meet(bool block) {
-  mpi::backoff waiting(where_.comm, where_.tag);
+  mpi::backoff waiting(where_.comm, where_.tag, this);
   if (!block && !arrived()) waiting.progress();
   while (block && !arrived()) waiting.pause();
   return arrived();
@@ -349,13 +355,18 @@ bool executor::advance(bool block) {
   return pending_ == 0;
 }
 
-void executor::start() { enter(0); }
+// Sends all that waits for nothing: rounds without messages are over at once.
+void executor::start() {
+  enter(0);
+  while (round_ < schedule_.rounds.size() && !waiting_ && (pending_ == 0 || schedule_.rounds[round_].joins)) leave();
+}
 
 bool executor::test() {
   while (round_ < schedule_.rounds.size()) {
     if (!advance(false)) return false;
     leave();
   }
+  check_sizes();
   return true;
 }
 
@@ -365,6 +376,28 @@ void executor::wait() {
     }
     leave();
   }
+  check_sizes();
+}
+
+// A rank that was sent more than it expects has gone through all rounds, because others wait for what it sends.
+void executor::check_sizes() {
+  const auto kept = slots_.take_truncation();
+  if (!kept) return;
+  int rank = 0;
+  TAQUIN_MPI(MPI_Comm_rank(where_.comm, &rank));
+  const std::string sent = kept->sent > kept->room ? fmt::format("{}", kept->sent) : "more";
+  throw usage_error(
+      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", kept->sender, sent, rank, kept->room),
+      MPI_ERR_TRUNCATE, rank, kept->sender);
+}
+
+// The peers of messages that are under way.
+void executor::describe(mpi::wait_note& note) const {
+  note.what = fmt::format("round {} of {}", std::min(round_ + 1, schedule_.rounds.size()), schedule_.rounds.size());
+  if (waiting_) note.what += ", for the other ranks of the node";
+  note.comm = where_.comm;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_.active(slot)) note.miss(schedule_.messages[in_slot_[slot]].peer);
 }
 
 void executor::account(statistics& s) const {

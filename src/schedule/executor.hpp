@@ -29,7 +29,7 @@ struct execution {
   shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
 };
 
-class executor final : public operation {
+class executor final : public operation, private mpi::awaited {
  public:
   /// Everything is taken from `memory`, which must outlive the executor. Local.
   executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory);
@@ -90,6 +90,8 @@ class executor final : public operation {
   template <class Done>
   void complete_some(bool block, Done done);
   bool advance(bool block);
+  void check_sizes();
+  void describe(mpi::wait_note& note) const override;
   void enter_lanes();
   void post_stage(std::uint8_t lane);
   bool advance_lanes(bool block);

@@ -354,7 +354,7 @@ class simulation {
 
 }  // namespace
 
-simulated_result run_lockstep(std::span<const simulated_rank> ranks, delivery how, const combiner& op,
+simulated_result run_simulated(std::span<const simulated_rank> ranks, delivery how, const combiner& op,
                               const watcher& watch) {
   return simulation(ranks, how, op, watch).run();
 }

@@ -46,7 +46,7 @@ using combiner = std::function<void(const std::byte* from, std::byte* to, count_
 using watcher = std::function<void(int rank, std::uint32_t index, std::span<const std::byte> data)>;
 
 /// Runs all ranks to their end. Throws simulated_error.
-simulated_result run_lockstep(std::span<const simulated_rank> ranks, delivery how, const combiner& op = {},
+simulated_result run_simulated(std::span<const simulated_rank> ranks, delivery how, const combiner& op = {},
                               const watcher& watch = {});
 
 }  // namespace taquin::detail

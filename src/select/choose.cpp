@@ -83,7 +83,7 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[key] = a;
   }
-  if (!reused) piggybacks_[static_cast<std::size_t>(s.kind)] = a->ride.prepare != nullptr ? a : nullptr;
+  if (!reused) piggybacks_[static_cast<std::size_t>(s.kind)] = a->carried.prepare != nullptr ? a : nullptr;
   return a;
 }
 

@@ -52,7 +52,8 @@ json of(const std::vector<measured_point>& points) {
                    {"reused", m.reused},
                    {"skew", m.skew},
                    {"bytes", m.bytes},
-                   {"time", m.time}});
+                   {"time", m.time},
+                   {"predicted", m.predicted > 0 ? json(m.predicted) : json()}});
   return all;
 }
 
@@ -102,6 +103,7 @@ measured_point point(const json& j) {
   m.skew = j.at("skew").get<int>();
   m.bytes = number(j, "bytes", 1e18);
   m.time = number(j, "time", 1e6);
+  if (j.contains("predicted") && !j.at("predicted").is_null()) m.predicted = number(j, "predicted", 1e6);
   if (m.time <= 0) throw profile_error("a measured time is 0");
   return m;
 }

@@ -28,7 +28,7 @@ shape scaled(shape s, double factor) {
 }
 
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  if (!reused && a.ride.capacity != nullptr && a.ride.capacity(s.ranks, o) > 0) return a.ride.cost(s, o, m);
+  if (!reused && a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0) return a.carried.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));
@@ -101,6 +101,11 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
                                       const profile& p) {
   auto all = candidates(s, o, reused, p);
   std::erase_if(all, [&](const candidate& c) { return !c.supported || c.memory > limit; });
+  const auto needs_calls = [&](const candidate& c) {
+    return c.what->ends_by_itself == nullptr || !c.what->ends_by_itself(s, o, limit);
+  };
+  if (reused && o.progress == progress_by::library && !std::ranges::all_of(all, needs_calls))
+    std::erase_if(all, needs_calls);
   if (std::ranges::any_of(all, &candidate::measured))
     std::erase_if(all, [](const candidate& c) { return !c.measured; });
   std::ranges::stable_sort(all, {}, &candidate::time);
@@ -128,6 +133,7 @@ std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::siz
   for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
     add(quarter_octaves(bytes));
   add(limit);
+  add(static_cast<std::uint64_t>(o.progress));
   add(static_cast<std::uint64_t>(o.radix.value_or(0)));
   add(static_cast<std::uint64_t>(o.layout));
   add(static_cast<std::uint64_t>(o.ports));

@@ -24,6 +24,7 @@ struct measured_point {
   int skew = 0;         ///< skew_of its shape
   double bytes = 0;     ///< of the rank that sends or receives most
   seconds time = 0;
+  seconds predicted = 0;  ///< by the model when it was measured, for drawings; 0: not known
 };
 
 /// What is known of a machine: a model of its parts, and whole exchanges that were measured on it.

@@ -44,6 +44,17 @@ TEST(page_traffic, adds_up_calls_of_a_kind_with_their_repeats) {
   EXPECT_EQ(j["sites"][1]["bytes"], 45);
 }
 
+TEST(page_traffic, tells_waiting_where_the_recording_does_and_null_where_not) {
+  traffic t = two_calls();
+  EXPECT_TRUE(page_traffic(t, 0)["sites"][0]["waiting"].is_null());
+  EXPECT_TRUE(page_traffic(t, 0)["calls"][0][7].is_null());
+  t.calls[0].seconds.waiting = 0.5;
+  const json j = page_traffic(t, 0);
+  EXPECT_EQ(j["sites"][0]["waiting"], 1);
+  EXPECT_EQ(j["sites"][1]["waiting"], 0);
+  EXPECT_EQ(j["calls"][0][7], 0.5);
+}
+
 TEST(page_traffic, takes_the_shortest_form_of_a_matrix) {
   const json j = page_traffic(two_calls(), 0);
   EXPECT_EQ(j["group"], 1);
@@ -120,6 +131,10 @@ TEST(page_inputs, says_where_a_file_is_wrong) {
       {R"([{"algorithm": "x", "ranks": 4, "ci95_s": [2, 1]}])", "the wrong way round"},
       {R"([{"algorithm": "x", "ranks": 1.5}])", "records[0].ranks is 1.5, not a whole number"},
       {R"([{"algorithm": 3, "ranks": 1}])", "records[0].algorithm is not a text"},
+      {R"([{"algorithm": "x", "ranks": 1, "predicted_s": -1}])", "records[0].predicted_s is -1"},
+      {R"([{"algorithm": "x", "ranks": 1, "over_time": {"taquin_plan": 1, "algorithm": "x", "ranks": 1, "steps": [[1]]}}])",
+       "records[0].over_time.steps[0] has 1 elements"},
+      {R"({"taquin_plan": 1, "algorithm": "x", "ranks": 1, "note": 5})", "note is not a text"},
       {R"({"taquin_traffic": 2})", "version 2"},
       {R"({"taquin_plan": 2, "algorithm": "x", "ranks": 1})", "\"taquin_plan\" is 2"},
       {R"({"taquin_report": "1", "ranks": 1, "sites": []})", "\"taquin_report\" is \"1\""},

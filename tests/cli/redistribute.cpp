@@ -65,6 +65,25 @@ TEST(redistribute, counts_blocks_bytes_and_messages) {
   EXPECT_GE(records[1]["bytes_sent"], 48 * 1024) << "the blocks, and requests";
 }
 
+TEST(redistribute, records_tell_how_it_goes_over_time) {
+  const auto r =
+      taquin(2, "redistribute -a slots,parking -w random --blocks 5000 --block-bytes 8 --free 20% --reps 1 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto records = r.json();
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_FALSE(records[0].contains("over_time")) << "native";
+  for (const std::size_t i : {1U, 2U}) {
+    const auto& run = records[i]["over_time"];
+    EXPECT_EQ(run["algorithm"], records[i]["algorithm"]);
+    EXPECT_EQ(run["blocks"], 1024) << "as many as one process bears";
+    EXPECT_NEAR(run["free_blocks"].get<double>(), 204, 1) << "in the same proportion";
+    const auto& last = run["steps"].back();
+    EXPECT_EQ(last[2], 0) << "blocks held aside";
+    EXPECT_EQ(last[3].get<int>(), 2 * (1024 - run["free_blocks"].get<int>())) << "all in place";
+    EXPECT_EQ(last[5], 0) << "blocks on a wrong rank";
+  }
+}
+
 TEST(redistribute, runs_without_mpirun_and_auto_names_the_default) {
   const auto r = taquin(0, "redistribute -a auto -w random --blocks 50 --block-bytes 64 --free 5 --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;

@@ -44,7 +44,9 @@ TEST_F(report, shows_what_plan_writes_of_every_kind) {
   for (const std::string what :
        {"-n 8 -a pairwise --per-node 4", "-n 8 -a hierarchical_factor --per-node 4",
         "-n 9 -a zero_copy_bruck --collective alltoall", "-n 1 -a spread_out", "-n 5 -a in_place -w random -m 10%",
-        "-n 1 -a in_place", "-n 4 -a slots -w random --blocks 32 --free 3", "-n 3 -a cyclic --blocks 7"}) {
+        "-n 1 -a in_place", "-n 5 -a in_place_phases -w random", "-n 4 -a native", "-n 4 -a shared_memory",
+        "-n 6 -a multilevel --per-node 4 -w zipf", "-n 4 -a slots -w random --blocks 32 --free 3",
+        "-n 3 -a cyclic --blocks 7"}) {
     const auto planned = taquin(0, "plan --json " + input + " " + what);
     ASSERT_EQ(planned.status, 0) << what << planned.err;
     const auto r = taquin(0, "report " + input + " -o " + page);
@@ -121,7 +123,8 @@ TEST(plan_json, tells_the_stages_of_lanes_one_by_one) {
 
 TEST(plan_json, refuses_what_a_page_cannot_draw) {
   const std::pair<const char*, const char*> cases[] = {
-      {"-n 4 -a native", "has no schedule"},
+      {"-n 4 -a auto", "auto is a choice"},
+      {"-n 1000 -a two_phase", "messages: fewer ranks"},
       {"-n 1000 -a pairwise", "messages: fewer ranks"},
       {"-n 100 -a in_place", "at most 64 ranks"},
       {"-n 64 -a slots --blocks 1000", "at most 64 ranks and 4096 blocks"},

@@ -80,6 +80,14 @@ TEST(run_records, messages_and_bytes_are_counted) {
   EXPECT_GT(r.json()[1]["peak_memory"], 0);
 }
 
+TEST(run_records, the_model_s_word_stands_beside_what_was_measured) {
+  for (const char* what : {"", "--persistent", "-w zipf --in-place"}) {
+    const auto r = taquin(3, std::string("run -a all,auto -b 3K --reps 1 --json - ") + what);
+    ASSERT_EQ(r.status, 0) << what << r.err;
+    for (const auto& one : r.json()) EXPECT_GT(one["predicted_s"].get<double>(), 0.0) << what << one;
+  }
+}
+
 TEST(run_records, in_one_buffer_native_is_measured_out_of_place) {
   const auto r = taquin(3, "run --in-place -w random -b 10K --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;

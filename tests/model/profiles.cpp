@@ -19,9 +19,12 @@ TEST(profiles, survive_writing_and_reading) {
   m.machine = "a \"machine\"";
   m.ranks = 8;
   m.kind = model_kind::plogp;
-  p.points.push_back({.algorithm = "pairwise", .ranks = 4, .skew = 1, .bytes = 1000, .time = 1e-3});
+  p.points.push_back({.algorithm = "pairwise", .ranks = 4, .skew = 1, .bytes = 1000, .time = 1e-3, .predicted = 2e-3});
+  p.points.push_back({.algorithm = "pairwise", .ranks = 4, .bytes = 2000, .time = 1e-3});
   const std::string text = to_json(p);
   EXPECT_EQ(to_json(from_json(text)), text);
+  EXPECT_EQ(from_json(text).points[0].predicted, 2e-3);
+  EXPECT_NO_THROW(from_json(replaced(text, "\"predicted\"", "\"other\""))) << "older profiles have none";
 }
 
 TEST(profiles, that_are_damaged_or_absurd_are_refused) {

@@ -9,6 +9,9 @@
 namespace taquin::detail {
 namespace {
 
+// Any algorithm may be chosen for a plan, whoever goes on with it.
+constexpr options any{.progress = progress_by::calls};
+
 shape equal_blocks(int p, std::uint64_t block) {
   return {.ranks = p,
           .kind = exchange::form::alltoallv,
@@ -42,7 +45,7 @@ measured_point measured(const char* name, const shape& s, seconds time) {
 }
 
 std::string_view chosen(const shape& s, std::size_t limit = unlimited, const profile& p = {}) {
-  const algorithm* a = select(s, {}, true, limit, p);
+  const algorithm* a = select(s, any, true, limit, p);
   return a == nullptr ? "none" : a->name;
 }
 
@@ -70,7 +73,7 @@ TEST(selection, takes_the_least_predicted_time) {
   const profile p;
   for (const std::uint64_t block : {8U, 1000U, 1000000U}) {
     const shape s = equal_blocks(64, block);
-    const algorithm* best = select(s, {}, true, unlimited, p);
+    const algorithm* best = select(s, any, true, unlimited, p);
     for (const auto& c : candidates(s, {}, true, p)) {
       if (c.supported) {
         EXPECT_GE(c.time, predict(*best, s, {}, true, p)) << c.what->name;
@@ -86,10 +89,28 @@ TEST(selection, small_blocks_go_in_log_rounds_and_large_ones_directly) {
   EXPECT_EQ(select(large, {}, false, unlimited, {}), &native) << "a blocking call has nothing to prepare for it";
 }
 
+// Plans whose programs promise no calls of taquin: one round, unless only others serve or fit.
+TEST(selection, plans_end_by_the_mpi_library_alone_where_any_algorithm_does) {
+  for (const std::uint64_t block : {8U, 1000U, 1000000U}) {
+    const shape s = equal_blocks(64, block);
+    const algorithm* a = select(s, {}, true, unlimited, {});
+    ASSERT_NE(a->ends_by_itself, nullptr) << a->name;
+    EXPECT_TRUE(a->ends_by_itself(s, {}, unlimited)) << a->name;
+  }
+  const shape permuted = one_buffer(8, 1000, false);
+  EXPECT_NE(select(permuted, {}, true, unlimited, {}), nullptr);
+  shape node = equal_blocks(4, 8);
+  node.shared = true;
+  EXPECT_TRUE(shared_memory.ends_by_itself(node, {}, unlimited));
+  node = equal_blocks(4, 1 << 20);
+  node.shared = true;
+  EXPECT_FALSE(shared_memory.ends_by_itself(node, {}, unlimited)) << "large blocks are fetched";
+}
+
 TEST(selection, gives_ties_to_the_first_of_the_list) {
   const shape s = equal_blocks(8, 1 << 20);
   ASSERT_EQ(predict(pairwise, s, {}, true, {}), predict(one_factor, s, {}, true, {}));
-  const auto order = ranking(s, {}, true, unlimited, {});
+  const auto order = ranking(s, any, true, unlimited, {});
   EXPECT_LT(std::ranges::find(order, &pairwise), std::ranges::find(order, &one_factor));
   profile p;
   p.points = {measured("one_factor", s, 1e-3), measured("pairwise", s, 1e-3)};
@@ -98,17 +119,17 @@ TEST(selection, gives_ties_to_the_first_of_the_list) {
 
 TEST(selection, keeps_to_the_memory_that_is_allowed) {
   const shape s = equal_blocks(256, 8);
-  const algorithm* free = select(s, {}, true, unlimited, {});
+  const algorithm* free = select(s, any, true, unlimited, {});
   const std::size_t needed = free->memory(s, {});
-  EXPECT_EQ(select(s, {}, true, needed, {}), free);
-  const algorithm* tight = select(s, {}, true, needed - 1, {});
+  EXPECT_EQ(select(s, any, true, needed, {}), free);
+  const algorithm* tight = select(s, any, true, needed - 1, {});
   EXPECT_NE(tight, free);
   EXPECT_LT(tight->memory(s, {}), needed);
 }
 
 TEST(selection, takes_what_needs_least_where_nothing_fits) {
   const shape s = equal_blocks(8, 8);
-  const algorithm* least = select(s, {}, true, 0, {});
+  const algorithm* least = select(s, any, true, 0, {});
   for (const auto& c : candidates(s, {}, true, {})) {
     if (c.supported) {
       EXPECT_LE(least->memory(s, {}), c.memory);
@@ -119,7 +140,7 @@ TEST(selection, takes_what_needs_least_where_nothing_fits) {
 TEST(selection, one_buffer_with_any_counts_is_served_in_place) {
   for (const std::uint64_t block : {8U, 100000U}) {
     const shape s = one_buffer(8, block, false);
-    const algorithm* a = select(s, {}, true, unlimited, {});
+    const algorithm* a = select(s, any, true, unlimited, {});
     ASSERT_NE(a, nullptr);
     EXPECT_TRUE(a->supports(s));
     EXPECT_NE(a->name, "native");

@@ -9,6 +9,7 @@ NAMES = {
     "MPI": ("mpi", "{{ mpi }}", "libopenmpi-dev"),
     "fmt": ("fmt", "fmt", "libfmt-dev"),
     "hwloc": ("hwloc", "libhwloc", "libhwloc-dev"),
+    "libdw": ("elfutils", "elfutils", "libdw-dev"),
     "CLI11": ("cli11", "cli11", "libcli11-dev"),
     "nlohmann_json": ("nlohmann-json", "nlohmann_json", "nlohmann-json3-dev"),
     "Python3": ("python", "python", "python3-dev"),
@@ -18,6 +19,8 @@ NAMES = {
     "Threads": None,
     "GTest": None,
 }
+# What find_library and find_path look for.
+FILES = {"TAQUIN_HWLOC": "hwloc", "TAQUIN_HWLOC_INCLUDE": "hwloc", "TAQUIN_LIBDW_INCLUDE": "libdw"}
 # Compilers, build tools, and what packaging itself needs.
 TOOLS = [
     {"cxx", "c", "fortran", "cmake"},
@@ -34,7 +37,7 @@ def looked_for(tree):
                    for p in (tree / folder).glob("CMakeLists.txt"))]:
         text = re.sub(r"#.*", "", file.read_text(encoding="utf-8"))
         found |= set(re.findall(r"find_(?:package|dependency)\((\w+)", text)) - {"taquin"}
-        found |= {"hwloc" for _ in re.findall(r"find_library\(TAQUIN_HWLOC", text)}
+        found |= {FILES.get(name, name) for name in re.findall(r"find_(?:library|path)\((\w+)", text)}
     if not (tree / "python").is_dir():
         found |= {"Python3", "pybind11"}
     return found

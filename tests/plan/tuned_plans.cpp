@@ -74,7 +74,7 @@ TEST_F(tuned_plans, try_several_algorithms_and_stay_with_one) {
   const problem x = make_problem(all_workloads[0], 2000);
   rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
   statistics stats;
-  plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true, .stats = &stats});
+  plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true, .progress = progress_by::calls, .stats = &stats});
   const std::size_t at_first = p.memory().used();
   std::vector<std::string> ran;
   mine.fill(1);

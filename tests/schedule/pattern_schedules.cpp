@@ -27,7 +27,7 @@ struct world {
   simulated_result run(delivery how, const combiner& op = {}) {
     ranks.clear();
     for (std::size_t i = 0; i < schedules.size(); ++i) ranks.push_back({&schedules[i], send[i].data(), recv[i].data()});
-    return run_lockstep(ranks, how, op);
+    return run_simulated(ranks, how, op);
   }
 };
 

@@ -74,7 +74,7 @@ inline std::string simulated_error(const detail::algorithm& a, const problem& x,
     ranks.push_back({&schedules.back(), mine.send_base(), mine.recv_base()});
   }
   try {
-    detail::run_lockstep(ranks, how);
+    detail::run_simulated(ranks, how);
   } catch (const detail::simulated_error& e) {
     return e.what();
   }

@@ -80,7 +80,7 @@ void run(const topology& t, const counts_type& counts, bool uniform, delivery ho
     d.plan = std::make_unique<schedule>(build(x, sh, counts));
     lock.push_back({d.plan.get(), d.send.data(), d.recv.data(), t.nodes().group[r]});
   }
-  run_lockstep(lock, how);
+  run_simulated(lock, how);
   for (std::size_t r = 0; r < n; ++r) ASSERT_EQ(ranks[r].recv, ranks[r].expected) << "rank " << r;
 }
 
@@ -197,7 +197,7 @@ void hand_over(int awaited) {
   std::vector<std::byte> result(4);
   const std::array<simulated_rank, 2> both{
       {{ranks.data(), data.data(), nullptr, 0}, {&ranks[1], nullptr, result.data(), 0}}};
-  run_lockstep(both, delivery::eager);
+  run_simulated(both, delivery::eager);
   EXPECT_EQ(result, data);
 }
 

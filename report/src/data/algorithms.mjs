@@ -14,7 +14,7 @@ const describe = (r) =>
 
 const positive = (v) => Number.isFinite(v) && v > 0;
 
-/// Records of `taquin run`. Those without a time are algorithms that cannot serve.
+/// Records of `taquin run`, measured and predicted times. Those without a time are algorithms that cannot serve.
 export function pointsOfRecords(records, file) {
   const points = [];
   const unserved = [];
@@ -46,7 +46,41 @@ export function pointsOfRecords(records, file) {
       inPlace: Boolean(r.in_place),
     });
   }
-  return { points: distinctNative(points), unserved };
+  return { points: [...distinctNative(points), ...modelOfRecords(records, file)], unserved };
+}
+
+// What the model said of the same exchanges, where the records tell.
+function modelOfRecords(records, file) {
+  return records
+    .filter((r) => positive(r.predicted_s) && positive(r.median_s))
+    .map((r) => predictedPoint(file, describe(r), r.algorithm, r.ranks, r.bytes_per_rank ?? 0, r.predicted_s));
+}
+
+const predictedPoint = (file, label, algorithm, ranks, bytes, time) => ({
+  file,
+  label,
+  basis: "predicted",
+  algorithm,
+  chosen: algorithm,
+  ranks,
+  bytes,
+  time,
+  low: null,
+  high: null,
+  ratio: null,
+  memory: null,
+  limit: null,
+  wrong: 0,
+});
+
+/// Of predictions of one exchange with one algorithm the first: records and `simulate` may both tell one.
+export function distinctPredictions(points) {
+  const seen = new Set();
+  return points.filter((p) => {
+    if (p.basis !== "predicted") return true;
+    const key = JSON.stringify([p.label, p.algorithm, p.ranks, p.bytes]);
+    return !seen.has(key) && seen.add(key);
+  });
 }
 
 // The MPI library's own call comes first and, through taquin, once more as the algorithm of that name.
@@ -64,29 +98,15 @@ function distinctNative(points) {
 export function pointsOfPredictions(records, file) {
   return records
     .filter((r) => positive(r.schedule_s) || positive(r.formula_s))
-    .map((r) => ({
-      file,
-      label: describe(r),
-      basis: "predicted",
-      algorithm: r.algorithm,
-      chosen: r.algorithm,
-      ranks: r.ranks,
-      bytes: r.bytes_per_rank ?? 0,
-      time: positive(r.schedule_s) ? r.schedule_s : r.formula_s,
-      low: null,
-      high: null,
-      ratio: null,
-      memory: null,
-      limit: null,
-      wrong: 0,
-    }));
+    .map((r) =>
+      predictedPoint(file, describe(r), r.algorithm, r.ranks, r.bytes_per_rank ?? 0, positive(r.schedule_s) ? r.schedule_s : r.formula_s),
+    );
 }
 
-/// Measured times of a machine profile.
+/// Measured times of a machine profile, and what its model says of the same exchanges.
 export function pointsOfProfile(profile, file) {
-  return (profile.measured ?? []).map((m) => ({
-    file,
-    label: [
+  return (profile.measured ?? []).flatMap((m) => {
+    const label = [
       "profile",
       m.collective,
       m.in_place ? "in place" : null,
@@ -94,21 +114,14 @@ export function pointsOfProfile(profile, file) {
       m.skew > 0 ? `skew ${m.skew}` : null,
     ]
       .filter(Boolean)
-      .join(", "),
-    basis: "measured",
-    algorithm: m.algorithm,
-    chosen: m.algorithm,
-    ranks: m.ranks,
-    bytes: m.bytes,
-    time: m.time,
-    low: null,
-    high: null,
-    ratio: null,
-    memory: null,
-    limit: null,
-    wrong: 0,
-    profile: true,
-  }));
+      .join(", ");
+    const measured = {
+      ...predictedPoint(file, label, m.algorithm, m.ranks, m.bytes, m.time),
+      basis: "measured",
+      profile: true,
+    };
+    return positive(m.predicted) ? [measured, predictedPoint(file, label, m.algorithm, m.ranks, m.bytes, m.predicted)] : [measured];
+  });
 }
 
 /// Cases in the order of their first point: {label, axes: [{axis, fixed, label, points}]}. An axis is what varies.

@@ -1,9 +1,9 @@
 // All files of a page, sorted by what they are. A file that turns out to be wrong is one more problem; the others stay.
 import { prepareTraffic, prepareReport } from "./traffic.mjs";
-import { pointsOfProfile, pointsOfRecords, pointsOfPredictions, isRedistribution } from "./algorithms.mjs";
+import { distinctPredictions, pointsOfProfile, pointsOfRecords, pointsOfPredictions, isRedistribution } from "./algorithms.mjs";
 import { prepareStrip } from "./strip.mjs";
 import { prepareSchedule } from "./schedule.mjs";
-import { stepsOf, redistributionRecords } from "./redistribution.mjs";
+import { stepsOf, stepsOfRecords, redistributionRecords } from "./redistribution.mjs";
 
 export const PAGE_VERSION = 1;
 
@@ -35,6 +35,7 @@ function add(model, file) {
       const moved = data.filter(isRedistribution);
       const { points, unserved } = pointsOfRecords(data.filter((r) => !isRedistribution(r)), name);
       model.redistributions.push(...redistributionRecords(moved, name));
+      model.steps.push(...stepsOfRecords(moved, name));
       model.points.push(...points);
       model.unserved.push(...unserved);
       break;
@@ -71,5 +72,7 @@ export function collect(page) {
       model.problems.push({ name: String(file?.name), what: `cannot be shown: ${fault.message}` });
     }
   }
+  model.points = distinctPredictions(model.points);
+  model.points = distinctPredictions(model.points);
   return model;
 }

@@ -1,14 +1,22 @@
 // Redistributions of blocks: records of what was measured, and runs over time.
 
+const labelOf = (r) =>
+  `${r.workload}, ${r.ranks} ranks, ${r.blocks ?? "?"} blocks of ${r.block_bytes ?? "?"} bytes, ${r.free_blocks ?? "?"} free`;
+
+/// What records tell of the same algorithms over time: runs of fewer blocks where these were many.
+export function stepsOfRecords(records, file) {
+  return records
+    .filter((r) => r.over_time?.steps?.length && (r.asked ?? r.requested) !== "auto")
+    .map((r) => ({ ...stepsOf(r.over_time, file), label: labelOf(r) }));
+}
+
 export function redistributionRecords(records, file) {
   return records
     .filter((r) => Number.isFinite(r.median_s))
     .map((r) => ({
       file,
       algorithm: (r.asked ?? r.requested) === "auto" ? "auto" : r.algorithm,
-      label: `${r.workload}, ${r.ranks} ranks, ${r.blocks ?? "?"} blocks of ${r.block_bytes ?? "?"} bytes, ${
-        r.free_blocks ?? "?"
-      } free`,
+      label: labelOf(r),
       time: r.median_s,
       low: r.ci95_s?.[0] ?? r.median_s,
       high: r.ci95_s?.[1] ?? r.median_s,
@@ -31,7 +39,6 @@ export const MEASURES = [
 
 /// A run of all ranks over time.
 export function stepsOf(data, file) {
-  const label = `${data.workload}, ${data.ranks} ranks, ${data.blocks} blocks of ${data.block_bytes} bytes, ${data.free_blocks} free`;
   const points = data.steps.map(([step, free, aside, settled, copied, away]) => ({
     algorithm: data.algorithm,
     step,
@@ -41,5 +48,5 @@ export function stepsOf(data, file) {
     copied,
     away,
   }));
-  return { file, algorithm: data.algorithm, label, points };
+  return { file, algorithm: data.algorithm, label: labelOf(data), blocks: data.blocks, points };
 }

@@ -38,6 +38,8 @@ export function prepareSchedule(data, name) {
     bytesPerRank: data.bytes_per_rank,
     memory: data.memory ?? null,
     scratchBytes: data.scratch_bytes ?? 0,
+    throughMemory: Boolean(data.through_memory),
+    note: data.note ?? null,
     rounds,
     totals: {
       rounds: rounds.length,
@@ -49,9 +51,10 @@ export function prepareSchedule(data, name) {
   };
 }
 
-/// What passes through other ranks: "3>7 4>7".
+/// What passes through other ranks: "3>7 4>7"; null where the file does not tell.
 export function cargo(message, most = 8) {
-  const foreign = (message.blocks ?? []).filter(([from, to]) => from !== message.from || to !== message.to);
+  if (message.blocks === null || message.blocks === undefined) return null;
+  const foreign = message.blocks.filter(([from, to]) => from !== message.from || to !== message.to);
   if (!foreign.length) return "";
   const shown = foreign.slice(0, most).map(([from, to]) => `${from}>${to}`);
   return shown.join(" ") + (foreign.length > most ? ` and ${foreign.length - most} more` : "");

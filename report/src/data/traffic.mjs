@@ -37,7 +37,7 @@ export function prepareTraffic(data, name) {
       calls: s.calls,
       bytes: s.bytes,
       seconds: s.seconds,
-      waiting: null,
+      waiting: s.waiting ?? null,
       sent: s.sent,
       received: s.received,
       arrival: null,
@@ -50,8 +50,8 @@ export function prepareTraffic(data, name) {
     };
   });
   let at = 0;
-  const calls = data.calls.map(([site, matrix, repeats, min, mean, max, bytes], index) => {
-    const call = { index, at, site, matrix, repeats, min, mean, max, bytes };
+  const calls = data.calls.map(([site, matrix, repeats, min, mean, max, bytes, waiting], index) => {
+    const call = { index, at, site, matrix, repeats, min, mean, max, bytes, waiting: waiting ?? null };
     at += repeats;
     sites[site].evolution.push(call);
     return call;

@@ -153,11 +153,11 @@ function list(state, key, width) {
 }
 
 function crossingNote(state) {
-  if (!state.view.axis) return "Bars: 95% confidence intervals of the median.";
+  if (!state.view.axis) return "Filled: measured; bars: 95% confidence intervals of the median. Hollow: predicted by the model.";
   const found = crossovers(state.curves.filter((c) => state.shown.has(c.algorithm)), state.view.axis);
   const place = (v) => (state.view.axis === "bytes" ? bytes(v) : `${short(v)} ranks`);
   const words = found.slice(0, 6).map((c) => `from ${place(c.at)} ${c.to} is faster than ${c.from}${c.basis === "predicted" ? " (predicted)" : ""}`);
-  return `Lines: measured; dashes: predicted by the model; bars: 95% confidence intervals.${words.length ? ` Dotted: ${words.join("; ")}.` : ""}`;
+  return `Lines: measured; dashes: predicted by the model, without the agreement that a blocking call begins with; bars: 95% confidence intervals.${words.length ? ` Dotted: ${words.join("; ")}.` : ""}`;
 }
 
 export function algorithms(model) {

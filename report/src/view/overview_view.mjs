@@ -39,6 +39,9 @@ export function overview(model) {
       h("h3", {}, source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))),
       source.program ? h("p", { class: "note" }, "of ", h("code", {}, source.program)) : null,
       h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
+      source.kind === "recording" && source.totals.waiting === null
+        ? h("p", { class: "note" }, "This recording does not tell waiting apart from transfer: its times hold both. Recordings of this version of taquin, and reports of preloaded runs, tell it.")
+        : null,
       figuresOf(source).unknown.length ? h("p", { class: "note" }, `Not in this file: ${figuresOf(source).unknown.join(", ")}.`) : null,
     );
   parts.push(

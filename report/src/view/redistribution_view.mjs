@@ -8,11 +8,12 @@ import { figure } from "./figure.mjs";
 
 function overTime(runs, style, shown) {
   const points = runs.flatMap((r) => r.points);
+  const blocks = [...new Set(runs.map((r) => r.blocks))].join(" or ");
   return MEASURES.filter((m) => points.some((p) => p[m.key] > 0)).map((m) => {
     const unit = m.bytes ? bytes : (v) => short(v);
     return figure({
       title: m.label,
-      note: () => "All ranks together, event by event, from a run of all ranks in one process. Events are messages and transfers, not seconds.",
+      note: () => `All ranks together, event by event, from a run of all ranks in one process with ${blocks} blocks a rank. Events are messages and transfers, not seconds.`,
       draw: (width) => {
         const some = points.filter((p) => shown.has(p.algorithm));
         if (!some.length) return null;

@@ -10,6 +10,11 @@ const INSIDE = "var(--c0)";
 const BETWEEN = "var(--c1)";
 const MOST_LINKS = 4000; // of one round: more is a grey surface
 
+function told(message, most) {
+  const blocks = cargo(message, most);
+  return blocks === null ? "the file does not tell" : blocks || "its own block";
+}
+
 function nodesOf(schedule) {
   if (schedule.nodes === schedule.ranks) return [];
   return Array.from({ length: schedule.nodes }, (_, node) => ({
@@ -54,7 +59,7 @@ function roundPlot(schedule, index, width) {
       Plot.dot(ranks.flatMap((rank) => [{ rank, y: 1 }, { rank, y: 0 }]), { x: "rank", y: "y", r: Math.max(1.5, Math.min(7, width / schedule.ranks / 4)), fill: "var(--card)", stroke: "currentColor" }),
       Plot.text(ends.filter((e) => e.y === 1), { x: "rank", y: "y", text: (e) => String(e.rank), dy: -14, fill: "currentColor" }),
       Plot.text(ends.filter((e) => e.y === 0), { x: "rank", y: "y", text: (e) => String(e.rank), dy: 14, fill: "currentColor" }),
-      Plot.tip(shown, Plot.pointer({ x: (m) => (m.from + m.to) / 2, y: 0.5, channels: { message: (m) => `${m.from} to ${m.to}`, bytes: (m) => count(m.bytes), carries: (m) => cargo(m) || "its own block" }, format: { x: false, y: false } })),
+      Plot.tip(shown, Plot.pointer({ x: (m) => (m.from + m.to) / 2, y: 0.5, channels: { message: (m) => `${m.from} to ${m.to}`, bytes: (m) => count(m.bytes), carries: (m) => told(m) }, format: { x: false, y: false } })),
     ],
   });
 }
@@ -93,6 +98,11 @@ function linkPlot(schedule, index, width) {
 }
 
 function one(state) {
+  const { note } = state.schedule;
+  if (!state.schedule.rounds.length) {
+    const text = note ?? "Nothing is sent: there are no rounds to draw.";
+    return { element: h("p", { class: "note" }, text), refresh() {} };
+  }
   const fig = figure({
     title: "Round by round",
     min: 300,
@@ -100,10 +110,12 @@ function one(state) {
       const { schedule, step } = state;
       const round = schedule.rounds[step];
       const t = schedule.totals;
+      const sent = (n) => (schedule.throughMemory ? counted(n, "block") : counted(n, "message"));
       const now = round
-        ? `Round ${step + 1} of ${t.rounds}: ${counted(round.messages.length, "message")}, ${bytes(round.messages.reduce((n, m) => n + m.bytes, 0))}, ${counted(round.copies.length, "copy", "copies")}.`
+        ? `Round ${step + 1} of ${t.rounds}: ${sent(round.messages.length)}, ${bytes(round.messages.reduce((n, m) => n + m.bytes, 0))}, ${counted(round.copies.length, "copy", "copies")}.`
         : `It has ended after ${counted(t.rounds, "round")}.`;
-      return `${now} In all ${counted(t.messages, "message")} of ${bytes(t.bytes)}, ${bytes(t.copied)} copied inside ranks${schedule.memory !== null ? `, ${bytes(schedule.memory)} of extra memory` : ""}.`;
+      const way = schedule.throughMemory ? " Blocks go through memory that the ranks share: lines are what a receiver reads, no messages." : "";
+      return `${now}${way} In all ${sent(t.messages)} of ${bytes(t.bytes)}, ${bytes(t.copied)} copied inside ranks${schedule.memory !== null ? `, ${bytes(schedule.memory)} of extra memory` : ""}.`;
     },
     draw: (width) => h("div", {}, [roundPlot, scratchPlot, linkPlot].map((f) => f(state.schedule, state.step, width)).filter(Boolean)),
     table: () => ({
@@ -113,9 +125,9 @@ function one(state) {
         { key: "to", label: "receiver" },
         { key: "bytes", label: "bytes" },
         { key: "between", label: "between nodes" },
-        { key: "carries", label: "carries for others" },
+        { key: "carries", label: "carries" },
       ],
-      rows: state.schedule.rounds.flatMap((r) => r.messages.map((m) => ({ round: r.index + 1, from: m.from, to: m.to, bytes: m.bytes, between: m.between ? "yes" : "no", carries: cargo(m, 64) }))),
+      rows: state.schedule.rounds.flatMap((r) => r.messages.map((m) => ({ round: r.index + 1, from: m.from, to: m.to, bytes: m.bytes, between: m.between ? "yes" : "no", carries: told(m, 64) }))),
     }),
   });
   return fig;

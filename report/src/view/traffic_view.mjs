@@ -149,7 +149,7 @@ function evolution(get) {
           width,
           height: 130,
           marginLeft: 70,
-          x: { label: key === "mean" ? "call" : null },
+          x: { label: key === "bytes" ? null : "call" },
           y: { label, grid: true, zero: true, tickFormat: unit, ticks: unit === bytes ? byteTicks(Math.max(...calls.map((c) => c.bytes)), 3) : 4 },
           marks: [
             chosen ? Plot.rectX([chosen], { x1: "at", x2: (c) => c.at + c.repeats, fill: "currentColor", fillOpacity: 0.15 }) : null,
@@ -165,7 +165,8 @@ function evolution(get) {
             Plot.ruleY([0]),
           ],
         });
-      return h("div", {}, one("bytes", "bytes of a call", bytes, BLUE), one("mean", "time", seconds, ORANGE));
+      const waits = calls.some((c) => Number.isFinite(c.waiting));
+      return h("div", {}, one("bytes", "bytes of a call", bytes, BLUE), one("mean", "time", seconds, ORANGE), waits ? one("waiting", "of it waiting", seconds, "var(--c2)") : null);
     },
     table: () => ({
       columns: [
@@ -175,6 +176,7 @@ function evolution(get) {
         { key: "min", label: "least time (s)" },
         { key: "mean", label: "mean time (s)" },
         { key: "max", label: "most time (s)" },
+        { key: "waiting", label: "waiting (s)" },
       ],
       rows: get().site.evolution,
     }),

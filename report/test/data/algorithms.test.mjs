@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { casesOf, crossovers, curvesOf, firstShown, pointsOfPredictions, pointsOfProfile, pointsOfRecords } from "../../src/data/algorithms.mjs";
+import { casesOf, crossovers, curvesOf, distinctPredictions, firstShown, pointsOfPredictions, pointsOfProfile, pointsOfRecords } from "../../src/data/algorithms.mjs";
 import { predictions, records } from "../inputs.mjs";
 
 const all = () => pointsOfRecords(records(), "r.json");
@@ -65,4 +65,18 @@ test("a profile's points keep what they were measured with apart", () => {
   const point = { algorithm: "pairwise", ranks: 4, collective: "alltoallv", in_place: false, symmetric: true, skew: 0, bytes: 64, time: 1e-5 };
   const points = pointsOfProfile({ measured: [{ ...point, reused: false }, { ...point, reused: true }] }, "m.json");
   assert.notEqual(points[0].label, points[1].label);
+});
+
+test("what the model says of a measured exchange is a point of the same case", () => {
+  const record = { algorithm: "pairwise", asked: "pairwise", workload: "uniform", collective: "alltoallv", ranks: 4, bytes_per_rank: 64, median_s: 2, predicted_s: 1 };
+  const { points } = pointsOfRecords([record, { ...record, bytes_per_rank: 128, predicted_s: null }], "r.json");
+  assert.deepEqual(points.map((p) => [p.basis, p.bytes, p.time]), [["measured", 64, 2], ["measured", 128, 2], ["predicted", 64, 1]]);
+  assert.equal(casesOf(points).length, 1);
+  const simulated = pointsOfPredictions([{ algorithm: "pairwise", workload: "uniform", collective: "alltoallv", ranks: 4, bytes_per_rank: 64, formula_s: 3 }], "s.json");
+  assert.equal(distinctPredictions([...points, ...simulated]).length, 3);
+});
+
+test("a profile's points come with what its model said", () => {
+  const one = { algorithm: "pairwise", ranks: 4, collective: "alltoallv", skew: 0, bytes: 64, time: 2 };
+  assert.deepEqual(pointsOfProfile({ measured: [{ ...one, predicted: 1 }, { ...one, bytes: 128, predicted: null }] }, "").map((p) => [p.basis, p.time]), [["measured", 2], ["predicted", 1], ["measured", 2]]);
 });

@@ -51,3 +51,10 @@ test("names in commands are quoted for the shell", () => {
   assert.equal(quoted("a/b.json"), "a/b.json");
   assert.equal(quoted("a'; rm -r x"), "'a'\\''; rm -r x'");
 });
+
+test("a model's word does not stand beside what was measured of the same exchange", () => {
+  const record = (algorithm, median_s, predicted_s) => ({ algorithm, ranks: 2, workload: "uniform", bytes_per_rank: 8, median_s, predicted_s });
+  const { points } = pointsOfRecords([record("native", 1, 9), record("pairwise", 1, 2)], "");
+  assert.equal(points.filter((p) => p.basis === "predicted").length, 2);
+  assert.equal(worthDoing(model({ points })).length, 0);
+});

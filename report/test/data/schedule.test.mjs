@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { cargo, prepareSchedule } from "../../src/data/schedule.mjs";
 import { prepareStrip, put, settled, takeOut } from "../../src/data/strip.mjs";
-import { stepsOf } from "../../src/data/redistribution.mjs";
+import { stepsOf, stepsOfRecords } from "../../src/data/redistribution.mjs";
 
 const input = (name) => JSON.parse(readFileSync(new URL(`../inputs/${name}.json`, import.meta.url)));
 
@@ -19,6 +19,7 @@ test("messages between nodes are told, and links add them up", () => {
 test("what passes through others is told, its own block is not", () => {
   assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
   assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2]] }), "");
+  assert.equal(cargo({ from: 1, to: 2, blocks: null }), null);
   assert.equal(cargo({ from: 1, to: 2, blocks: Array(10).fill([0, 3]) }, 2), "0>3 0>3 and 8 more");
 });
 
@@ -34,8 +35,8 @@ test("a piece that is put down covers what was there", () => {
   assert.deepEqual(pieces.map((p) => [p.at, p.length, p.peer]), [[0, 2, 1], [2, 3, 7], [5, 5, 1]]);
 });
 
-test("in the end of in_place everything is where it belongs, on every rank", () => {
-  const strip = prepareStrip(input("puzzle"), "puzzle.json");
+for (const name of ["puzzle", "phases"]) test(`in the end everything is where it belongs, on every rank: ${name}`, () => {
+  const strip = prepareStrip(input(name), `${name}.json`);
   assert.ok(strip.steps.length > 3);
   strip.ranks.forEach((_, rank) => {
     const { done, all } = settled(strip, rank, strip.steps.length - 1);
@@ -55,4 +56,24 @@ test("a redistribution ends with all blocks in place and none held aside", () =>
     assert.equal(last.away, 0, name);
     for (let i = 1; i < points.length; ++i) assert.ok(points[i].copied >= points[i - 1].copied);
   }
+});
+
+test("what the MPI library does is a text, not a picture", () => {
+  const s = prepareSchedule(input("native"), "native.json");
+  assert.equal(s.rounds.length, 0);
+  assert.match(s.note, /does not tell/);
+});
+
+test("messages through nodes stay between nodes once", () => {
+  const s = prepareSchedule(input("node_aggregated"), "node_aggregated.json");
+  assert.equal(s.totals.messages, s.totals.between + s.rounds.reduce((n, r) => n + r.messages.filter((m) => !m.between).length, 0));
+  assert.ok(s.totals.between < 8 * 7, "fewer than pairs of ranks");
+});
+
+test("a record of a redistribution that tells how it went over time is drawn with it", () => {
+  const record = { algorithm: "slots", asked: "slots", workload: "random", ranks: 4, blocks: 1000, block_bytes: 64, free_blocks: 5, over_time: input("slots") };
+  const [steps] = stepsOfRecords([record, { ...record, asked: "auto" }, { ...record, over_time: null }], "r.json");
+  assert.match(steps.label, /1000 blocks of 64 bytes/);
+  assert.equal(steps.blocks, 64);
+  assert.equal(stepsOfRecords([record, { ...record, asked: "auto" }, { ...record, over_time: null }], "r.json").length, 1);
 });

@@ -85,3 +85,11 @@ test("a report of a run tells waiting from transfer, and its share of the run", 
   assert.equal(addUp(source, source.sites[0].matrices).cells[1], 5);
   assert.equal(addUp(source, source.sites[1].matrices), null);
 });
+
+test("waiting is told apart where the recording does so, and else it is not known", () => {
+  const site = { ...recording.sites[0], waiting: 0.2 };
+  const source = prepareTraffic({ ...recording, sites: [site], calls: recording.calls.map((c) => [...c, 0.05]) }, "r.json");
+  assert.equal(source.totals.waiting, 0.2);
+  assert.equal(source.sites[0].evolution[0].waiting, 0.05);
+  assert.equal(prepareTraffic(recording, "r.json").sites[0].waiting, null);
+});

@@ -1,7 +1,7 @@
 // The page in headless Chromium: node test/page/run.mjs [--update], with TAQUIN_PROGRAM the command. Exit status 77
 // where Chromium, the packages or the page are missing. --update writes the expected pictures.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -57,12 +57,12 @@ const pages = {
       "predictions.json": predictions(),
       "redistributions.json": redistributions(),
     }),
-    ...inputs(["report", "pairwise", "basic_bruck", "puzzle", "slots", "parking"]),
+    ...inputs(["report", "pairwise", "basic_bruck", "native", "node_aggregated", "puzzle", "phases", "slots", "parking"]),
   ],
   large: write(join(folder, "large"), { "traffic.json": largeTraffic(1024) }),
   damaged: [...write(join(folder, "damaged"), Object.fromEntries(Object.entries(bad).map(([n, [text]]) => [n, text]))), join(folder, "missing.json")],
 };
-const made = {};
+const made = { template: statSync(join(dirname(dirname(program)), "share", "taquin", "report.html")).size };
 for (const [name, files] of Object.entries(pages)) {
   const path = join(folder, `${name}.html`);
   const run = spawnSync(program, ["report", ...files, "-o", path], { encoding: "utf8", timeout: 60000 });

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <list>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -25,6 +26,7 @@
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
 #include "algorithms/direct/spread_out.hpp"
+#include "algorithms/whole.hpp"
 #include "exchange/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
@@ -55,7 +57,7 @@ route blocking_route(int ranks, int radix) noexcept {
 
 route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
 
-// Riding needs the agreement's radix.
+// Being carried needs the agreement's radix.
 bool piggybacks(const options& o) noexcept { return !o.radix; }
 
 route piggyback_route(int ranks) noexcept {
@@ -102,12 +104,12 @@ std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
 // One blocking call.
 class bruck_v_body final : public piggyback_operation {
  public:
-  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool riding,
+  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool carried,
                std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
         route_(r),
-        piggyback_(riding),
+        piggyback_(carried),
         memory_(memory),
         x_(local(x, comm)),
         state_(x_, r, memory) {
@@ -294,6 +296,39 @@ seconds piggyback_cost(const shape& s, const options&, const machine_model& m) n
   return longer + t.packs(2 * elements, 2 * elements * d.small) + direct + t.copies(t.ranks(), t.mean_block());
 }
 
+// A plan that is reused, whose messages are data alone: sizes are passed on rank by rank, as its ranks do.
+std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
+  const int p = x.ranks();
+  const route r = reused_route(p, o);
+  std::list<known_part> parts;
+  std::list<size_history> sizes;
+  std::vector<size_history*> of_rank;
+  for (int rank = 0; rank < p; ++rank) {
+    of_rank.push_back(
+        &sizes.emplace_back(parts.emplace_back(x.part(rank)).local(), r, std::pmr::new_delete_resource()));
+  }
+  std::vector<std::byte> message(r.capacity(false));
+  for_each_weight(p, r.radix, [&](count_t weight) {
+    std::vector<std::vector<std::byte>> arriving;  // by digit, then by sender
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      for (size_history* one : of_rank) {
+        const auto bytes = static_cast<std::ptrdiff_t>(one->load(weight, digit, message));
+        arriving.emplace_back(message.begin(), message.begin() + bytes);
+      }
+    });
+    auto next = arriving.begin();
+    for_each_digit(p, r.radix, weight, [&](count_t digit) {
+      for (int from = 0; from < p; ++from, ++next)
+        of_rank[static_cast<std::size_t>((from + digit * weight) % p)]->unload(weight, digit, *next);
+    });
+  });
+  std::vector<schedule> all;
+  auto part = parts.begin();
+  for (const size_history* one : of_rank)
+    all.push_back(bruck_v_schedule((part++)->local(), s, o, r, one->received(), std::pmr::new_delete_resource()));
+  return add_schedules(all, to);
+}
+
 }  // namespace
 
 const algorithm bruck_v{
@@ -306,7 +341,8 @@ const algorithm bruck_v{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .ride = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
+    .carried = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/whole.hpp"
 #include "model/terms.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/datatype.hpp"
@@ -82,10 +84,14 @@ class native_operation final : public operation {
     return done != 0;
   }
 
-  void wait() override { TAQUIN_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
+  void wait() override { mpi::complete(request_, "MPI_Wait"); }
 
   // MPI libraries tune their blocking collectives more than the nonblocking ones.
   void run() override {
+    if (mpi::watch::on()) {  // this rank's clock runs, and so do those of all
+      start();
+      return wait();
+    }
     const arguments& s = send_;
     const arguments& r = recv_;
     switch (kind_) {
@@ -203,6 +209,13 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   return t.all_at_once();
 }
 
+std::size_t moves(const whole_exchange&, const shape&, const options&, const moves_target& to) {
+  to.all.note =
+      "The MPI library chooses its algorithm itself and does not tell which messages it sends: there is nothing to "
+      "draw.";
+  return to.first;
+}
+
 }  // namespace
 
 const algorithm native{
@@ -214,7 +227,9 @@ const algorithm native{
     .memory = memory,
     .cost = cost,
     .preparation = preparation,
+    .ends_by_itself = [](const shape&, const options&, std::size_t) noexcept { return true; },
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

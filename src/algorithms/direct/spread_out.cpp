@@ -63,6 +63,11 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).all_at_once(); }
 
+// Where all messages may be on their way at once.
+bool ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
+  return o.max_in_flight == 0 || o.max_in_flight >= s.ranks;
+}
+
 }  // namespace
 
 const algorithm spread_out{
@@ -74,6 +79,7 @@ const algorithm spread_out{
     .supports = supports,
     .memory = memory,
     .cost = cost,
+    .ends_by_itself = ends_by_itself,
     .build = build,
 };
 

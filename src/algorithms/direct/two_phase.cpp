@@ -22,11 +22,13 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/packed_side.hpp"
+#include "algorithms/whole.hpp"
 #include "base/raw_buffer.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "model/terms.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::detail {
@@ -47,7 +49,12 @@ class cutting {
       : p_(comm.size()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_), memory) {
     count_t* mine = bytes_.data() + index(comm.rank(), 0);
     for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
-    TAQUIN_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get()));
+    TAQUIN_MPI_MEET(PMPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get());
+  }
+  explicit cutting(const whole_exchange& x)
+      : p_(x.ranks()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_)) {
+    for (int i = 0; i < p_; ++i)
+      for (int j = 0; j < p_; ++j) bytes_[index(i, j)] = x.bytes(i, j);
   }
   /// What i sends to j.
   [[nodiscard]] count_t bytes(int i, int j) const { return bytes_[index(i, j)]; }
@@ -267,6 +274,29 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
 }
 
+std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
+  const cutting cut(x);
+  const int p = x.ranks();
+  whole_exchange first(p);
+  whole_exchange second(p);
+  for (int a = 0; a < p; ++a)
+    for (int b = 0; b < p; ++b) {
+      first.bytes(a, b) = cut.first(a, b);
+      second.bytes(a, b) = cut.second(b, a);
+    }
+  const auto copy_on_all = [&](std::size_t round, place from, place into, auto bytes) {
+    for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[static_cast<std::size_t>(r)], bytes(r), from, into});
+  };
+  copy_on_all(to.first, place::send, place::scratch, [&](int r) { return x.sent(r); });
+  const std::size_t half = add_moves(inner_of(o), first, inner_shape(s), o, to);
+  for (int r = 0; half > to.first && r < p; ++r)
+    to.all.keep(half - 1, {to.members[static_cast<std::size_t>(r)], first.received(r)});
+  copy_on_all(half, place::scratch, place::scratch, [&](int r) { return second.sent(r); });
+  const std::size_t end = add_moves(inner_of(o), second, inner_shape(s), o, {to.all, to.members, half});
+  copy_on_all(std::max(end, half + 1) - 1, place::scratch, place::recv, [&](int r) { return x.received(r); });
+  return std::max(end, half + 1);
+}
+
 }  // namespace
 
 const algorithm two_phase{
@@ -278,6 +308,7 @@ const algorithm two_phase{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

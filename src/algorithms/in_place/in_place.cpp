@@ -38,8 +38,8 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_operation<in_place_operation>(budget, x, c,
-                                            in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), &budget);
+  const std::size_t allowed = in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts));
+  return make_operation<in_place_operation>(budget, x, c, allowed, budget);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "algorithms/in_place/units.hpp"
+#include "base/environment.hpp"
+#include "node/blocking_channel.hpp"
 
 namespace taquin::detail {
 
@@ -27,7 +29,7 @@ std::size_t in_place_operation::least(const shape& s) noexcept {
   return bookkeeping(s, in_place_limits{}) + std::max<std::size_t>(s.unit_span, 1);
 }
 
-// Bookkeeping that grows with the limits takes a quarter of the memory at most, as long as it can: from rich to poor.
+// Bookkeeping that grows with the limits takes a quarter of the memory at most: the limits are halved until it does.
 in_place_limits in_place_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
   const shape& s = *c.shape;
   const element unit = unit_of(x, s);
@@ -50,18 +52,39 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   return l;
 }
 
-in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed,
-                                       std::pmr::memory_resource* memory)
-    : mpi_operation(memory),
-      limits_(limits(x, c, allowed)),
-      out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), memory)),
-      in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), memory)),
-      machine_(c.comm->rank(), out_, in_, limits_, memory),
-      units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape), limits_.aux, memory),
+// What the offers of a node take; 0 where data go by messages: more than one node, a type with holes, or so little
+// memory that the algorithm needs it more.
+std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) noexcept {
+  constexpr std::size_t part = 8;  // of the memory allowed
+  const shape& s = *c.shape;
+  if (!s.shared || s.ranks == 1 || s.unit_size == 0 || s.unit_span > 0) return 0;
+  const std::size_t room = node_offers::bytes(s.ranks);
+  const std::size_t bytes = c.reused ? channel::share(s.ranks, room) + channel::bookkeeping(s.ranks) : room;
+  return bytes <= allowed / part ? bytes : 0;
+}
+
+// Plans have a channel of their own; blocking calls use their communicator's. Collective; the same on all ranks.
+node_offers* in_place_operation::offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory) {
+  if (bytes == 0) return nullptr;
+  const std::size_t room = node_offers::bytes(c.shape->ranks);
+  channel* node = c.reused ? &own_ : blocking_channel(x.comm);
+  if (c.reused) own_ = channel::make(c.comm->get(), room, environment::get().shared_memory, &memory);
+  if (node == nullptr || node->empty() || !node->single_copies() || node->room_bytes() < room) return nullptr;
+  share_.emplace(memory, c.reused ? channel::share(c.shape->ranks, room) : room);
+  return &offers_.emplace(*node, units_.unit_bytes());
+}
+
+in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
+    : mpi_operation(&memory),
+      limits_(limits(x, c, allowed - node_bytes(c, allowed))),
+      out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
+      in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),
+      machine_(c.comm->rank(), out_, in_, limits_, &memory),
+      units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape), limits_.aux, &memory),
       net_(*c.comm, c.tag, units_,
            in_place_protocol::limits(
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
-           memory),
+           &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
   prepare();
 }

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstddef>
-#include <memory_resource>
+#include <optional>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
+#include "base/memory_charge.hpp"
+#include "node/channel.hpp"
+#include "node/offers.hpp"
 #include "protocol/mpi_operation.hpp"
 
 namespace taquin::detail {
 
 class in_place_operation final : public mpi_operation {
  public:
-  in_place_operation(const exchange& x, const context& c, std::size_t allowed, std::pmr::memory_resource* memory);
+  in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory);
 
   void account(statistics& s) const override;
 
@@ -23,6 +26,8 @@ class in_place_operation final : public mpi_operation {
  private:
   static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
+  static std::size_t node_bytes(const context& c, std::size_t allowed) noexcept;
+  node_offers* offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory);
 
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
@@ -32,6 +37,9 @@ class in_place_operation final : public mpi_operation {
   std::pmr::vector<peer_block> in_;
   in_place_machine machine_;
   store units_;
+  std::optional<memory_charge> share_;  // of the node's memory
+  channel own_;
+  std::optional<node_offers> offers_;
   mpi_port net_;
   in_place_protocol protocol_;
 };

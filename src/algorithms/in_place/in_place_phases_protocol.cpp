@@ -185,7 +185,10 @@ void in_place_phases_protocol::send(std::size_t k, count_t length) {
 
 void in_place_phases_protocol::update() {
   machine_.begin_update();
-  while (const auto m = machine_.next_move()) units_.move(m->from, m->to, m->length);
+  while (const auto m = machine_.next_move()) {
+    units_.move(m->from, m->to, m->length);
+    net_.moved({m->from, m->length}, m->to);
+  }
 }
 
 }  // namespace taquin::detail

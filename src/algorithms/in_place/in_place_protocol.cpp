@@ -34,9 +34,11 @@ port_limits in_place_protocol::limits(const in_place_limits& l, double patience)
 
 task in_place_protocol::run() {
   machine.reset();
-  if (net.fetches())
+  if (net.fetches()) {
     for (const peer_block& b : out)
       if (b.peer != rank) net.offer(b.peer, {b.at, b.length});
+    co_await net.open();
+  }
   for (bool quiet = false;;) {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
       if (s.request) ask(*s.request);

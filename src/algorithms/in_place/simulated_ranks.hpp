@@ -81,7 +81,8 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
 using phase_requests = in_place_phases_protocol::requests;
 
 inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks, const element& unit,
-                                               phase_requests how, simulated_order order, std::uint64_t seed = 0) {
+                                               phase_requests how, simulated_order order, std::uint64_t seed = 0,
+                                               std::function<void(const simulated_move&)> trace = {}) {
   const auto p = static_cast<int>(ranks.size());
   struct state {
     in_place_phases_machine machine;
@@ -95,6 +96,7 @@ inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks
                    std::pmr::new_delete_resource(), std::pmr::new_delete_resource()) {}
   };
   simulated_network network(seed, order);
+  network.trace(std::move(trace));
   std::vector<std::unique_ptr<state>> states;
   std::vector<task> tasks;
   for (const phase_rank& r : ranks) {

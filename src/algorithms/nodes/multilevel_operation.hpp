@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory_resource>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -11,6 +13,8 @@
 #include "algorithms/nodes/level_part.hpp"
 #include "base/raw_buffer.hpp"
 #include "exchange/owned_blocks.hpp"
+#include "mpi/backoff.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -30,37 +34,39 @@ class multilevel_operation final : public operation {
   void start() override {
     deal();
     stage_ = 0;
+    kept_ = nullptr;
     inside_->start();
   }
 
   bool test() override {
     if (stage_ == 0) {
-      if (!inside_->test()) return false;
+      if (!goes_on([&] { return inside_->test(); })) return false;
       cross();
     }
     if (stage_ == 1) {
       bool all = true;
       for (column& k : columns_) {
-        k.done = k.done || k.body->test();
+        k.done = k.done || goes_on([&] { return k.body->test(); });
         all = all && k.done;
       }
       if (!all) return false;
       deliver();
     }
+    if (kept_ != nullptr) std::rethrow_exception(std::exchange(kept_, nullptr));
     return true;
   }
 
   void wait() override {
     if (stage_ == 0) {
-      inside_->wait();
+      goes_on([&] { return inside_->wait(), true; });
       cross();
     }
     if (stage_ == 1 && columns_.size() == 1) {
-      columns_.front().body->wait();
+      goes_on([&] { return columns_.front().body->wait(), true; });
       columns_.front().done = true;
     }
-    while (!test()) {  // columns go on side by side: other ranks may wait for any of them
-    }
+    // Columns go on side by side: other ranks may wait for any of them.
+    for (mpi::backoff waiting; !test();) waiting.pause();
   }
 
   void account(statistics& s) const override {
@@ -73,6 +79,17 @@ class multilevel_operation final : public operation {
   }
 
  private:
+  // An exchange whose blocks were longer than expected is over; the others' ranks wait for this one.
+  template <class Step>
+  bool goes_on(Step step) {
+    try {
+      return step();
+    } catch (const error& e) {
+      if (e.mpi_class() != MPI_ERR_TRUNCATE) throw;
+      if (kept_ == nullptr) kept_ = std::current_exception();
+      return true;
+    }
+  }
   void learn_sizes(int ranks, const mpi::communicator& inside);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
     return sizes_.empty() ? block_bytes_ : sizes_[static_cast<std::size_t>(from) * served_ + which];
@@ -94,6 +111,7 @@ class multilevel_operation final : public operation {
   raw_buffer coming_;   // mid_, then all columns' in
   operation_ptr inside_;
   int stage_ = 2;
+  std::exception_ptr kept_;  // of blocks that were longer than expected
 };
 
 /// The body of an exchange by the levels of `view`, named from the first of `names` inwards. Collective over the

@@ -20,8 +20,10 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/aggregation.hpp"
+#include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "model/terms.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "node/detect.hpp"
 #include "schedule/executor.hpp"
@@ -118,7 +120,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
     mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
   }
   const auto count = static_cast<int>(row);
-  TAQUIN_MPI(MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get()));
+  TAQUIN_MPI_MEET(PMPI_Iallgather, mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get());
   std::pmr::vector<count_t> to_node(memory);
   std::pmr::vector<count_t> from(memory);
   to_node.reserve(n * groups);
@@ -134,7 +136,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
 // True where all nodes have got their memory: messages between nodes go by the way that both have taken.
 bool everywhere(bool here, const mpi::communicator& comm) {
   int all = here ? 1 : 0;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get()));
+  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get());
   return all != 0;
 }
 
@@ -195,6 +197,35 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
 }
 
+// As where the ranks of each node can share memory.
+std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
+  if (flat(s) || x.nodes == nullptr) return add_moves(spread_out, x, s, o, to);
+  auto* memory = std::pmr::new_delete_resource();
+  const level& nodes = x.nodes->nodes();
+  const int d = shared_distances(s);
+  std::vector<schedule> all;
+  for (int rank = 0; rank < x.ranks(); ++rank) {
+    const int node = nodes.group[static_cast<std::size_t>(rank)];
+    std::pmr::vector<count_t> to_node;
+    std::pmr::vector<count_t> from;
+    for (const int member : nodes.members(node)) {
+      for (int other = 0; other < nodes.groups(); ++other) {
+        to_node.push_back(0);
+        for (const int peer : nodes.members(other)) to_node.back() += x.bytes(member, peer);
+      }
+      for (int peer = 0; peer < x.ranks(); ++peer) from.push_back(x.bytes(peer, member));
+    }
+    const auto traffic = s.uniform ? node_traffic(nodes, node, static_cast<count_t>(s.max_block_bytes), memory)
+                                   : node_traffic(nodes, node, std::move(to_node), std::move(from));
+    const known_part part = x.part(rank);
+    local_exchange mine = part.local();
+    mine.nodes = x.nodes;
+    all.push_back(d > 0 ? build_shared(mine, nodes, traffic, d, memory)
+                        : build_aggregated(mine, nodes, traffic, distances(s), memory));
+  }
+  return add_schedules(all, to);
+}
+
 }  // namespace
 
 const algorithm node_aggregated{
@@ -207,6 +238,7 @@ const algorithm node_aggregated{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "datatypes/typed_copy.hpp"
+#include "node/shared_segments.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -22,36 +23,50 @@ constexpr std::size_t up_to_line(std::size_t bytes) noexcept {
   return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-void put(const std::byte* from, const block& b, std::byte* to) {
-  if (b.element.contiguous())
-    std::memcpy(to, from, static_cast<std::size_t>(b.bytes()));
+// A call of memcpy would cost more than so few bytes.
+void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+  const auto two = [&]<class Word>(Word first) {
+    Word last;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + n - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + n - sizeof last, &last, sizeof last);
+  };
+  if (n >= 16) return two(std::array<std::uint64_t, 2>{});
+  if (n >= 8) return two(std::uint64_t{});
+  if (n >= 4) return two(std::uint32_t{});
+  for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+}
+static_assert(node_line::capacity <= 32 && sizeof(segment_place) <= node_line::capacity);
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+  if (n <= node_line::capacity)
+    copy_few(to, from, n);
   else
-    pack(from, b.count, b.element, to);
+    std::memcpy(to, from, n);
 }
 
 }  // namespace
 
 shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept
-    : x_(x), c_(c), room_(std::min(room, c.room_bytes()) / cache_line * cache_line) {}
+    : x_(x),
+      c_(c),
+      room_(std::min(room, c.room_bytes()) / cache_line * cache_line),
+      most_in_room_(c.shares_processors() ? most_in_room : most_in_room_alone) {}
 
-std::byte* shared_exchange::send_at(const block& b) const noexcept {
-  return static_cast<std::byte*>(x_.send.base) + b.offset;
-}
-std::byte* shared_exchange::recv_at(const block& b) const noexcept {
-  return static_cast<std::byte*>(x_.recv.base) + b.offset;
+bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
+  const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));
+  if (bytes > static_cast<count_t>(room) || taken > room) return false;
+  used = taken;
+  return true;
 }
 
-kind shared_exchange::way_of(const block& b, std::size_t& used) const noexcept {
-  const count_t n = b.bytes();
+kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
+  const count_t n = sent(reader);
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
-  const bool readable = !x_.in_place && c_.single_copies() && b.element.contiguous();
-  if (n <= most_in_room || !readable) {
-    const std::size_t taken = used + up_to_line(static_cast<std::size_t>(n));
-    if (n <= static_cast<count_t>(room_) && taken <= room_) {
-      used = taken;
-      return kind::room;
-    }
-  }
+  const bool readable = !x_.in_place && x_.send.element_of(reader).contiguous() &&
+                        (c_.single_copies() || find_shared(send_at(reader), static_cast<std::size_t>(n)));
+  if ((n <= most_in_room_ || !readable) && take_room(n, room_, used)) return kind::room;
   return readable ? kind::remote : kind::pieces;
 }
 
@@ -60,37 +75,48 @@ count_t shared_exchange::piece_bytes() const noexcept {
   return static_cast<count_t>(room_ / static_cast<std::size_t>(c_.size()) / cache_line * cache_line);
 }
 
-bool shared_exchange::possible() const {
+bool shared_exchange::possible_block_by_block() const {
   std::size_t used = 0;
   for (int k = first(); k < c_.size(); ++k) {
-    const block b = x_.send[peer_at(k)];
-    if (way_of(b, used) == kind::pieces && (x_.in_place || piece_bytes() == 0 || !in_ranges(b.element))) return false;
-    if (x_.in_place) continue;
-    const block r = x_.recv[peer_at(k)];
-    if (!r.element.contiguous() && r.bytes() > static_cast<count_t>(node_line::capacity) && !in_ranges(r.element))
+    const int peer = peer_at(k);
+    if (way_of(peer, used) == kind::pieces &&
+        (x_.in_place || piece_bytes() == 0 || !in_ranges(x_.send.element_of(peer))))
       return false;
+    if (x_.in_place) continue;
+    const element& e = x_.recv.element_of(peer);
+    if (!e.contiguous() && expected(peer) > static_cast<count_t>(node_line::capacity) && !in_ranges(e)) return false;
   }
   return true;
 }
 
 void shared_exchange::write(int reader) {
-  const block b = x_.send[reader];
-  const auto n = static_cast<std::size_t>(b.bytes());
+  const element& e = x_.send.element_of(reader);
+  const auto n = static_cast<std::size_t>(sent(reader));
+  const auto put = [&](std::byte* to) {
+    if (e.contiguous())
+      copy_bytes(to, send_at(reader), n);
+    else
+      pack(send_at(reader), x_.send.counts[reader], e, to);
+  };
   node_line& line = c_.to(reader);
   const std::size_t at = room_used_;
-  const kind way = way_of(b, room_used_);
+  const kind way = way_of(reader, room_used_);
   line.describe(way, n);
   switch (way) {
     case kind::here:
-      put(send_at(b), b, line.data.data());
+      put(line.data.data());
       break;
     case kind::room:
       line.place = at;
-      put(send_at(b), b, c_.room(c_.rank()) + at);
+      put(c_.room(c_.rank()) + at);
       bytes_copied_ += n;
       break;
     case kind::remote:
-      line.place = reinterpret_cast<std::uint64_t>(send_at(b));
+      line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
+      if (const auto shared = find_shared(send_at(reader), n)) {
+        line.describe(kind::mapped, n);
+        std::memcpy(line.data.data(), &*shared, sizeof *shared);
+      }
       offered_ = c_.step();
       break;
     case kind::pieces: {
@@ -145,9 +171,7 @@ bool shared_exchange::advance() {
   while (true) switch (stage_) {
       case stage::lines:
         if (!lines_have_come()) return false;
-        deliver();
-        stage_ = steps_ > 0 ? stage::pieces : stage::fetching;
-        if (steps_ > 0) post_pieces();
+        take_lines();
         break;
       case stage::pieces:
         if (!lines_have_come()) return false;
@@ -161,7 +185,7 @@ bool shared_exchange::advance() {
         if (offered_ > 0)
           for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
             std::size_t used = looked_at_;
-            const bool offered = way_of(x_.send[peer_at(next_)], used) == kind::remote;
+            const bool offered = way_of(peer_at(next_), used) == kind::remote;
             if (offered && !c_.has_fetched(peer_at(next_), offered_)) return false;
             looked_at_ = used;
           }
@@ -170,6 +194,17 @@ bool shared_exchange::advance() {
       case stage::done:
         return true;
     }
+}
+
+void shared_exchange::take_lines() {
+  deliver();
+  stage_ = steps_ > 0 ? stage::pieces : stage::fetching;
+  if (steps_ > 0) post_pieces();
+}
+
+void shared_exchange::finish_with_lines() {
+  take_lines();
+  if (steps_ > 0 || offered_ > 0) finish();
 }
 
 void shared_exchange::finish() {
@@ -182,7 +217,7 @@ void shared_exchange::deliver() {
     for (int k = 1; k < c_.size(); ++k) {
       const node_line& line = c_.from(peer_at(k));
       steps_ = std::max(steps_, line.steps);
-      offered = offered || line.what() == kind::remote;
+      offered = offered || line.what() == kind::remote || line.what() == kind::mapped;
       deliver_from(peer_at(k));
     }
     deliver_own();
@@ -193,28 +228,31 @@ void shared_exchange::deliver() {
 }
 
 void shared_exchange::deliver_own() {
-  if (x_.in_place) return deliver_from(c_.rank());
-  const block from = x_.send[c_.rank()];
-  const block to = x_.recv[c_.rank()];
-  const count_t sent = from.bytes();
-  const count_t n = std::min(sent, to.bytes());
-  if (sent > n)
-    fail(c_.rank(), MPI_ERR_TRUNCATE,
-         fmt::format("rank {} sends {} bytes to itself and expects {} bytes", c_.rank(), sent, n));
+  const int own = c_.rank();
+  if (x_.in_place) return deliver_from(own);
+  const element& from = x_.send.element_of(own);
+  const element& to = x_.recv.element_of(own);
+  const count_t bytes = sent(own);
+  const count_t n = std::min(bytes, expected(own));
+  if (bytes > n)
+    fail(own, MPI_ERR_TRUNCATE, fmt::format("rank {} sends {} bytes to itself and expects {} bytes", own, bytes, n));
   if (n == 0) return;
-  typed_copy(send_at(from), sent > n ? n / from.element.size : from.count, from.element, recv_at(to), to.count,
-             to.element);
+  if (from.contiguous() && to.contiguous())
+    copy_bytes(recv_at(own), send_at(own), static_cast<std::size_t>(n));
+  else
+    typed_copy(send_at(own), bytes > n ? n / from.size : x_.send.counts[own], from, recv_at(own), x_.recv.counts[own],
+               to);
   bytes_copied_ += static_cast<std::uint64_t>(n);
 }
 
 void shared_exchange::deliver_from(int writer) {
   const node_line& line = writer == c_.rank() ? c_.to(writer) : c_.from(writer);
-  const block b = x_.recv[writer];
-  const auto sent = static_cast<count_t>(line.size());
-  const count_t n = std::min(sent, b.bytes());
-  if (sent > n)
+  const auto bytes = static_cast<count_t>(line.size());
+  const count_t most = expected(writer);
+  const count_t n = std::min(bytes, most);
+  if (bytes > n)
     fail(writer, MPI_ERR_TRUNCATE,
-         fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", writer, sent, c_.rank(), n));
+         fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", writer, bytes, c_.rank(), n));
   if (n == 0) return;
   const std::byte* from = nullptr;
   switch (line.what()) {
@@ -224,23 +262,33 @@ void shared_exchange::deliver_from(int writer) {
     case kind::room:
       from = c_.room(writer) + line.place;
       break;
+    case kind::mapped: {
+      segment_place shared;
+      std::memcpy(&shared, line.data.data(), sizeof shared);
+      from = view_shared(shared, static_cast<std::size_t>(n));
+      if (from == nullptr) return fetch(writer, line.place, n);
+      break;
+    }
     case kind::remote:
-      return fetch(writer, b, recv_at(b), line.place, n);
+      return fetch(writer, line.place, n);
     default:
       return;
   }
   bytes_copied_ += static_cast<std::uint64_t>(n);
-  if (b.element.contiguous())
-    std::memcpy(recv_at(b), from, static_cast<std::size_t>(n));
-  else if (n == b.bytes())
-    unpack(from, recv_at(b), b.count, b.element);
+  const element& e = x_.recv.element_of(writer);
+  if (e.contiguous())
+    copy_bytes(recv_at(writer), from, static_cast<std::size_t>(n));
+  else if (n == most)
+    unpack(from, recv_at(writer), x_.recv.counts[writer], e);
   else
-    unpack_range(from, recv_at(b), b.count, b.element, 0, n);
+    unpack_range(from, recv_at(writer), x_.recv.counts[writer], e, 0, n);
 }
 
-void shared_exchange::fetch(int writer, const block& b, std::byte* to, std::uint64_t address, count_t bytes) {
+void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
+  const element& e = x_.recv.element_of(writer);
+  std::byte* const to = recv_at(writer);
   int code = 0;
-  if (b.element.contiguous()) {
+  if (e.contiguous()) {
     code = single_copy(c_.process(writer), address, to, static_cast<std::size_t>(bytes));
   } else {
     alignas(cache_line) std::array<std::byte, 16384> part;
@@ -248,7 +296,7 @@ void shared_exchange::fetch(int writer, const block& b, std::byte* to, std::uint
       const count_t n = std::min(bytes - done, static_cast<count_t>(part.size()));
       code = single_copy(c_.process(writer), address + static_cast<std::uint64_t>(done), part.data(),
                          static_cast<std::size_t>(n));
-      if (code == 0) unpack_range(part.data(), to, b.count, b.element, done, n);
+      if (code == 0) unpack_range(part.data(), to, x_.recv.counts[writer], e, done, n);
       done += n;
     }
   }
@@ -265,16 +313,19 @@ void shared_exchange::post_pieces() {
   const count_t begin = static_cast<count_t>(step_) * piece;
   std::size_t used = 0;
   for (int k = 1; k < c_.size(); ++k) {
-    const block b = x_.send[peer_at(k)];
-    const bool in_pieces = way_of(b, used) == kind::pieces;
-    const count_t n = in_pieces ? std::clamp<count_t>(b.bytes() - begin, 0, piece) : 0;
-    node_line& line = c_.to(peer_at(k));
+    const int reader = peer_at(k);
+    const bool in_pieces = way_of(reader, used) == kind::pieces;
+    const count_t n = in_pieces ? std::clamp<count_t>(sent(reader) - begin, 0, piece) : 0;
+    node_line& line = c_.to(reader);
     line.describe(n > 0 ? kind::room : kind::none, static_cast<std::uint64_t>(n));
     line.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(piece);
     std::memcpy(line.data.data(), &begin, sizeof begin);
-    if (n > 0) pack_range(send_at(b), b.count, b.element, begin, n, c_.room(c_.rank()) + line.place);
+    if (n > 0) {
+      std::byte* const to = c_.room(c_.rank()) + line.place;
+      pack_range(send_at(reader), x_.send.counts[reader], x_.send.element_of(reader), begin, n, to);
+    }
     bytes_copied_ += static_cast<std::uint64_t>(n);
-    c_.publish(peer_at(k));
+    c_.publish(reader);
   }
 }
 
@@ -283,11 +334,11 @@ void shared_exchange::take_pieces() {
     const int writer = peer_at(k);
     const node_line& line = c_.from(writer);
     if (line.what() != kind::room) continue;
-    const block b = x_.recv[writer];
     count_t begin = 0;
     std::memcpy(&begin, line.data.data(), sizeof begin);
-    const count_t n = std::clamp<count_t>(b.bytes() - begin, 0, static_cast<count_t>(line.size()));
-    unpack_range(c_.room(writer) + line.place, recv_at(b), b.count, b.element, begin, n);
+    const count_t n = std::clamp<count_t>(expected(writer) - begin, 0, static_cast<count_t>(line.size()));
+    unpack_range(c_.room(writer) + line.place, recv_at(writer), x_.recv.counts[writer], x_.recv.element_of(writer),
+                 begin, n);
     bytes_copied_ += static_cast<std::uint64_t>(n);
   }
 }
@@ -306,7 +357,7 @@ void shared_exchange::check() const {
 void shared_exchange::account(statistics& s) const {
   s.rounds += 1 + steps_;
   for (int peer = 0; peer < c_.size(); ++peer) {
-    const count_t n = peer == c_.rank() ? 0 : x_.send[peer].bytes();
+    const count_t n = peer == c_.rank() ? 0 : sent(peer);
     s.messages += n > 0 ? 1U : 0U;
     s.bytes_sent += static_cast<std::uint64_t>(n);
   }

@@ -19,15 +19,25 @@ class shared_exchange {
  public:
   /// Bytes of the channel's room that an exchange asks for at least.
   static constexpr std::size_t least_room = 64;
-  /// Blocks up to this size pass through the room when it has place, even where single copy is possible.
+  /// Blocks up to this size pass through the room when it has place, even where single copy is possible: where ranks
+  /// share processors a copy through the room costs no more than the call that the other copy takes.
   static constexpr count_t most_in_room = 16384;
+  /// The same where every rank has a processor of its own.
+  static constexpr count_t most_in_room_alone = 8192;
+
+  /// Whether `bytes` more go through a room of `room` bytes of which `used` are taken; then takes them.
+  static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
 
   /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's.
   shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept;
 
   /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
   /// are written while others may still want to read. Local.
-  [[nodiscard]] bool possible() const;
+  [[nodiscard]] bool possible() const {
+    const auto plain = [](const blocks& side) { return side.elements == nullptr && side.element.contiguous(); };
+    const bool any_size = c_.single_copies() || piece_bytes() > 0;
+    return (any_size && !x_.in_place && plain(x_.send) && plain(x_.recv)) || possible_block_by_block();
+  }
 
   /// Forgets the exchange before.
   void reset() noexcept;
@@ -39,7 +49,9 @@ class shared_exchange {
 
   /// Makes progress; true when everything is in place and the send buffer is free. Local; does not wait.
   bool advance();
-  /// Waits until then.
+  /// The same for a caller that has seen all lines come, and waits.
+  void finish_with_lines();
+  /// Waits until everything is in place and the send buffer is free.
   void finish();
   /// Throws what went wrong on this rank: a block that is longer than its receive block (MPI_ERR_TRUNCATE, naming both
   /// ranks and sizes), or memory that could not be read. To be asked after the end.
@@ -49,11 +61,32 @@ class shared_exchange {
   [[nodiscard]] std::size_t room_used() const noexcept { return room_used_; }
 
  private:
+  // One side of the exchange, quicker to ask where it has what most calls have: one type and arrays of 32 bits.
+  class quick_side {
+   public:
+    explicit quick_side(const blocks& side) noexcept
+        : side_(side),
+          counts_(side.elements == nullptr && side.displs.narrow() != nullptr ? side.counts.narrow() : nullptr),
+          displs_(side.displs.narrow()) {}
+    [[nodiscard]] count_t bytes(int peer) const noexcept {
+      return counts_ != nullptr ? counts_[peer] * side_.element.size : side_.bytes(peer);
+    }
+    [[nodiscard]] std::byte* at(int peer) const noexcept {
+      auto* const base = static_cast<std::byte*>(side_.base);
+      return base + (counts_ != nullptr ? displs_[peer] * side_.displ_unit : side_.offset(peer));
+    }
+
+   private:
+    const blocks& side_;
+    const std::int32_t* counts_;
+    const std::int32_t* displs_;
+  };
+
   enum class stage : std::uint8_t { lines, pieces, fetching, done };
 
   /// How a block travels when `used` bytes of the room are taken; takes its part of the room. Blocks are asked about in
   /// the order of `peer_at`.
-  [[nodiscard]] node_line::kind way_of(const block& b, std::size_t& used) const noexcept;
+  [[nodiscard]] node_line::kind way_of(int reader, std::size_t& used) const noexcept;
   /// This rank's k-th peer; the 0th is the rank itself.
   [[nodiscard]] int peer_at(int k) const noexcept {
     const int peer = c_.rank() + k;
@@ -62,21 +95,28 @@ class shared_exchange {
   /// In place the own block must be saved before it is written over: it travels like the others.
   [[nodiscard]] int first() const noexcept { return x_.in_place ? 0 : 1; }
   [[nodiscard]] count_t piece_bytes() const noexcept;
+  [[nodiscard]] bool possible_block_by_block() const;
   void write(int reader);
+  void take_lines();
   void deliver();
   void deliver_own();
   void deliver_from(int writer);
-  void fetch(int writer, const block& b, std::byte* to, std::uint64_t address, count_t bytes);
+  void fetch(int writer, std::uint64_t address, count_t bytes);
   void post_pieces();
   void take_pieces();
   bool lines_have_come();
   void fail(int peer, int mpi_class, std::string what) noexcept;
-  [[nodiscard]] std::byte* send_at(const block& b) const noexcept;
-  [[nodiscard]] std::byte* recv_at(const block& b) const noexcept;
+  [[nodiscard]] count_t sent(int reader) const noexcept { return send_.bytes(reader); }
+  [[nodiscard]] std::byte* send_at(int reader) const noexcept { return send_.at(reader); }
+  [[nodiscard]] count_t expected(int writer) const noexcept { return recv_.bytes(writer); }
+  [[nodiscard]] std::byte* recv_at(int writer) const noexcept { return recv_.at(writer); }
 
   const exchange& x_;
+  quick_side send_{x_.send};
+  quick_side recv_{x_.recv};
   channel& c_;
   std::size_t room_;
+  count_t most_in_room_;
   std::size_t room_used_ = 0;
   std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was

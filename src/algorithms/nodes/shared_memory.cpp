@@ -14,6 +14,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
@@ -36,12 +37,9 @@ class shared_operation final : public operation {
       : share_(std::move(share)),
         send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
-        x_(x),
+        x_(with_sides(x, send_.side(), recv_.side())),
         own_(std::move(own)),
-        run_(x_, lent != nullptr ? *lent : own_, room) {
-    x_.send = send_.side();
-    x_.recv = recv_.side();
-  }
+        run_(x_, lent != nullptr ? *lent : own_, room) {}
 
   void start() override {
     run_.reset();
@@ -59,6 +57,12 @@ class shared_operation final : public operation {
   void account(statistics& s) const override { run_.account(s); }
 
  private:
+  static exchange with_sides(exchange x, const blocks& send, const blocks& recv) noexcept {
+    x.send = send;
+    x.recv = recv;
+    return x;
+  }
+
   memory_charge share_;  // first: the channel's memory is given back before
   owned_blocks send_;
   owned_blocks recv_;
@@ -96,6 +100,15 @@ std::size_t least_room(const shape& s) noexcept {
   return s.in_place ? room_wanted(s) : std::min<std::size_t>(room_wanted(s), 64 * static_cast<std::size_t>(s.ranks));
 }
 
+// Where no block has to be fetched, which would keep its sender.
+bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
+  shape s = given;
+  s.memory_limit = limit;
+  const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
+  return s.in_place || (s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room) &&
+                        s.max_rank_bytes + lines <= std::max(room_allowed(s), least_room(s)));
+}
+
 bool supports(const shape& s) noexcept { return s.shared; }
 
 std::size_t memory(const shape& s, const options&) noexcept { return with_room(s, least_room(s)); }
@@ -121,6 +134,29 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   return t.round_on(0, 1, 0, 0) + copies * t.copies(t.ranks(), t.busiest());
 }
 
+// As where the kernel permits single copy: first what is written into the room, then what the receivers read.
+std::size_t moves(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
+  const std::size_t room = std::max(room_allowed(s), least_room(s));
+  const int p = x.ranks();
+  to.all.through_memory = true;
+  for (int rank = 0; rank < p; ++rank) {
+    const int me = to.members[static_cast<std::size_t>(rank)];
+    count_t written = 0;
+    std::size_t used = 0;
+    for (int k = 1; k < p; ++k) {
+      const int peer = (rank + k) % p;
+      const count_t bytes = x.bytes(rank, peer);
+      const bool small = bytes <= static_cast<count_t>(node_line::capacity);
+      if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
+        written += bytes;
+      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes});
+    }
+    to.all.copy(to.first, {me, written, place::send, place::shared});
+    to.all.copy(to.first + 1, {me, x.bytes(rank, rank), place::send, place::recv});
+  }
+  return to.first + 2;
+}
+
 }  // namespace
 
 const algorithm shared_memory{
@@ -131,7 +167,9 @@ const algorithm shared_memory{
     .supports = supports,
     .memory = memory,
     .cost = cost,
+    .ends_by_itself = ends_by_itself,
     .prepare = prepare,
+    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -210,7 +210,7 @@ TEST(bruck_v, a_reused_plan_gives_every_block_for_every_p_up_to_64_and_every_rad
       std::vector<simulated_rank> ranks;
       for (int rank = 0; rank < p; ++rank)
         ranks.push_back({&plans[static_cast<std::size_t>(rank)], problem.send(rank).data(), problem.recv(rank).data()});
-      run_lockstep(ranks, p % 2 == 0 ? delivery::eager : delivery::rendezvous);
+      run_simulated(ranks, p % 2 == 0 ? delivery::eager : delivery::rendezvous);
       for (int rank = 0; rank < p; ++rank)
         ASSERT_EQ(problem.recv(rank), problem.expected(rank, problem.largest())) << p << " ranks, radix " << radix;
     }

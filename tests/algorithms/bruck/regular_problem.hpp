@@ -72,7 +72,7 @@ inline std::size_t run_regular(const algorithm& a, const regular_problem& proble
     plans.push_back(std::make_unique<schedule>(a.build(x, problem.agreed(), o, std::pmr::new_delete_resource())));
     ranks.push_back({plans.back().get(), send[k].data(), recv[k].data()});
   }
-  run_lockstep(ranks, how);
+  run_simulated(ranks, how);
   std::size_t rounds = 0;
   for (std::size_t k = 0; k < n; ++k) {
     EXPECT_EQ(recv[k], expected[k]) << a.name << " p " << p << " rank " << k;

@@ -1,0 +1,39 @@
+// What the model says of an exchange that is measured, so that both can be drawn in one plot.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cli/problem.hpp"
+#include "exchange/shape.hpp"
+#include "select/selection.hpp"
+#include "taquin/options.hpp"
+#include "workloads/workload.hpp"
+
+namespace taquin::cli {
+
+class predictor {
+ public:
+  /// Collective over the world: its nodes are found out.
+  predictor(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, buffering how,
+            bool persistent, std::size_t limit);
+
+  /// By the formulas of the model that auto goes by (TAQUIN_PROFILE, or the built-in one), never by measured points; the
+  /// agreement of a blocking call is not in it. None for a name that is not in the list, or that does not serve.
+  /// Collective over the world when it is first called.
+  [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o) const;
+  /// The MPI library's own call, which is measured out of place. The same of the same ranks.
+  [[nodiscard]] std::optional<seconds> native() const;
+  /// As the first, by another model. Local.
+  [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o,
+                                                  const machine_model& model) const;
+
+ private:
+  [[nodiscard]] std::optional<seconds> of(std::string_view algorithm, const detail::shape& s, const options& o,
+                                          const machine_model& model) const;
+  detail::shape shape_;
+  detail::shape separate_;  // the same with two buffers
+  bool persistent_;
+};
+
+}  // namespace taquin::cli

@@ -1,0 +1,57 @@
+// Memory that the ranks of a node can map, so that exchanges between such buffers are plain copies.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace taquin {
+
+/// Memory of `bytes` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange
+/// needs it: they then copy blocks out of it without the kernel's help. Every call of taquin recognises it by its
+/// address. Pages are taken when they are first written. Unlike other memory, it is not copied by fork(): parent and
+/// child have the same. Local. Throws std::bad_alloc.
+void* allocate_shared(std::size_t bytes);
+/// Gives such memory back; no exchange may be under way in it. Null is nothing. Local.
+void free_shared(void* memory) noexcept;
+/// The same for containers of std::pmr. Allocations of less than a page are dear: a page and a file descriptor each.
+std::pmr::memory_resource& shared_resource() noexcept;
+
+/// `size` values in such memory. Move-only.
+template <class T>
+class shared_buffer {
+  static_assert(std::is_trivially_copyable_v<T>, "exchanges copy bytes");
+
+ public:
+  shared_buffer() noexcept = default;
+  /// `size` values of T{}. Throws std::bad_alloc.
+  explicit shared_buffer(std::size_t size) : values_(static_cast<T*>(allocate_shared(size * sizeof(T)))), size_(size) {
+    std::uninitialized_value_construct_n(values_, size);
+  }
+  shared_buffer(shared_buffer&& other) noexcept
+      : values_(std::exchange(other.values_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  shared_buffer& operator=(shared_buffer&& other) noexcept {
+    std::swap(values_, other.values_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~shared_buffer() { free_shared(values_); }
+
+  /// The values.
+  [[nodiscard]] T* data() const noexcept { return values_; }
+  /// How many there are.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* begin() const noexcept { return values_; }
+  [[nodiscard]] T* end() const noexcept { return values_ + size_; }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return values_[i]; }
+  operator std::span<T>() const noexcept { return {values_, size_}; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  T* values_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace taquin

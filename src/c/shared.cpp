@@ -1,0 +1,21 @@
+// The C API's memory that the ranks of a node can map.
+#include <new>
+
+#include "c/translate.hpp"
+#include "taquin/error.hpp"
+#include "taquin/shared_buffer.hpp"
+#include "taquin/taquin.h"
+
+int TAQUIN_Alloc_shared(MPI_Aint size, void* baseptr) {
+  return taquin::detail::guarded(MPI_COMM_NULL, [&] {
+    if (baseptr == nullptr) throw taquin::usage_error("null address for the memory", MPI_ERR_ARG);
+    if (size < 0) throw taquin::usage_error("a negative size", MPI_ERR_SIZE);
+    *static_cast<void**>(baseptr) = nullptr;
+    *static_cast<void**>(baseptr) = taquin::allocate_shared(static_cast<std::size_t>(size));
+  });
+}
+
+int TAQUIN_Free_shared(void* base) {
+  taquin::free_shared(base);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,26 @@
+#include "mpi/watch.hpp"
+
+#include <algorithm>
+
+#include "mpi/whereabouts.hpp"
+
+namespace taquin::mpi {
+
+constinit whereabouts here;
+constinit thread_local watch* watch::current_ = nullptr;
+
+void wait_note::miss(int rank) {
+  if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);
+}
+
+watch::watch(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }
+
+double watch::waited() const { return PMPI_Wtime() - begun_; }
+
+void watch::look_at_clock(const awaited* what) {
+  if (told_ || waited() < seconds_) return;
+  told_ = true;
+  expired(what);
+}
+
+}  // namespace taquin::mpi

@@ -1,0 +1,65 @@
+// A rank that waits for too long says so, once. Only slow branches look at the clock: those after which a waiting rank
+// gives its processor away.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "mpi/progress.hpp"
+
+namespace taquin::mpi {
+
+/// What a waiting rank knows of what it waits for.
+struct wait_note {
+  std::string what;               ///< "round 2 of 3"
+  std::vector<int> missing;       ///< ranks of `comm` that have not come or not answered; empty: not known
+  MPI_Comm comm = MPI_COMM_NULL;  ///< null: the call's own
+
+  void miss(int rank);
+};
+
+/// Something that ranks wait for.
+class awaited {
+ public:
+  virtual void describe(wait_note& note) const = 0;
+
+ protected:
+  ~awaited() = default;
+};
+
+/// The call that this thread is in, where it has a timeout: from its beginning to its end.
+class watch {
+ public:
+  watch(const watch&) = delete;
+  watch& operator=(const watch&) = delete;
+
+  /// In a slow branch. Throws where a timeout is to be an error.
+  static void look(const awaited* what) {
+    if (current_ != nullptr) [[unlikely]]
+      current_->look_at_clock(what);
+  }
+  [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
+
+ protected:
+  explicit watch(double seconds);
+  ~watch() { current_ = outer_; }
+  [[nodiscard]] double waited() const;
+
+ private:
+  void look_at_clock(const awaited* what);
+  /// Once, when the time is over.
+  virtual void expired(const awaited* what) = 0;
+
+  static constinit thread_local watch* current_;
+  watch* outer_;
+  double begun_;
+  double seconds_;
+  bool told_ = false;
+};
+
+/// True where a rank must not wait inside the MPI library: others' plans ask for it, or a clock.
+inline bool must_look() noexcept { return anything_started() || watch::on(); }
+
+}  // namespace taquin::mpi

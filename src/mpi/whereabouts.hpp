@@ -1,0 +1,54 @@
+// Where this process is, for others of its node that wait for it: they read it out of its memory.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace taquin::mpi {
+
+enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution };
+
+/// What is counted for a communicator: ranks that call the same things have the same numbers.
+struct alignas(64) call_record {
+  std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
+  std::array<char, 56> name{};          ///< the communicator's
+};
+static_assert(sizeof(call_record) == 64);
+
+/// The process's last call: the address of its communicator's record, and what follows in the bits below.
+struct whereabouts {
+  static constexpr std::uint64_t inside = 1;  ///< it is in that call
+  static constexpr std::uint64_t in_place = 8;
+  static constexpr std::uint64_t plan = 16;
+  static constexpr std::uint64_t bits = 63;
+
+  std::atomic<std::uint64_t> last{0};
+
+  static constexpr std::uint64_t of(call_kind kind) noexcept { return static_cast<std::uint64_t>(kind) << 1U; }
+  static constexpr call_kind kind(std::uint64_t word) noexcept { return static_cast<call_kind>(word >> 1U & 3U); }
+};
+extern constinit whereabouts here;
+
+/// Counts a call; its number.
+inline std::uint64_t count_call(call_record& r) noexcept {
+  const std::uint64_t number = r.calls.load(std::memory_order_relaxed) + 1;
+  r.calls.store(number, std::memory_order_relaxed);
+  return number;
+}
+
+/// For as long as this rank is in a call. Two stores.
+class in_call {
+ public:
+  in_call(const call_record* r, std::uint64_t facts) noexcept : word_(reinterpret_cast<std::uint64_t>(r) | facts) {
+    here.last.store(word_ | whereabouts::inside, std::memory_order_relaxed);
+  }
+  in_call(const in_call&) = delete;
+  in_call& operator=(const in_call&) = delete;
+  ~in_call() { here.last.store(word_, std::memory_order_relaxed); }
+
+ private:
+  std::uint64_t word_;
+};
+
+}  // namespace taquin::mpi

@@ -1,0 +1,90 @@
+#include "node/offers.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "node/single_copy.hpp"
+
+namespace taquin::detail {
+
+void node_offers::begin() {
+  c_.begin();
+  for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) board;
+  come_ = 1;
+  open_ = true;
+}
+
+void node_offers::offer(int reader, const void* data, count_t length) {
+  board& b = of(c_.rank(), reader);
+  b.address = reinterpret_cast<std::uint64_t>(data);
+  b.length = length;
+  if (const auto shared = find_shared(data, static_cast<std::size_t>(length) * unit_bytes_)) b.shared = *shared;
+  b.now.store(offered, std::memory_order_relaxed);
+}
+
+void node_offers::publish() {
+  for (int reader = 0; reader < c_.size(); ++reader) {
+    c_.to(reader).describe(node_line::kind::none, 0);
+    c_.publish(reader);
+  }
+}
+
+bool node_offers::all_here() {
+  for (; come_ < c_.size(); ++come_)
+    if (!c_.has_come((c_.rank() + come_) % c_.size())) return false;
+  return true;
+}
+
+bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept {
+  if (b.shared.key.file >= 0) {
+    const segment_place part{b.shared.key, b.shared.offset + begin};
+    if (const std::byte* from = view_shared(part, bytes)) {
+      std::memcpy(to, from, bytes);
+      return true;
+    }
+  }
+  return single_copy(process, b.address + begin, to, bytes) == 0;
+}
+
+bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
+  board& b = of(writer, c_.rank());
+  const std::uint32_t n = b.noted.load(std::memory_order_relaxed);
+  if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
+  std::uint32_t free = offered;
+  if (!b.now.compare_exchange_strong(free, claimed, std::memory_order_acq_rel)) return false;
+  const bool copied =
+      b.length == expected && copy(b, c_.process(writer), static_cast<std::size_t>(offset) * unit_bytes_, to,
+                                   static_cast<std::size_t>(length) * unit_bytes_);
+  if (copied) {
+    b.fetched[n % notes] = {offset, length};
+    b.noted.store(n + 1, std::memory_order_release);
+  }
+  b.now.store(offered, std::memory_order_release);
+  return copied;
+}
+
+std::optional<node_offers::part> node_offers::next_fetched() {
+  for (int k = 0; k < c_.size(); ++k, next_ = (next_ + 1) % c_.size()) {
+    board& b = of(c_.rank(), next_);
+    const std::uint32_t seen = b.seen.load(std::memory_order_relaxed);
+    if (b.noted.load(std::memory_order_acquire) == seen) continue;
+    const auto& note = b.fetched[seen % notes];
+    const part p{next_, note[0], note[1]};
+    b.seen.store(seen + 1, std::memory_order_release);
+    return p;
+  }
+  return std::nullopt;
+}
+
+bool node_offers::withdraw(int reader) {
+  std::uint32_t free = offered;
+  return of(c_.rank(), reader).now.compare_exchange_strong(free, nothing, std::memory_order_acq_rel) || free == nothing;
+}
+
+void node_offers::end() {
+  if (!open_) return;
+  open_ = false;
+  for (int reader = 0; reader < c_.size(); ++reader) c_.wait([&] { return withdraw(reader); });
+}
+
+}  // namespace taquin::detail

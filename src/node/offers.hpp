@@ -1,0 +1,84 @@
+// Data that the ranks of one node fetch out of each other's buffers, without the help of the rank that has them.
+//
+// Each rank has a board for every other rank, in its room of a channel. It says where the data for that rank lie and
+// whether they may be fetched. A reader claims the board, copies, notes on the board which part it has, and gives the
+// claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "node/channel.hpp"
+#include "node/shared_segments.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+class node_offers {
+ public:
+  /// A part of what was offered to a reader, in units.
+  struct part {
+    int reader = 0;
+    count_t offset = 0;
+    count_t length = 0;
+  };
+
+  /// The channel must have `bytes(ranks)` of room, and outlive this. Units have `unit_bytes`.
+  node_offers(channel& c, std::size_t unit_bytes) noexcept : c_(c), unit_bytes_(unit_bytes) {}
+  node_offers(const node_offers&) = delete;
+  node_offers& operator=(const node_offers&) = delete;
+  ~node_offers() { end(); }
+  /// Bytes of a rank's room.
+  static std::size_t bytes(int ranks) noexcept { return static_cast<std::size_t>(ranks) * sizeof(board); }
+
+  /// A step of the channel begins; nothing is offered. All ranks as often. Local.
+  void begin();
+  /// `length` units in a row for a reader. Between begin() and publish().
+  void offer(int reader, const void* data, count_t length);
+  /// Others may see the offers.
+  void publish();
+  /// True when those of all other ranks can be seen. Local; does not wait.
+  [[nodiscard]] bool all_here();
+
+  /// Copies `length` units from `offset` of what `writer` offers this rank. False where no run of `expected` units is
+  /// offered (any more), where the writer has not read enough of its notes yet, or where the kernel refuses.
+  bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
+  /// What a reader has fetched of this rank's, and is not told yet.
+  std::optional<part> next_fetched();
+  /// Takes an offer back; false while the reader fetches.
+  bool withdraw(int reader);
+  /// Takes all offers back: waits for readers that fetch. Afterwards nobody reads this rank's buffer.
+  void end();
+
+ private:
+  enum state : std::uint32_t { nothing, offered, claimed };
+  static constexpr std::uint32_t notes = 15;
+
+  struct board {
+    // Written by the rank; a reader writes `now` to claim it.
+    alignas(64) std::atomic<std::uint32_t> now{nothing};
+    std::atomic<std::uint32_t> seen{0};  // notes that the rank has read
+    std::uint64_t address = 0;
+    count_t length = 0;
+    segment_place shared;  // where the data lie in a shared buffer; file -1: they do not
+    // Written by the reader.
+    alignas(64) std::atomic<std::uint32_t> noted{0};
+    std::array<std::array<count_t, 2>, notes> fetched{};  // offset and length
+  };
+
+  static bool copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept;
+  [[nodiscard]] board& of(int writer, int reader) const noexcept {
+    return reinterpret_cast<board*>(c_.room(writer))[reader];
+  }
+
+  channel& c_;
+  std::size_t unit_bytes_;
+  int come_ = 0;  // all ranks up to this one, counted from this rank, have published
+  int next_ = 0;  // the reader whose board is looked at next
+  bool open_ = false;
+};
+
+}  // namespace taquin::detail

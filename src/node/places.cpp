@@ -1,0 +1,56 @@
+#include "node/places.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <array>
+#include <cerrno>
+
+#include "node/single_copy.hpp"
+
+namespace taquin::detail {
+
+using mpi::whereabouts;
+
+rank_state look_at(const rank_place& place) {
+  rank_state s;
+  if (place.process < 0) return s;
+  const int code = single_copy(place.process, place.last, &s.last, sizeof s.last);
+  s.gone = code == ESRCH || (kill(place.process, 0) != 0 && errno == ESRCH);
+  if (code != 0 || s.gone) return s;
+  s.known = single_copy(place.process, place.calls, &s.calls, sizeof s.calls) == 0;
+  const std::uint64_t record = s.last & ~whereabouts::bits;
+  s.elsewhere = record != 0 && record != place.calls;
+  struct {
+    std::uint64_t calls;
+    std::array<char, sizeof(mpi::call_record::name)> name;
+  } other{};
+  static_assert(sizeof other == sizeof(mpi::call_record));
+  if (s.elsewhere && single_copy(place.process, record, &other, sizeof other) == 0) {
+    other.name.back() = '\0';
+    s.number = other.calls;
+    s.where = other.name.data();
+  }
+  return s;
+}
+
+std::string name_of_call(std::uint64_t word) {
+  static constexpr std::array<const char*, 4> names{"alltoall", "alltoallv", "alltoallw", "redistribution"};
+  return fmt::format("{}{}{}", (word & whereabouts::plan) != 0 ? "plan of " : "",
+                     names[static_cast<std::size_t>(whereabouts::kind(word))],
+                     (word & whereabouts::in_place) != 0 ? " in place" : "");
+}
+
+std::string describe(const rank_state& s) {
+  if (s.gone) return "its process has ended";
+  if (!s.known) return "nothing is known of it";
+  std::string text =
+      s.calls == 0 ? "it has made no call here" : fmt::format("its last call here was number {}", s.calls);
+  const bool inside = (s.last & whereabouts::inside) != 0;
+  if (!inside) return text + "; it is not in taquin";
+  if (!s.elsewhere) return text + fmt::format(" ({}), in which it is", name_of_call(s.last));
+  return text + fmt::format("; it is in call {} ({}) of {}", s.number, name_of_call(s.last),
+                            s.where.empty() ? "another communicator" : "'" + s.where + "'");
+}
+
+}  // namespace taquin::detail

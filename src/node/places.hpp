@@ -1,0 +1,45 @@
+// Where other ranks of this node are: read out of their memory, so that it is known of a rank that is in another call, in
+// its own program, or gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi/whereabouts.hpp"
+
+namespace taquin::detail {
+
+/// Addresses are those of the process that they belong to.
+struct rank_place {
+  pid_t process = -1;       ///< −1: not on this node
+  std::uint64_t last = 0;   ///< its whereabouts
+  std::uint64_t calls = 0;  ///< its record of this communicator
+};
+
+/// Of all ranks of a communicator.
+struct rank_places {
+  std::vector<rank_place> of;
+};
+
+/// What is known of a rank now.
+struct rank_state {
+  bool known = false;        ///< its memory can be read
+  bool gone = false;         ///< its process has ended
+  std::uint64_t calls = 0;   ///< its calls on this communicator
+  std::uint64_t last = 0;    ///< its whereabouts
+  bool elsewhere = false;    ///< its last call was on another communicator
+  std::uint64_t number = 0;  ///< the last call's number there
+  std::string where;         ///< the last call's communicator
+};
+rank_state look_at(const rank_place& place);
+
+/// "alltoallv", "plan of an alltoall in place".
+std::string name_of_call(std::uint64_t word);
+
+/// "its last call here was 6; it is not in taquin".
+std::string describe(const rank_state& s);
+
+}  // namespace taquin::detail

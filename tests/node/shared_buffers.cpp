@@ -1,0 +1,143 @@
+// Exchanges between buffers that the ranks of a node map: results, in any mixture with other buffers, and their memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory_resource>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "support/world.hpp"
+#include "taquin/shared_buffer.hpp"
+#include "taquin/taquin.h"
+#include "taquin/taquin.hpp"
+
+namespace taquin::test {
+namespace {
+
+// What rank `from` sends to `to` in a run.
+int value_of(int run, int from, int to, count_t i) { return run * 31 + from * 1009 + to * 101 + static_cast<int>(i); }
+count_t count_of(int run, int from, int to) {
+  constexpr std::array<count_t, 6> sizes{0, 3, 200, 5000, 40000, 90000};
+  return sizes[static_cast<std::size_t>(run + 2 * from + 3 * to) % sizes.size()];
+}
+
+struct sides {
+  std::vector<count_t> send, sdispls, recv, rdispls;
+};
+
+sides sides_of(int run) {
+  const int p = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  sides s;
+  count_t out = 0;
+  count_t in = 0;
+  for (int peer = 0; peer < p; ++peer) {
+    s.send.push_back(count_of(run, rank, peer));
+    s.recv.push_back(count_of(run, peer, rank));
+    s.sdispls.push_back(out);
+    s.rdispls.push_back(in);
+    out += s.send.back();
+    in += s.recv.back();
+  }
+  return s;
+}
+
+count_t total(const std::vector<count_t>& counts) { return std::accumulate(counts.begin(), counts.end(), count_t{0}); }
+
+void fill(int* data, const sides& s, int run) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  for (std::size_t peer = 0; peer < s.send.size(); ++peer)
+    for (count_t i = 0; i < s.send[peer]; ++i)
+      data[s.sdispls[peer] + i] = value_of(run, rank, static_cast<int>(peer), i);
+}
+
+bool right(const int* data, const sides& s, int run) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  for (std::size_t peer = 0; peer < s.recv.size(); ++peer)
+    for (count_t i = 0; i < s.recv[peer]; ++i)
+      if (data[s.rdispls[peer] + i] != value_of(run, static_cast<int>(peer), rank, i)) return false;
+  return true;
+}
+
+// Each rank has its buffers where it likes.
+std::pmr::memory_resource* some_resource(std::mt19937& random) {
+  return random() % 3 == 0 ? std::pmr::new_delete_resource() : &shared_resource();
+}
+
+TEST(shared_buffers, carry_every_form_beside_other_buffers) {
+  std::mt19937 random(static_cast<unsigned>(rank_in(MPI_COMM_WORLD)) + 5);
+  for (int run = 0; run < 40; ++run) {
+    const sides s = sides_of(run);
+    std::pmr::vector<int> out(static_cast<std::size_t>(total(s.send)) + 1, -1, some_resource(random));
+    std::pmr::vector<int> in(static_cast<std::size_t>(total(s.recv)) + 1, -1, some_resource(random));
+    fill(out.data(), s, run);
+    const auto x =
+        exchange::alltoallv(out.data(), count_view(s.send.data()), count_view(s.sdispls.data()), MPI_INT, in.data(),
+                            count_view(s.recv.data()), count_view(s.rdispls.data()), MPI_INT, MPI_COMM_WORLD);
+    if (run % 3 == 2) {
+      plan p(x);
+      for (int start = 0; start < 2; ++start) {
+        std::ranges::fill(in, -1);
+        p.run();
+      }
+    } else {
+      taquin::run(x);
+    }
+    ASSERT_TRUE(right(in.data(), s, run)) << "run " << run;
+    EXPECT_EQ(in.back(), -1);
+  }
+}
+
+TEST(shared_buffers, serve_exchanges_in_place) {
+  for (int run = 0; run < 10; ++run) {
+    const sides s = sides_of(run);
+    shared_buffer<int> buffer(static_cast<std::size_t>(std::max(total(s.send), total(s.recv))));
+    fill(buffer.data(), s, run);
+    options o;
+    o.algorithm = "in_place";
+    o.memory = std::size_t{64} << 10U;
+    alltoallv_in_place(buffer.data(), s.send.data(), s.sdispls.data(), s.recv.data(), s.rdispls.data(), MPI_INT,
+                       MPI_COMM_WORLD, o);
+    ASSERT_TRUE(right(buffer.data(), s, run)) << "run " << run;
+  }
+}
+
+// A new buffer may lie where one that was given back lay: what others saw there must be forgotten.
+TEST(shared_buffers, come_and_go) {
+  for (int run = 0; run < 60; ++run) {
+    const auto p = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+    constexpr count_t each = 20000;
+    shared_buffer<int> out(p * each);
+    shared_buffer<int> in(p * each);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = value_of(run, rank_in(MPI_COMM_WORLD), static_cast<int>(i / each), static_cast<count_t>(i % each));
+    alltoall(out.data(), each, MPI_INT, in.data(), each, MPI_INT, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < in.size(); i += 97)
+      ASSERT_EQ(in[i],
+                value_of(run, static_cast<int>(i / each), rank_in(MPI_COMM_WORLD), static_cast<count_t>(i % each)));
+  }
+}
+
+TEST(shared_buffers, are_given_by_the_c_api) {
+  void* memory = nullptr;
+  ASSERT_EQ(TAQUIN_Alloc_shared(12345, &memory), MPI_SUCCESS);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 4096, 0U);
+  const auto* bytes = static_cast<const char*>(memory);
+  EXPECT_TRUE(std::all_of(bytes, bytes + 12345, [](char c) { return c == 0; }));
+  EXPECT_EQ(TAQUIN_Free_shared(memory), MPI_SUCCESS);
+  EXPECT_EQ(TAQUIN_Free_shared(nullptr), MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  EXPECT_NE(TAQUIN_Alloc_shared(-1, &memory), MPI_SUCCESS);
+  EXPECT_NE(TAQUIN_Alloc_shared(1, nullptr), MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+TEST(shared_buffers, that_are_too_large_are_refused) {
+  EXPECT_THROW(allocate_shared(SIZE_MAX), std::bad_alloc);
+  EXPECT_THROW(allocate_shared(SIZE_MAX / 4), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace taquin::test

@@ -1,0 +1,203 @@
+// Calls that wait for longer than their timeout: what is said, and what follows. No test goes by how long something
+// takes: a rank that is missing comes when the others have noticed it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "node/places.hpp"
+#include "support/world.hpp"
+
+namespace taquin::test {
+namespace {
+
+class timeouts : public testing::Test {
+ protected:
+  timeouts() : out(at(p), rank), in(at(p), -1) {}
+
+  [[nodiscard]] options impatient(std::string_view algorithm) const {
+    return {.algorithm = algorithm, .on_timeout = after_timeout::fail, .timeout = 0.2F};
+  }
+  [[nodiscard]] exchange ints(MPI_Comm on) {
+    return exchange::alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, on);
+  }
+  /// What is said when all ranks but the last do `step`, and the last does `meanwhile`.
+  std::string told_by(
+      const std::function<void()>& step, const std::function<void()>& meanwhile = [] {}) const {
+    std::string told;
+    if (rank != last) {
+      testing::internal::CaptureStderr();
+      EXPECT_THROW(step(), timed_out);
+      told = testing::internal::GetCapturedStderr();
+    } else {
+      meanwhile();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return told;
+  }
+  static void expect_mentions(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' does not mention '" << part << "'";
+  }
+
+  int rank = rank_in(MPI_COMM_WORLD);
+  int p = size_of(MPI_COMM_WORLD);
+  int last = p - 1;
+  std::string missing = "rank " + std::to_string(last) + " is missing";
+  std::vector<int> out, in;
+};
+
+TEST_F(timeouts, name_the_call_and_the_rank_that_does_not_come) {
+  for (const char* algorithm : {"auto", "spread_out", "native"}) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    MPI_Comm_set_name(comm.get(), "of this test");
+    run(ints(comm.get()), {.algorithm = algorithm});
+    run(ints(comm.get()), {.algorithm = algorithm});
+    const std::string told = told_by([&] { run(ints(comm.get()), impatient(algorithm)); });
+    if (rank == last) continue;
+    SCOPED_TRACE(algorithm);
+    expect_mentions(told, "in call 3 of 'of this test': alltoall");
+    expect_mentions(told, missing + ": its last call here was number 2; it is not in taquin");
+    EXPECT_EQ(told.find("rank 0 is missing"), std::string::npos) << told;
+  }
+}
+
+TEST_F(timeouts, name_the_rank_that_has_not_started_its_plan) {
+  for (const detail::algorithm* a : detail::algorithms()) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    options o = impatient(a->name);
+    std::optional<plan> made = plan_if_served(ints(comm.get()), o);
+    if (!made) continue;
+    const std::string told = told_by([&] {
+      made->start();
+      made->wait();
+    });
+    if (rank == last) continue;
+    SCOPED_TRACE(a->name);
+    expect_mentions(told, "plan of alltoall, algorithm " + std::string(a->name));
+    expect_mentions(told, " is missing: its last call here was number ");
+    if (p == 2) {
+      expect_mentions(told, missing + ": its last call here was number 1; it is not in taquin");
+    }
+  }
+}
+
+TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  const scoped_comm other(duplicate(MPI_COMM_WORLD));
+  MPI_Comm_set_name(other.get(), "the other one");
+  run(ints(comm.get()));
+  run(ints(other.get()));
+  std::string told;
+  if (rank == last) {
+    run(ints(other.get()), {.timeout = 100});
+  } else {
+    testing::internal::CaptureStderr();
+    // The last rank may have yet to come to its call.
+    EXPECT_THROW(run(ints(comm.get()), {.on_timeout = after_timeout::fail, .timeout = 1}), timed_out);
+    told = testing::internal::GetCapturedStderr();
+    run(ints(other.get()), {.timeout = 100});
+    expect_mentions(told, missing + ": its last call here was number 1; it is in call 2 (alltoall) of 'the other one'");
+  }
+}
+
+TEST_F(timeouts, may_only_be_told) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  plan made(ints(comm.get()), {.algorithm = "spread_out", .timeout = 0.05F});
+  testing::internal::CaptureStderr();
+  made.start();
+  int told = 0;
+  if (rank != 0) {
+    made.wait();
+    MPI_Send(&told, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  } else {
+    for (int i = 1; i < p; ++i) MPI_Recv(&told, 0, MPI_INT, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    made.wait();
+  }
+  testing::internal::GetCapturedStderr();
+  for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
+}
+
+TEST_F(timeouts, of_a_redistribution_come_from_the_environment) {
+  EXPECT_EQ(detail::environment::get().on_timeout, after_timeout::fail) << "set for this test program";
+  std::vector<int> data(10, rank), ranks(10), indices(10);
+  for (int i = 0; i < 10; ++i) ranks[at(i)] = (rank + i) % p, indices[at(i)] = i;
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  redistribution moves(data.data(), 10, 1, MPI_INT, comm.get());
+  const std::string told = told_by([&] { moves(ranks, indices); });
+  if (rank == last) return;
+  expect_mentions(told, ": redistribution, algorithm slots");
+  expect_mentions(told, " is missing: its last call here was number ");
+}
+
+TEST(places, tell_that_a_process_has_ended) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  const detail::rank_place place{child, reinterpret_cast<std::uint64_t>(&mpi::here),
+                                 reinterpret_cast<std::uint64_t>(&mpi::here)};
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(describe(detail::look_at(place)), "its process has ended") << "nobody has waited for it";
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(describe(detail::look_at(place)), "its process has ended");
+  EXPECT_EQ(describe(detail::look_at({})), "nothing is known of it");
+}
+
+TEST(settings, of_timeouts_are_checked) {
+  for (const char* good : {"1", "0.5", "3,wait", "3,abort", "3,fail", ""}) {
+    setenv("TAQUIN_TIMEOUT", good, 1);
+    EXPECT_EQ(detail::environment::fault_of("TAQUIN_TIMEOUT"), "") << good;
+  }
+  for (const char* bad : {"soon", "3,stop", "-1", "3 abort"}) {
+    setenv("TAQUIN_TIMEOUT", bad, 1);
+    EXPECT_NE(detail::environment::fault_of("TAQUIN_TIMEOUT"), "") << bad;
+  }
+}
+
+class disagreement : public timeouts {
+ protected:
+  /// What all ranks throw when the first does something else than the others.
+  static std::string error_of(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective());
+      return e.what();
+    }
+    ADD_FAILURE() << "not noticed";
+    return {};
+  }
+};
+
+TEST_F(disagreement, on_the_form_is_named_with_the_calls_of_both_ranks) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  std::vector<count_t> counts(at(p), 1), displs(at(p));
+  std::iota(displs.begin(), displs.end(), count_t{0});
+  exchange irregular =
+      exchange::alltoallv(out.data(), count_view(counts.data()), count_view(displs.data()), MPI_INT, in.data(),
+                          count_view(counts.data()), count_view(displs.data()), MPI_INT, comm.get());
+  for (const bool check : {false, true}) {
+    const std::string told = error_of([&] { run(rank == 0 ? ints(comm.get()) : irregular, {.check = check}); });
+    expect_mentions(told, "rank 0 calls alltoall (its call ");
+    expect_mentions(told, "rank 1 alltoallv (its call ");
+  }
+  const std::string told = error_of([&] {
+    if (rank == 0) {
+      const plan made(ints(comm.get()));
+    } else {
+      const redistribution moves(in.data(), 1, 1, MPI_INT, comm.get());
+    }
+  });
+  expect_mentions(told, "rank 0 calls plan of alltoall (");
+  expect_mentions(told, "rank 1 plan of redistribution (");
+  run(ints(comm.get()));
+  for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
+}
+
+}  // namespace
+}  // namespace taquin::test
