@@ -42,9 +42,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const auto& a : arguments) read_values(a);
   CLI::App app{"", "taquin"};
   app.require_subcommand(1);
-#define TAQUIN_COMMAND(name)                           \
-  static_cast<void>(taquin::cli::name##_command.setup( \
-      *app.add_subcommand(taquin::cli::name##_command.name, taquin::cli::name##_command.summary)));
+  const auto add = [&](const taquin::cli::command& c) {
+    static_cast<void>(c.setup(*app.add_subcommand(c.name, c.summary)));
+  };
+#define TAQUIN_COMMAND(name) add(taquin::cli::name##_command);
 #include "cli/commands.def"
 #undef TAQUIN_COMMAND
   try {
