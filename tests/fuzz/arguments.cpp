@@ -1,6 +1,7 @@
 // The command line: one argument a line. It is parsed, and nothing is run.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const auto& a : arguments) read_values(a);
   CLI::App app{"", "taquin"};
   app.require_subcommand(1);
+  std::vector<std::function<int()>> actions;  // they own what the options are read into
   const auto add = [&](const taquin::cli::command& c) {
-    static_cast<void>(c.setup(*app.add_subcommand(c.name, c.summary)));
+    actions.push_back(c.setup(*app.add_subcommand(c.name, c.summary)));
   };
 #define TAQUIN_COMMAND(name) add(taquin::cli::name##_command);
 #include "cli/commands.def"
