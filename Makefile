@@ -1,6 +1,6 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized soak test-cluster test-scale test-packages lint format docs deb install clean \
+.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages lint format docs deb install clean \
   packages lint-packages
 
 PRESETS ?= ci mpich
@@ -45,6 +45,12 @@ soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" 
 	  cmake --build --preset $$preset --target taquin_soak || exit 1; done
 	@MPI="$(MPI)" RANKS="$(RANKS)" SECONDS_EACH="$(SECONDS)" PROBLEMS="$(PROBLEMS)" SEED="$(SEED)" THREADS="$(THREADS)" \
 	  scripts/soak
+
+fuzz: packages ## every reader of what comes from outside, given any bytes: SECONDS=60 for each of READERS
+	@scripts/install-packages scripts/packages.txt scripts/packages-fuzz.txt
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	scripts/fuzz build/fuzz $(or $(SECONDS),60) $(READERS)
 
 test-cluster: packages ## all algorithms between hosts in network namespaces (as root), on both MPI libraries
 	@scripts/install-packages scripts/packages.txt scripts/packages-cluster.txt

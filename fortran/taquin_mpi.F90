@@ -1,7 +1,13 @@
 ! module taquin_mpi: the same for programs that use the older module mpi, whose handles are integers.
-#define TAQUIN_MODULE taquin_mpi
-#define TAQUIN_MPI mpi
 #define COMM integer
 #define DATATYPE integer
 #define INFO integer
+! Names of modules stand here as they are, without the preprocessor: CMake looks for them before it runs.
+module taquin_mpi
+  use, intrinsic :: iso_c_binding
+  use mpi
+  implicit none
+  private
+
 #include "module.inc"
+end module

@@ -9,7 +9,9 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace taquin::workloads {
@@ -21,8 +23,7 @@ using flow = byte_matrix::flow;
 
 constexpr int version = 1;
 constexpr std::int64_t most_ranks = 1 << 20;
-// Pairs of all uniform matrices of a file, so that a few bytes cannot ask for more than 16 MB.
-constexpr std::int64_t most_uniform_pairs = std::int64_t{1} << 20U;
+constexpr int most_depth = 16;  // the library's functions that write JSON call themselves
 constexpr const char* names[] = {"alltoall",          "alltoallv",          "alltoallw",
                                  "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
 constexpr const char* forms[] = {"blocking", "nonblocking", "persistent"};
@@ -62,22 +63,20 @@ void check_sums(const std::vector<flow>& flows, const std::string& where) {
   }
 }
 
-// Takes the pairs of a matrix from what is left of them; false, and nothing is taken, when that is less.
-bool take_pairs(std::int64_t& left, int ranks) {
-  const std::int64_t pairs = std::int64_t{ranks} * ranks;
-  if (pairs > left) return false;
-  left -= pairs;
-  return true;
-}
+std::size_t pairs_of(int ranks) { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
 
-byte_matrix matrix_from(const json& j, int world, std::int64_t& uniform_left, const std::string& where) {
+// `room`: pairs of ranks that uniform matrices may still have. A few bytes of a file stand for all of them.
+byte_matrix matrix_from(const json& j, int world, std::size_t& room, const std::string& where) {
   const auto ranks = static_cast<int>(integer(member(j, "ranks", where), where + ".ranks", 1, world));
   std::vector<flow> flows;
   if (j.contains("uniform")) {
     const std::int64_t bytes = bytes_of(j["uniform"], where + ".uniform");
-    if (!take_pairs(uniform_left, ranks))
-      damaged(fmt::format("{} is uniform over {} ranks: a file has at most {} pairs in such matrices", where, ranks,
-                          most_uniform_pairs));
+    const std::size_t pairs = bytes > 0 ? pairs_of(ranks) : 0;
+    if (pairs > room)
+      damaged(
+          fmt::format("{} is uniform over {} ranks: the uniform matrices of a file may have {} pairs of ranks in all",
+                      where, ranks, most_uniform_pairs));
+    room -= pairs;
     for (int from = 0; bytes > 0 && from < ranks; ++from)
       for (int to = 0; to < ranks; ++to) flows.push_back({from, to, bytes});
   } else if (j.contains("rows")) {
@@ -112,15 +111,15 @@ byte_matrix matrix_from(const json& j, int world, std::int64_t& uniform_left, co
 }
 
 // The shortest of three forms.
-json to_json(const byte_matrix& m, std::int64_t& uniform_left) {
+json to_json(const byte_matrix& m, std::size_t& room) {
   json j{{"ranks", m.ranks()}};
-  const auto cells = static_cast<std::size_t>(m.ranks()) * static_cast<std::size_t>(m.ranks());
+  const std::size_t cells = pairs_of(m.ranks());
   const auto& flows = m.flows();
-  const bool uniform = flows.size() == cells &&
-                       std::ranges::all_of(flows, [&](const flow& f) { return f.bytes == flows.front().bytes; }) &&
-                       take_pairs(uniform_left, m.ranks());
+  const bool uniform = cells <= room && flows.size() == cells &&
+                       std::ranges::all_of(flows, [&](const flow& f) { return f.bytes == flows.front().bytes; });
   if (uniform) {
     j["uniform"] = flows.front().bytes;
+    room -= cells;
   } else if (flows.size() * 3 < cells) {
     j["flows"] = json::array();
     for (const flow& f : flows) j["flows"].push_back({f.from, f.to, f.bytes});
@@ -138,7 +137,15 @@ double seconds_from(const json& j, const char* key, const std::string& where) {
   return value.get<double>();
 }
 
-recorded_call call_from(const json& j, const traffic& t, const std::string& where) {
+// Of the bytes of all flows; 0 where there are none.
+count_t common_divisor(const byte_matrix& m) {
+  count_t divisor = 0;
+  for (const flow& f : m.flows()) divisor = std::gcd(divisor, f.bytes);
+  return divisor;
+}
+
+recorded_call call_from(const json& j, const traffic& t, const std::vector<count_t>& divisors,
+                        const std::string& where) {
   recorded_call c;
   const auto index = [&](const char* key, std::size_t size) {
     if (size == 0) damaged(fmt::format("{}.{}: there is none in the file", where, key));
@@ -170,6 +177,7 @@ recorded_call call_from(const json& j, const traffic& t, const std::string& wher
   if (m.ranks() != static_cast<int>(t.communicators[c.communicator].size()))
     damaged(fmt::format("{}: matrix {} is for {} ranks, communicator {} has {}", where, c.matrix, m.ranks(),
                         c.communicator, t.communicators[c.communicator].size()));
+  if (divisors[c.matrix] % c.element_bytes == 0) return c;
   for (const flow& f : m.flows())
     if (f.bytes % c.element_bytes != 0)
       damaged(fmt::format("{}: {} bytes from rank {} to {} are not whole elements of {} bytes", where, f.bytes, f.from,
@@ -197,11 +205,13 @@ traffic from_json(const json& j) {
     }
     if (ranks.empty()) damaged(where + " has no ranks");
   }
-  std::int64_t uniform_left = most_uniform_pairs;
+  std::size_t room = most_uniform_pairs;
   for (const json& m : array(member(j, "matrices", "the file"), "matrices"))
-    t.matrices.push_back(matrix_from(m, t.ranks, uniform_left, fmt::format("matrices[{}]", t.matrices.size())));
+    t.matrices.push_back(matrix_from(m, t.ranks, room, fmt::format("matrices[{}]", t.matrices.size())));
+  std::vector<count_t> divisors;
+  for (const byte_matrix& m : t.matrices) divisors.push_back(common_divisor(m));
   for (const json& c : array(member(j, "calls", "the file"), "calls"))
-    t.calls.push_back(call_from(c, t, fmt::format("calls[{}]", t.calls.size())));
+    t.calls.push_back(call_from(c, t, divisors, fmt::format("calls[{}]", t.calls.size())));
   return t;
 }
 
@@ -251,22 +261,33 @@ traffic read_traffic(const std::filesystem::path& path) {
   if (!in || std::filesystem::is_directory(path, ignored))
     throw traffic_error(
         fmt::format("cannot read traffic file {}: {}", path.string(), std::strerror(in ? EISDIR : errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
   try {
-    return from_json(json::parse(in));
-  } catch (const json::exception& e) {
-    throw traffic_error(fmt::format("traffic file {}: {}", path.string(), e.what()));
+    return parse_traffic(text.str());
   } catch (const traffic_error& e) {
     throw traffic_error(fmt::format("traffic file {}: {}", path.string(), e.what()));
   }
 }
 
-void write_traffic(const traffic& t, const std::filesystem::path& path) {
+traffic parse_traffic(std::string_view text) {
+  try {
+    return from_json(json::parse(text, [](int depth, json::parse_event_t, json&) {
+      if (depth > most_depth) damaged(fmt::format("more than {} levels of nesting", most_depth));
+      return true;
+    }));
+  } catch (const json::exception& e) {
+    throw traffic_error(e.what());
+  }
+}
+
+std::string traffic_text(const traffic& t) {
   json j{{"taquin_traffic", version}, {"program", t.program}, {"ranks", t.ranks}};
   j["communicators"] = json::array();
   for (const auto& ranks : t.communicators) j["communicators"].push_back({{"world_ranks", ranks}});
   j["matrices"] = json::array();
-  std::int64_t uniform_left = most_uniform_pairs;
-  for (const byte_matrix& m : t.matrices) j["matrices"].push_back(to_json(m, uniform_left));
+  std::size_t room = most_uniform_pairs;
+  for (const byte_matrix& m : t.matrices) j["matrices"].push_back(to_json(m, room));
   j["calls"] = json::array();
   for (const recorded_call& c : t.calls) {
     j["calls"].push_back({{"communicator", c.communicator},
@@ -280,9 +301,13 @@ void write_traffic(const traffic& t, const std::filesystem::path& path) {
     if (c.form != call_form::blocking) last["form"] = forms[static_cast<std::size_t>(c.form)];
     if (c.seconds.waiting > 0) last["seconds"]["waiting"] = c.seconds.waiting;
   }
-  std::ofstream out(path);
   // A command line need not be UTF-8: what is not is replaced.
-  if (out) out << j.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void write_traffic(const traffic& t, const std::filesystem::path& path) {
+  std::ofstream out(path);
+  if (out) out << traffic_text(t) << '\n' << std::flush;
   if (!out) throw traffic_error(fmt::format("cannot write traffic file {}: {}", path.string(), std::strerror(errno)));
 }
 

@@ -98,10 +98,18 @@ struct traffic {
   bool operator==(const traffic&) const = default;
 };
 
-/// Reads a whole file and checks all of it: what it returns is consistent. Throws traffic_error.
+/// Reads a whole file and checks all of it: what it returns is consistent, and takes memory in proportion to the file,
+/// beside at most `most_uniform_pairs` flows of uniform matrices. Throws traffic_error.
 traffic read_traffic(const std::filesystem::path& path);
+inline constexpr std::size_t most_uniform_pairs = std::size_t{1} << 22;
+
+/// The same for a file's content.
+traffic parse_traffic(std::string_view text);
 
 /// Writes a file, replacing what is there. Throws traffic_error.
 void write_traffic(const traffic& t, const std::filesystem::path& path);
+
+/// What it writes.
+std::string traffic_text(const traffic& t);
 
 }  // namespace taquin::workloads

@@ -9,8 +9,8 @@ import textwrap
 from xml.etree import ElementTree
 
 CPP = """
-taquin alltoall ranges in_place plan exchange options migrate redistribute datatypes element_types patterns cost_model
-error memory_budget types
+taquin alltoall ranges in_place plan exchange options migrate redistribute shared_buffer datatypes element_types
+patterns cost_model error memory_budget types
 """.split()
 
 
@@ -146,7 +146,7 @@ def fortran_page(tree, out):
             else:
                 fields.append(stripped)
             continue
-        if stripped.startswith("! ") and not entries and "module TAQUIN_MODULE" not in "".join(intro):
+        if stripped.startswith("! ") and not entries:
             intro.append(stripped[2:])
         if stripped.startswith("!>"):
             comment.append(stripped[2:].strip())

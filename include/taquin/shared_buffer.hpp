@@ -31,8 +31,10 @@ class shared_buffer {
   explicit shared_buffer(std::size_t size) : values_(static_cast<T*>(allocate_shared(size * sizeof(T)))), size_(size) {
     std::uninitialized_value_construct_n(values_, size);
   }
+  /// The other is empty then.
   shared_buffer(shared_buffer&& other) noexcept
       : values_(std::exchange(other.values_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  /// The other has this one's values then.
   shared_buffer& operator=(shared_buffer&& other) noexcept {
     std::swap(values_, other.values_);
     std::swap(size_, other.size_);
@@ -44,9 +46,13 @@ class shared_buffer {
   [[nodiscard]] T* data() const noexcept { return values_; }
   /// How many there are.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The first value.
   [[nodiscard]] T* begin() const noexcept { return values_; }
+  /// Behind the last one.
   [[nodiscard]] T* end() const noexcept { return values_ + size_; }
+  /// One of them.
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return values_[i]; }
+  /// All of them.
   operator std::span<T>() const noexcept { return {values_, size_}; }  // NOLINT(google-explicit-constructor)
 
  private:

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int version = 1;
+constexpr int most_depth = 16;  // the library's functions that write JSON call themselves
 constexpr std::array<std::string_view, 3> form_names{"alltoall", "alltoallv", "alltoallw"};
 constexpr const char* format_name = "taquin machine profile";
 
@@ -151,7 +152,10 @@ std::string to_json(const profile& p) {
 
 profile from_json(const std::string& text) {
   try {
-    return parse(json::parse(text));
+    return parse(json::parse(text, [](int depth, json::parse_event_t, json&) {
+      if (depth > most_depth) throw profile_error(fmt::format("more than {} levels of nesting", most_depth));
+      return true;
+    }));
   } catch (const json::exception& e) {
     throw profile_error(fmt::format("damaged profile: {}", e.what()));
   }

@@ -24,6 +24,15 @@ foreach(language ${languages})
   endforeach()
 endforeach()
 
+# CMake's Makefiles find modules in another way than Ninja's files.
+find_program(MAKE make)
+if(FORTRAN AND MAKE)
+  run(${CMAKE_COMMAND} -G "Unix Makefiles" -S ${CMAKE_CURRENT_LIST_DIR}/fortran -B ${WORK}/fortran_by_make
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${C} -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_Fortran_COMPILER=${Fortran} -D EXAMPLES=${EXAMPLES})
+  run(${CMAKE_COMMAND} --build ${WORK}/fortran_by_make)
+endif()
+
 # Who wants another MPI library is not given this one.
 if(MPI)
   execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/cpp -B ${WORK}/other_mpi

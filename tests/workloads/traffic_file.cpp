@@ -11,6 +11,7 @@
 namespace {
 
 using namespace taquin::workloads;
+using taquin::count_t;
 
 class traffic_file : public testing::Test {
  protected:
@@ -132,33 +133,36 @@ TEST_F(traffic_file, huge_uniform_matrices_are_refused) {
             std::string::npos);
 }
 
-TEST_F(traffic_file, a_few_bytes_do_not_become_many_matrices) {
-  const auto with = [](int matrices, const std::string& ranks) {
-    std::string text = R"({"taquin_traffic":1,"program":"","ranks":4096,"communicators":[],"calls":[],"matrices":[)";
-    for (int i = 0; i < matrices; ++i) {
-      if (i > 0) text += ',';
-      text += R"({"uniform":1,"ranks":)";
-      text += ranks;
-      text += '}';
-    }
-    return text + "]}";
+// A few bytes of a file stand for all pairs of ranks: of all uniform matrices together there are not too many.
+TEST_F(traffic_file, uniform_matrices_take_a_bounded_amount_of_memory) {
+  const auto with = [](int matrices) {
+    std::string all;
+    for (int i = 0; i < matrices; ++i) all += std::string(i > 0 ? "," : "") + R"({"ranks":1448,"uniform":1})";
+    return R"({"taquin_traffic":1,"program":"","ranks":4096,"communicators":[],"calls":[],"matrices":[)" + all + "]}";
   };
-  EXPECT_EQ(fault(with(1, "1024")), "read without error");
-  EXPECT_NE(fault(with(1, "4096")).find("matrices[0] is uniform over 4096 ranks"), std::string::npos);
-  EXPECT_NE(fault(with(2, "1024")).find("matrices[1] is uniform over 1024 ranks"), std::string::npos);
+  EXPECT_EQ(fault(with(2)), "read without error");
+  EXPECT_NE(
+      fault(with(3)).find("matrices[2] is uniform over 1448 ranks: the uniform matrices of a file may have 4194304"),
+      std::string::npos);
 }
 
-TEST_F(traffic_file, uniform_matrices_of_any_number_are_read_as_they_were_written) {
-  std::vector<byte_matrix::flow> flows;
-  for (int from = 0; from < 600; ++from)
-    for (int to = 0; to < 600; ++to) flows.push_back({from, to, 8});
-  traffic many = sample();
-  many.ranks = 600;
-  for (int i = 0; i < 4; ++i) many.matrices.emplace_back(600, flows);
-  write_traffic(many, path);
-  const traffic read = read_traffic(path);
-  ASSERT_EQ(read.matrices.size(), many.matrices.size());
-  EXPECT_EQ(read.matrices.back().flows().size(), flows.size());
+// Those above that number are written as what they are.
+TEST_F(traffic_file, any_number_of_uniform_matrices_is_written_and_read_again) {
+  traffic t;
+  t.ranks = 1600;
+  for (count_t bytes = 1; bytes < 4; ++bytes) {
+    std::vector<byte_matrix::flow> all;
+    for (int i = 0; i < t.ranks; ++i)
+      for (int j = 0; j < t.ranks; ++j) all.push_back({i, j, bytes});
+    t.matrices.emplace_back(t.ranks, std::move(all));
+  }
+  write_traffic(t, path);
+  EXPECT_EQ(read_traffic(path), t);
+}
+
+TEST_F(traffic_file, nested_too_deeply_is_told) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_NE(fault(file_with("\"alltoallv\"", deep)).find("levels of nesting"), std::string::npos);
 }
 
 TEST_F(traffic_file, missing_file_is_told) {
