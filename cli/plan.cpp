@@ -100,14 +100,15 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
   std::vector<detail::payload> payloads(schedules[static_cast<std::size_t>(a.rank)].messages.size());
-  run_simulated(ranks, detail::delivery::eager, {}, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    if (rank != a.rank) return;
-    for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
-      name block;
-      std::memcpy(block.data(), data.data() + at, sizeof block);
-      payloads[index].emplace_back(block[0], block[1]);
-    }
-  });
+  run_simulated(ranks, detail::delivery::eager, {},
+                [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
+                  if (rank != a.rank) return;
+                  for (std::size_t at = 0; at + sizeof(name) <= data.size(); at += sizeof(name)) {
+                    name block;
+                    std::memcpy(block.data(), data.data() + at, sizeof block);
+                    payloads[index].emplace_back(block[0], block[1]);
+                  }
+                });
   return payloads;
 }
 

@@ -355,7 +355,7 @@ class simulation {
 }  // namespace
 
 simulated_result run_simulated(std::span<const simulated_rank> ranks, delivery how, const combiner& op,
-                              const watcher& watch) {
+                               const watcher& watch) {
   return simulation(ranks, how, op, watch).run();
 }
 

@@ -119,8 +119,8 @@ void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& insid
     rdispls[i] = static_cast<int>(i * served_);
   }
   sizes_.resize(n * served_);
-  TAQUIN_MPI_MEET(PMPI_Ialltoallv, mine.data(), counts.data(), displs.data(), MPI_INT64_T, sizes_.data(), rcounts.data(),
-                  rdispls.data(), MPI_INT64_T, inside.get());
+  TAQUIN_MPI_MEET(PMPI_Ialltoallv, mine.data(), counts.data(), displs.data(), MPI_INT64_T, sizes_.data(),
+                  rcounts.data(), rdispls.data(), MPI_INT64_T, inside.get());
 }
 
 void multilevel_operation::deal() {

@@ -120,7 +120,8 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
     mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
   }
   const auto count = static_cast<int>(row);
-  TAQUIN_MPI_MEET(PMPI_Iallgather, mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, c.nodes->local.get());
+  TAQUIN_MPI_MEET(PMPI_Iallgather, mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T,
+                  c.nodes->local.get());
   std::pmr::vector<count_t> to_node(memory);
   std::pmr::vector<count_t> from(memory);
   to_node.reserve(n * groups);
