@@ -22,7 +22,7 @@ class timeouts : public testing::Test {
   timeouts() : out(at(p), rank), in(at(p), -1) {}
 
   [[nodiscard]] options impatient(std::string_view algorithm) const {
-    return {.algorithm = algorithm, .on_timeout = after_timeout::fail, .timeout = 0.2F};
+    return {.algorithm = algorithm, .on_timeout = after_timeout::fail, .timeout = 1.0F};
   }
   [[nodiscard]] exchange ints(MPI_Comm on) {
     return exchange::alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, on);
