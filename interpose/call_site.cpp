@@ -54,19 +54,22 @@ std::uintptr_t base_of(const std::string& object) {
 }
 
 #ifdef TAQUIN_HAVE_LIBDW
+#define TAQUIN_DW_FUNCTIONS           \
+  TAQUIN_DW(dwfl_begin)               \
+  TAQUIN_DW(dwfl_end)                 \
+  TAQUIN_DW(dwfl_linux_proc_report)   \
+  TAQUIN_DW(dwfl_report_end)          \
+  TAQUIN_DW(dwfl_addrmodule)          \
+  TAQUIN_DW(dwfl_module_addrname)     \
+  TAQUIN_DW(dwfl_module_getsrc)       \
+  TAQUIN_DW(dwfl_lineinfo)            \
+  TAQUIN_DW(dwfl_linux_proc_find_elf) \
+  TAQUIN_DW(dwfl_standard_find_debuginfo)
+
 // Loaded when it is needed: programs that want no report do not carry it.
 struct debug_information {
 #define TAQUIN_DW(f) decltype(&::f) f = nullptr;
-  TAQUIN_DW(dwfl_begin)
-  TAQUIN_DW(dwfl_end)
-  TAQUIN_DW(dwfl_linux_proc_report)
-  TAQUIN_DW(dwfl_report_end)
-  TAQUIN_DW(dwfl_addrmodule)
-  TAQUIN_DW(dwfl_module_addrname)
-  TAQUIN_DW(dwfl_module_getsrc)
-  TAQUIN_DW(dwfl_lineinfo)
-  TAQUIN_DW(dwfl_linux_proc_find_elf)
-  TAQUIN_DW(dwfl_standard_find_debuginfo)
+  TAQUIN_DW_FUNCTIONS
 #undef TAQUIN_DW
   Dwfl* session = nullptr;
   Dwfl_Callbacks callbacks{};
@@ -78,17 +81,9 @@ struct debug_information {
 #define TAQUIN_DW(f)                                     \
   f = reinterpret_cast<decltype(f)>(dlsym(library, #f)); \
   all = all && (f) != nullptr;
-    TAQUIN_DW(dwfl_begin)
-    TAQUIN_DW(dwfl_end)
-    TAQUIN_DW(dwfl_linux_proc_report)
-    TAQUIN_DW(dwfl_report_end)
-    TAQUIN_DW(dwfl_addrmodule)
-    TAQUIN_DW(dwfl_module_addrname)
-    TAQUIN_DW(dwfl_module_getsrc)
-    TAQUIN_DW(dwfl_lineinfo)
-    TAQUIN_DW(dwfl_linux_proc_find_elf)
-    TAQUIN_DW(dwfl_standard_find_debuginfo)
+    TAQUIN_DW_FUNCTIONS
 #undef TAQUIN_DW
+#undef TAQUIN_DW_FUNCTIONS
     if (!all) return;
     callbacks.find_elf = dwfl_linux_proc_find_elf;
     callbacks.find_debuginfo = dwfl_standard_find_debuginfo;

@@ -82,11 +82,13 @@ F* next(const char* name) noexcept {
 #define TAQUIN_ONE_NAME(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                                     \
   extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                                        \
   extern "C" int exported_##NAME PARAMETERS {                                                       \
-    if (::taquin::interpose::inside || ::taquin::interpose::other_library) {                        \
-      const bool on = ::taquin::interpose::other_library && !::taquin::interpose::inside;           \
+    if (::taquin::interpose::inside) {                                                              \
       static auto* const own = ::taquin::interpose::next<decltype(exported_##NAME)>("PMPI_" #X);    \
+      return own ARGUMENTS;                                                                         \
+    }                                                                                               \
+    if (::taquin::interpose::other_library) {                                                       \
       static auto* const chained = ::taquin::interpose::next<decltype(exported_##NAME)>("MPI_" #X); \
-      return (on ? chained : own)ARGUMENTS;                                                         \
+      return chained ARGUMENTS;                                                                     \
     }                                                                                               \
     ::taquin::interpose::caller = __builtin_return_address(0);                                      \
     return intercepted_##X ARGUMENTS;                                                               \

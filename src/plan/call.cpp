@@ -39,11 +39,6 @@ bool plain(const options& o) {
          !o.sparse_requests && !o.scratch_sends && same(o.inner, defaults.inner) && same(o.levels, defaults.levels);
 }
 
-// As in mpi::whereabouts.
-std::uint64_t facts_of(const exchange& x) noexcept {
-  return static_cast<std::uint64_t>(x.kind) << 1U | (x.in_place ? mpi::whereabouts::in_place : 0);
-}
-
 // What must be alike on all ranks of such a call.
 std::uint32_t choices_of(const exchange& x) noexcept {
   return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);

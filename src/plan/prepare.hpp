@@ -23,6 +23,8 @@
 
 namespace taquin::detail {
 
+/// What mpi::whereabouts tells of such a call.
+std::uint64_t facts_of(const exchange& x) noexcept;
 /// Figures of types that an exchange's blocks ask for: alltoallw has a type per block.
 std::size_t elements_needed(const exchange& x, int ranks);
 /// A copy of the exchange whose alltoallw types carry their figures, which are put into `elements`.

@@ -148,46 +148,41 @@ options options_of(const recipe& r) noexcept {
 }
 
 bool simplify(recipe& r, int way) {
-  const auto set = [](auto& field, auto value) {
-    if (field == value) return false;
-    field = value;
-    return true;
-  };
   const options defaults;
   options& o = r.choices;
   switch (way) {
     case 0:
-      return set(r.beside, company::nothing);
+      return changed(r.beside, company::nothing);
     case 1:
-      return set(r.delays, false);
+      return changed(r.delays, false);
     case 2:
-      return set(r.memory, limit::none);
+      return changed(r.memory, limit::none);
     case 3:
-      return set(r.nodes, 0);
+      return changed(r.nodes, 0);
     case 4:
-      return set(r.starts, 1);
+      return changed(r.starts, 1);
     case 5:
-      return set(r.tested, false);
+      return changed(r.tested, false);
     case 6:
-      return set(r.planned, false);
+      return changed(r.planned, false);
     case 7:
-      return set(o.radix, defaults.radix) || set(o.layout, defaults.layout);
+      return changed(o.radix, defaults.radix) || changed(o.layout, defaults.layout);
     case 8:
-      return set(o.max_in_flight, 0) || set(o.ports, 0) || set(o.aux_parts, 0);
+      return changed(o.max_in_flight, 0) || changed(o.ports, 0) || changed(o.aux_parts, 0);
     case 9:
-      return set(o.aux_heap, false) || set(o.sparse_requests, false) || set(o.scratch_sends, false);
+      return changed(o.aux_heap, false) || changed(o.sparse_requests, false) || changed(o.scratch_sends, false);
     case 10:
-      return set(o.check, false) || set(o.tune, false) || set(r.narrow, false);
+      return changed(o.check, false) || changed(o.tune, false) || changed(r.narrow, false);
     case 11:
-      return set(o.inner, defaults.inner) || set(o.levels, defaults.levels);
+      return changed(o.inner, defaults.inner) || changed(o.levels, defaults.levels);
     case 12:
-      return set(r.giant, count_t{0});
+      return changed(r.giant, count_t{0});
     case 13:
-      return set(r.most, r.most / 2);
+      return changed(r.most, r.most / 2);
     case 14:
-      return set(r.type, std::size_t{0});
+      return changed(r.type, std::size_t{0});
     default:
-      return set(r.shuffled, false);
+      return changed(r.shuffled, false);
   }
 }
 

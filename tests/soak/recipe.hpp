@@ -56,6 +56,14 @@ std::size_t type_number(const recipe& r, int from, int to) noexcept;
 /// The caller's options; the recipe must outlive them.
 options options_of(const recipe& r) noexcept;
 
+/// Sets a field; false when it was so already.
+template <class Field, class Value>
+bool changed(Field& field, Value value) {
+  if (field == value) return false;
+  field = value;
+  return true;
+}
+
 /// Makes the recipe simpler in one way of `simplifications`; false when it is already.
 inline constexpr int simplifications = 16;
 bool simplify(recipe& r, int way);

@@ -49,34 +49,29 @@ block_recipe make_block_recipe(std::uint64_t seed, int p) {
 }
 
 bool simplify(block_recipe& r, int way) {
-  const auto set = [](auto& field, auto value) {
-    if (field == value) return false;
-    field = value;
-    return true;
-  };
   switch (way) {
     case 0:
-      return set(r.beside, company::nothing);
+      return changed(r.beside, company::nothing);
     case 1:
-      return set(r.delays, false);
+      return changed(r.delays, false);
     case 2:
-      return set(r.memory, limit::none);
+      return changed(r.memory, limit::none);
     case 3:
-      return set(r.starts, 1);
+      return changed(r.starts, 1);
     case 4:
-      return set(r.tested, false);
+      return changed(r.tested, false);
     case 5:
-      return set(r.check, true);
+      return changed(r.check, true);
     case 6:
-      return set(r.least_progress, 0.0);
+      return changed(r.least_progress, 0.0);
     case 7:
-      return set(r.type, std::size_t{0}) || set(r.length, 1);
+      return changed(r.type, std::size_t{0}) || changed(r.length, 1);
     case 8:
-      return set(r.live, 100);
+      return changed(r.live, 100);
     case 9:
-      return set(r.most, r.most / 2);
+      return changed(r.most, r.most / 2);
     default:
-      return set(r.equal, true);
+      return changed(r.equal, true);
   }
 }
 
