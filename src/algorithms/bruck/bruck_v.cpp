@@ -326,7 +326,11 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   auto part = parts.begin();
   for (const size_history* one : of_rank)
     all.push_back(bruck_v_schedule((part++)->local(), s, o, r, one->received(), std::pmr::new_delete_resource()));
-  return add_schedules(all, to);
+  to.all.drawn_as = "reused plan";
+  to.all.note =
+      "Drawn as a plan that is reused, whose messages are data alone. A blocking call sends the same blocks the same "
+      "way: each with its size, 2 bytes, and small blocks within the messages that its ranks agree by.";
+  return add_schedules(x, all, to);
 }
 
 }  // namespace
