@@ -157,7 +157,8 @@ def alltoall(
     True
     """
     check_statistics(statistics)
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "timeout": timeout, "on_timeout": on_timeout}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
     run(describe_alltoall(sendbuf, recvbuf, comm, **options), statistics)
 
 
@@ -193,7 +194,8 @@ def alltoallv(
     True
     """
     check_statistics(statistics)
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "timeout": timeout, "on_timeout": on_timeout}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
     run(describe_alltoallv(sendbuf, recvbuf, comm, **options), statistics)
 
 
@@ -231,7 +233,8 @@ def alltoallw(
     >>> for column in columns: column.Free()
     """
     check_statistics(statistics)
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "timeout": timeout, "on_timeout": on_timeout}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
     run(describe_alltoallw(sendbuf, recvbuf, comm, **options), statistics)
 
 
@@ -272,6 +275,6 @@ def alltoallv_in_place(
     True
     """
     check_statistics(statistics)
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "scratch_sends": bool(scratch_sends)}
-    options |= {"timeout": timeout, "on_timeout": on_timeout}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"scratch_sends": bool(scratch_sends), "timeout": timeout, "on_timeout": on_timeout}
     run(describe_alltoallv_in_place(buffer, send, recv, comm, **options), statistics)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from numbers import Real
 from typing import Any, Optional, Union
 
 from mpi4py import MPI
@@ -52,11 +51,14 @@ def keywords(
     **others: Any,
 ) -> dict[str, Any]:
     """The keywords as the extension takes them. What is wrong with them is ``fault``: every rank hears of it."""
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
-        raise TypeError(f"timeout={timeout!r} is no number of seconds")
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise ValueError(f"timeout={timeout!r}: give a number of seconds above 0, or None to wait for ever")
-    others["timeout"] = 0.0 if timeout is None else float(timeout)
+    seconds = 0.0
+    if timeout is not None:
+        if isinstance(timeout, (bool, str)) or not hasattr(timeout, "__float__"):
+            raise TypeError(f"timeout={timeout!r} is no number of seconds")
+        seconds = float(timeout)
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"timeout={timeout!r}: give a number of seconds above 0, or None to wait for ever")
+    others["timeout"] = seconds
     others["on_timeout"] = _one_of("on_timeout", on_timeout, ("wait", "abort", "fail"))
     others["progress"] = _one_of("progress", progress, ("library", "calls", "thread"))
     if not isinstance(algorithm, str):

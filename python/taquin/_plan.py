@@ -145,6 +145,6 @@ def plan(
     wanted = 4 if name == "alltoallv_in_place" else 3
     if len(arguments) != wanted:
         raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "tune": bool(tune)}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check, "tune": bool(tune)}
     options |= {"progress": progress, "timeout": timeout, "on_timeout": on_timeout}
     return Plan(_describe[name](*arguments, **options))
