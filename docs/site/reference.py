@@ -8,6 +8,8 @@ import sys
 import textwrap
 from xml.etree import ElementTree
 
+import docstrings
+
 CPP = """
 taquin alltoall ranges in_place plan exchange options migrate redistribute shared_buffer datatypes element_types
 patterns cost_model error memory_budget types
@@ -200,21 +202,18 @@ def python_page(tree, out):
                 if ast.get_docstring(node) or node.name not in found:
                     found[node.name] = node
     missing = [name for name in exported if name in found and not ast.get_docstring(found[name])]
+    missing += [f"{name}.{member}" for name in exported if name in found
+                for member in docstrings.undocumented(found[name])]
     if missing:
         raise Undocumented(f"Python: {', '.join(missing)}")
     with open(out / "python.md", "w", encoding="utf-8") as page:
-        print(f"# Python\n\n{ast.get_docstring(init) or ''}\n", file=page)
+        print(f"# Python\n\n{docstrings.to_markdown(ast.get_docstring(init) or '')}\n", file=page)
         for name in exported:
             if name not in found:
                 continue
-            node = found[name]
-            signature = f"({ast.unparse(node.args)})" if isinstance(node, ast.FunctionDef) else ""
-            print(f"\n## {name}\n\n```python\n{name}{signature}\n```\n", file=page)
-            print(f"```text\n{ast.get_docstring(node)}\n```", file=page)
-            for member in getattr(node, "body", []) if isinstance(node, ast.ClassDef) else []:
-                if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-                    print(f"\n### {name}.{member.name}\n\n```python\n{member.name}({ast.unparse(member.args)})\n```\n\n"
-                          f"```text\n{ast.get_docstring(member) or ''}\n```", file=page)
+            for title, node in [(name, found[name]), *((f"{name}.{m.name}", m) for m in docstrings.members(found[name]))]:
+                print(f"\n{'###' if '.' in title else '##'} {title}\n\n```python\n{docstrings.signature(node)}\n```\n\n"
+                      f"{docstrings.to_markdown(ast.get_docstring(node))}", file=page)
 
 
 def main(tree, out, xml):
