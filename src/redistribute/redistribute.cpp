@@ -76,7 +76,7 @@ struct redistribution::state final : private mpi::started {
     p.facts = facts | mpi::whereabouts::plan;
     p.number = number;
     p.algorithm = o.algorithm;
-    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget, node);
+    const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, node), &budget);
     if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
