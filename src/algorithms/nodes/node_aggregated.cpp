@@ -243,7 +243,8 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
     all.push_back(d > 0 ? build_shared(mine, nodes, traffic, d, memory)
                         : build_aggregated(mine, nodes, traffic, distances(s), memory));
   }
-  return add_schedules(all, to);
+  if (d > 0) to.all.note = "Drawn as where the ranks of each node can share memory.";
+  return add_schedules(x, all, to);
 }
 
 }  // namespace
