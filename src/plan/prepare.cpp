@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "base/environment.hpp"
@@ -39,6 +40,9 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 }
 
 namespace {
+
+// Told to all ranks as a wrong argument is.
+invalid_argument no_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
 
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
@@ -103,8 +107,15 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   // Memory that is taken whatever the algorithm. A limit below that fails after the agreement, on all ranks.
   const std::size_t element_bytes = elements_needed(given, ranks) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes <= o.memory;
-  exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
-  proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  exchange x = given;
+  proposal mine;
+  try {
+    if (enough && element_bytes > 0) x = with_elements(given, ranks, elements);
+    mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  } catch (const std::bad_alloc&) {  // the others must not wait for this rank
+    mine = propose_nothing(x, o, name);
+    mine.bad = no_memory();
+  }
   mine.facts = facts;
   mine.number = number;
   mine.algorithm = name;
@@ -188,9 +199,16 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
     return agree(*comm, agreement_tag, mine, nullptr, &budget);
   try {
     if (!mine.bad) {
-      auto piggyback_choice = a->carried.prepare(x, *comm, tag, o, budget);
-      piggyback* payload = piggyback_choice.get();
-      body = std::move(piggyback_choice);
+      piggyback_ptr carried;
+      try {
+        carried = a->carried.prepare(x, *comm, tag, o, budget);
+      } catch (const std::bad_alloc&) {
+        proposal failed = mine;
+        failed.bad = no_memory();
+        return agree(*comm, agreement_tag, failed, nullptr, &budget);
+      }
+      piggyback* payload = carried.get();
+      body = std::move(carried);
       return agree(*comm, agreement_tag, mine, payload, &budget);
     }
     empty_piggyback nothing(a->carried.capacity(comm->size(), o), &budget);
@@ -265,7 +283,12 @@ void plan_state::run() {
   if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   if ((facts & mpi::whereabouts::plan) != 0) count();
   const watched during(*this);
-  body->run();
+  try {
+    body->run();
+  } catch (const error&) {
+    if (tuned != nullptr) chosen = tuned->running();
+    throw;
+  }
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

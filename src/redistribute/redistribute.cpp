@@ -114,8 +114,14 @@ struct redistribution::state final : private mpi::started {
     const watched during(*this);
     net->begin_run();
     copied = units->bytes_copied();
-    running.emplace(*this, given);
-    running->steps.start();
+    try {
+      running.emplace(*this, given);
+      running->steps.start();
+    } catch (const std::exception& e) {
+      running.reset();
+      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
+      throw;
+    }
     begin(environment::get().progress_thread && mpi::can_progress_by_thread());
   }
 
@@ -138,8 +144,9 @@ struct redistribution::state final : private mpi::started {
     const watched during(*this);
     try {
       if (!step()) return false;
-    } catch (...) {
+    } catch (const std::exception& e) {
       running.reset();
+      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
       throw;
     }
     const std::uint64_t rounds = running->m.rounds;
@@ -223,7 +230,12 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
                                const redistribute_options& o) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
-  state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+  try {
+    state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+  } catch (const std::exception& e) {
+    if (mpi::is_left_in_the_middle(e)) detail::lose(comm);
+    throw;
+  }
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;
