@@ -146,6 +146,23 @@ INSTANTIATE_TEST_SUITE_P(algorithms, faults,
                                          way{"in_place", true}, way{"in_place_phases", true}),
                          [](const auto& given) { return given.param.algorithm + np_suffix(); });
 
+// Run with TAQUIN_TEST_DEATH=n: the last rank's process ends in its n-th call of the MPI library. The launcher ends the
+// others, whatever they wait for.
+TEST(death, of_a_rank_ends_the_job) {
+  const char* const when = std::getenv("TAQUIN_TEST_DEATH");
+  if (when == nullptr) GTEST_SKIP() << "ends the job";
+  guarded_exchange x(MPI_COMM_WORLD, false);
+  run(x.given());
+  if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) arm(fault::death, std::atoi(when));
+  for (int turn = 0; turn < 100; ++turn)
+    for (const char* algorithm : {"auto", "pairwise", "bruck_v", "node_aggregated"}) {
+      plan made(x.given(), {.algorithm = algorithm});
+      made.start();
+      made.wait();
+      run(x.given(), {.algorithm = algorithm});
+    }
+}
+
 // Run with TAQUIN_TIMEOUT=0.05,fail.
 TEST(faults_of_redistributions, end_in_errors) {
   if (std::getenv("TAQUIN_TIMEOUT") == nullptr) GTEST_SKIP() << "redistributions have their timeout from there";
