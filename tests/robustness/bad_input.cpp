@@ -168,11 +168,12 @@ TEST_P(bad_input, counts_beyond_any_memory_fail_on_all) {
 }
 
 TEST(arrays, of_an_alltoall_beyond_any_memory_fail_on_all) {
-  int value = 0;
+  int sent = 0;
+  int received = 0;
   for (const count_t much : {count_t{1} << 54, count_t{1} << 61, count_t{1} << 62}) {
     int mpi_class = MPI_SUCCESS;
     try {
-      run(exchange::alltoall(&value, much, MPI_DOUBLE, &value, much, MPI_DOUBLE, MPI_COMM_WORLD));
+      run(exchange::alltoall(&sent, much, MPI_DOUBLE, &received, much, MPI_DOUBLE, MPI_COMM_WORLD));
     } catch (const usage_error& e) {
       mpi_class = e.mpi_class();
     }
