@@ -87,6 +87,7 @@ class communicator {
   static int keyval();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
+  void keep_for_ever() noexcept;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -98,6 +99,7 @@ class communicator {
   plan_tags* plans_ = nullptr;         // those that have tags
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
+  communicator* next_lost_ = nullptr;
 };
 
 /// The tags of a plan, which no other plan of the communicator has at the same time. Given back when it goes.

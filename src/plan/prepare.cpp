@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "algorithms/direct/unasked_exchange.hpp"
@@ -42,6 +43,9 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 }
 
 namespace {
+
+// Told to all ranks as a wrong argument is.
+invalid_argument no_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
 
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
@@ -106,8 +110,15 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   // Memory that is taken whatever the algorithm. A limit below that fails after the agreement, on all ranks.
   const std::size_t element_bytes = elements_needed(given, ranks) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes <= o.memory;
-  exchange x = enough && element_bytes > 0 ? with_elements(given, ranks, elements) : given;
-  proposal mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  exchange x = given;
+  proposal mine;
+  try {
+    if (enough && element_bytes > 0) x = with_elements(given, ranks, elements);
+    mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+  } catch (const std::bad_alloc&) {  // the others must not wait for this rank
+    mine = propose_nothing(x, o, name);
+    mine.bad = no_memory();
+  }
   mine.facts = facts;
   mine.number = number;
   mine.algorithm = name;
@@ -240,7 +251,14 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
     return agree(*comm, agreement_tag, mine, way, &budget);
   try {
     if (!mine.bad) {
-      auto payload = a->carried.prepare(x, *comm, tag, o, budget);
+      piggyback_ptr payload;
+      try {
+        payload = a->carried.prepare(x, *comm, tag, o, budget);
+      } catch (const std::bad_alloc&) {
+        proposal failed = mine;
+        failed.bad = no_memory();
+        return agree(*comm, agreement_tag, failed, way, &budget);
+      }
       way.payload = payload.get();
       body = std::move(payload);
       return agree(*comm, agreement_tag, mine, way, &budget);
@@ -265,24 +283,29 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
   const bool first = name == automatic && comm->choices == nullptr;
   const bool carries = first || (last != nullptr && last->carried.between_nodes);
   may = may && !mine.bad;
-  if (may && carries && carried_exchange::possible(x, *way.between, budget)) {
-    auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
-    way.blocks = blocks.get();
-    body = std::move(blocks);
-  } else if (may && last == &spread_out && !mine.large && mine.max_block_bytes < early_exchange::most_bytes) {
-    const detail::shape s{.ranks = comm->size(), .kind = x.kind};
-    if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
-      const context c{comm, tag, &s, &o, nullptr, false, unlimited};
-      auto direct =
-          make_operation<early_exchange>(budget, x, comm->rank(), prepare_operation(spread_out, x, c, budget));
-      way.early = direct.get();
-      way.early_tag = tag;
-      body = std::move(direct);
+  proposal ours = mine;
+  try {
+    if (may && carries && carried_exchange::possible(x, *way.between, budget)) {
+      auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
+      way.blocks = blocks.get();
+      body = std::move(blocks);
+    } else if (may && last == &spread_out && !mine.large && mine.max_block_bytes < early_exchange::most_bytes) {
+      const detail::shape s{.ranks = comm->size(), .kind = x.kind};
+      if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
+        const context c{comm, tag, &s, &o, nullptr, false, unlimited};
+        auto direct =
+            make_operation<early_exchange>(budget, x, comm->rank(), prepare_operation(spread_out, x, c, budget));
+        way.early = direct.get();
+        way.early_tag = tag;
+        body = std::move(direct);
+      }
     }
+  } catch (const std::bad_alloc&) {
+    ours.bad = no_memory();
   }
   agreed all;
   try {
-    all = agree(*comm, tag + mpi::communicator::agreement_tag, mine, way, &budget);
+    all = agree(*comm, tag + mpi::communicator::agreement_tag, ours, way, &budget);
   } catch (const error& e) {
     if (way.early != nullptr && e.collective()) complete_in_vain();
     throw;
@@ -364,7 +387,12 @@ void plan_state::run() {
   if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   if ((facts & mpi::whereabouts::plan) != 0) count();
   const watched during(*this);
-  body->run();
+  try {
+    body->run();
+  } catch (const error&) {
+    if (tuned != nullptr) chosen = tuned->running();
+    throw;
+  }
   if (comm != nullptr && comm->choices != nullptr) comm->choices->took(std::chrono::steady_clock::now() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -23,13 +25,12 @@ class chooser {
   /// on another machine, is a warning on rank 0 and the built-in model serves.
   static chooser& of(mpi::communicator& comm);
 
-  /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Local.
+  /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Collective; where
+  /// processors differ, rank 0 chooses what is not remembered.
   const algorithm* choose(const shape& s, const options& o, bool reused, std::size_t limit);
 
-  /// All that serve a plan's agreed shape within `limit`, best first. Local.
-  [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit) const {
-    return ranking(s, o, true, limit, profile_);
-  }
+  /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
+  [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
 
   /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
   /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.
@@ -53,10 +54,20 @@ class chooser {
   void learn(std::uint64_t nanoseconds) noexcept;
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
+  /// Whether all ranks compute the same times: otherwise rank 0 tells what it chooses.
+  [[nodiscard]] bool computes_alike() const noexcept { return alike_; }
+  /// For tests: figures of this rank alone.
+  void believe(profile p) noexcept {
+    profile_ = std::move(p);
+    alike_ = false;
+  }
 
  private:
   explicit chooser(mpi::communicator& comm);
+  std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
+  mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
+  bool alike_ = true;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
   std::array<const algorithm*, 3> last_{};
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "datatypes/typed_copy.hpp"
 #include "node/shared_segments.hpp"
@@ -223,6 +224,8 @@ void shared_exchange::deliver() {
     deliver_own();
   } catch (const error& e) {  // the others must not wait for this rank
     fail(-1, e.mpi_class(), e.what());
+  } catch (const std::bad_alloc&) {
+    fail(-1, MPI_ERR_NO_MEM, "out of memory");
   }
   if (offered) c_.fetched();
 }
