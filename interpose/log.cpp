@@ -8,10 +8,16 @@ namespace taquin::interpose {
 
 using nlohmann::json;
 
-std::size_t log_writer::hash::operator()(const std::vector<count_t>& row) const noexcept {
+std::uint32_t log_writer::id_of(const std::vector<count_t>& row) {
   std::uint64_t h = 14695981039346656037ULL;  // FNV-1a
   for (const count_t v : row) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211ULL;
-  return h;
+  const auto [begin, end] = row_ids_.equal_range(h);
+  for (auto known = begin; known != end; ++known)
+    if (log_.rows[known->second] == row) return known->second;
+  const auto id = static_cast<std::uint32_t>(log_.rows.size());
+  log_.rows.push_back(row);
+  row_ids_.emplace(h, id);
+  return id;
 }
 
 std::uint32_t log_writer::add_comm(known_comm comm) {
@@ -20,12 +26,7 @@ std::uint32_t log_writer::add_comm(known_comm comm) {
 }
 
 std::uint32_t log_writer::add_call(signature what, const std::vector<count_t>& row, double seconds) {
-  auto found = row_ids_.find(row);
-  if (found == row_ids_.end()) {
-    found = row_ids_.emplace(row, static_cast<std::uint32_t>(log_.rows.size())).first;
-    log_.rows.push_back(row);
-  }
-  what.row = found->second;
+  what.row = id_of(row);
   if (log_.runs.empty() || log_.runs.back().what != what) {
     log_.runs.push_back({what, 1, seconds, seconds, seconds});
     return static_cast<std::uint32_t>(log_.runs.size() - 1);

@@ -105,11 +105,10 @@ class log_writer {
   [[nodiscard]] rank_log& log() noexcept { return log_; }
 
  private:
-  struct hash {
-    std::size_t operator()(const std::vector<count_t>& row) const noexcept;
-  };
+  [[nodiscard]] std::uint32_t id_of(const std::vector<count_t>& row);
+
   rank_log log_;
-  std::unordered_map<std::vector<count_t>, std::uint32_t, hash> row_ids_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> row_ids_;  // by the rows' hashes: each row is kept once
 };
 
 /// Tells waiting apart in the calls that are still open: all ranks' entries of each are here.

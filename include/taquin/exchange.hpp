@@ -41,6 +41,10 @@ class count_view {
   }
   /// True when it was made from a null pointer.
   [[nodiscard]] constexpr bool missing() const noexcept { return missing_; }
+  /// True when the same array of the caller's stands behind both.
+  [[nodiscard]] constexpr bool same_array(const count_view& v) const noexcept {
+    return !is_sequence() && narrow_ == v.narrow_ && wide_ == v.wide_ && other_ == v.other_;
+  }
   /// The array of 32-bit integers, or null.
   [[nodiscard]] constexpr const std::int32_t* narrow() const noexcept { return narrow_; }
   /// The array of 64-bit integers, or null.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "datatypes/decode.hpp"
 #include "datatypes/type_map.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
@@ -177,7 +178,11 @@ void unpack(const void* from, void* to, count_t count, MPI_Datatype type) {
 datatype signature_type(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL) throw usage_error("null datatype", MPI_ERR_TYPE);
   const std::unique_ptr<const detail::type_map> map(detail::type_map::decode(type));
-  if (map == nullptr) throw usage_error("the MPI library does not tell what the datatype is made of", MPI_ERR_TYPE);
+  if (map == nullptr)
+    throw usage_error(
+        fmt::format("the datatype is made of more than {} parts, or the MPI library does not tell of what",
+                    detail::most_loops),
+        MPI_ERR_TYPE);
   const bool data = map->signature_count() > 0;
   return datatype::from_native(mpi::contiguous(map->signature_count(), data ? map->signature() : MPI_BYTE).release());
 }

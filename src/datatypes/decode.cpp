@@ -54,6 +54,12 @@ void append(std::vector<tree>& list, tree t) {
   list.push_back(std::move(t));
 }
 
+std::size_t loops_of(const tree& t) {
+  std::size_t n = 1;
+  for (const tree& child : t.children) n += child.children.empty() ? 1 : loops_of(child);
+  return n;
+}
+
 tree sequence(std::vector<tree> list) {
   if (list.empty()) return {};
   if (list.size() == 1) return std::move(list[0]);
@@ -165,6 +171,7 @@ decoded basic(MPI_Datatype type) {
 // What MPI_Type_get_contents gives; frees the types again.
 struct contents {
   int combiner = MPI_COMBINER_NAMED;
+  bool too_long = false;  // what it is made of was not asked for
   std::vector<int> ints;
   std::vector<MPI_Aint> places;
   std::vector<MPI_Datatype> types;
@@ -174,7 +181,8 @@ struct contents {
     int n_places = 0;
     int n_types = 0;
     TAQUIN_MPI(MPI_Type_get_envelope(type, &n_ints, &n_places, &n_types, &combiner));
-    if (leaf()) return;
+    too_long = std::max({n_ints / 2, n_places, n_types}) > static_cast<int>(2 * most_loops);
+    if (leaf() || too_long) return;
     ints.resize(static_cast<std::size_t>(n_ints));
     places.resize(static_cast<std::size_t>(n_places));
     types.resize(static_cast<std::size_t>(n_types), MPI_DATATYPE_NULL);
@@ -202,14 +210,16 @@ struct contents {
 
 // Blocks of one type: block i is lengths(i) elements at place(i) bytes.
 template <class Length, class Place>
-decoded indexed(decoded child, count_t extent, int n, Length length, Place place) {
+std::optional<decoded> indexed(decoded child, count_t extent, int n, Length length, Place place) {
   std::vector<tree> parts;
+  const std::size_t each = loops_of(child.data);
   count_t elements = 0;
   for (int i = 0; i < n; ++i) {
     append(parts, shifted(repeat(child.data, length(i), extent), place(i)));
+    if (parts.size() * each >= most_loops) return std::nullopt;
     elements += length(i);
   }
-  return {sequence(std::move(parts)), times(std::move(child.sign), elements)};
+  return decoded{sequence(std::move(parts)), times(std::move(child.sign), elements)};
 }
 
 decoded subarray(decoded child, count_t extent, const int* ints) {
@@ -269,9 +279,10 @@ decoded darray(decoded child, count_t extent, const int* ints) {
 std::optional<decoded> structure(const contents& c) {
   std::vector<tree> parts;
   std::vector<signature> signs;
+  std::size_t loops = 1;
   for (std::size_t i = 0; i < c.types.size(); ++i) {
     auto child = decode_type(c.types[i]);
-    if (!child) return std::nullopt;
+    if (!child || (loops += loops_of(child->data)) > most_loops) return std::nullopt;
     append(parts, shifted(repeat(std::move(child->data), c.ints[i + 1], extent_of(c.types[i])), c.places[i]));
     signs.push_back(times(std::move(child->sign), c.ints[i + 1]));
   }
@@ -283,6 +294,7 @@ std::optional<decoded> structure(const contents& c) {
 std::optional<decoded> decode_type(MPI_Datatype type) {
   const contents c(type);
   if (c.leaf()) return basic(type);
+  if (c.too_long) return std::nullopt;
   if (c.combiner == MPI_COMBINER_STRUCT) return structure(c);
   if (c.types.size() != 1) return std::nullopt;
   auto child = decode_type(c.types[0]);
@@ -320,6 +332,7 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
     case MPI_COMBINER_SUBARRAY:
       return subarray(std::move(*child), extent, i);
     case MPI_COMBINER_DARRAY:
+      if (loops_of(child->data) << (2 * i[2]) > most_loops) return std::nullopt;
       return darray(std::move(*child), extent, i);
     default:
       return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -34,7 +35,11 @@ struct decoded {
   signature sign;
 };
 
-/// Null where the MPI library tells in a way that is not known here: a constructor newer than MPI 3.1.
+/// Loops that a decoded type may have: 10 MB of them, which it keeps, and twice as much while it is decoded.
+constexpr std::size_t most_loops = std::size_t{1} << 18U;
+
+/// Null where the type has more loops, or the MPI library tells in a way that is not known here: a constructor newer
+/// than MPI 3.1.
 std::optional<decoded> decode_type(MPI_Datatype type);
 
 }  // namespace taquin::detail

@@ -13,17 +13,27 @@ namespace taquin::detail {
 
 namespace {
 
-// Breadth first: the children of a loop stand together.
-std::vector<loop> flattened(const tree& root) {
+std::size_t loops_of(const tree& t) noexcept {
+  std::size_t n = 1;
+  for (const tree& child : t.children) n += loops_of(child);
+  return n;
+}
+
+// The children of a loop stand together. What has been taken over is freed.
+void flatten(tree& t, std::size_t at, std::vector<loop>& flat) {
+  const auto first = static_cast<std::uint32_t>(flat.size());
+  flat[at] = {t.offset, t.count, t.stride, t.length, first, static_cast<std::uint32_t>(t.children.size())};
+  flat.resize(flat.size() + t.children.size());
+  for (std::size_t i = 0; i < t.children.size(); ++i) flatten(t.children[i], first + i, flat);
+  t.children = {};
+}
+
+std::vector<loop> flattened(tree root) {
   std::vector<loop> flat;
   if (root.empty()) return flat;
-  std::vector<const tree*> from{&root};
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const tree& t = *from[i];
-    flat.push_back({t.offset, t.count, t.stride, t.length, static_cast<std::uint32_t>(from.size()),
-                    static_cast<std::uint32_t>(t.children.size())});
-    for (const tree& child : t.children) from.push_back(&child);
-  }
+  flat.reserve(loops_of(root));
+  flat.resize(1);
+  flatten(root, 0, flat);
   return flat;
 }
 
@@ -46,7 +56,7 @@ const type_map* type_map::decode(MPI_Datatype type) {
   auto d = decode_type(type);
   if (!d) return nullptr;
   std::unique_ptr<type_map> map(new type_map);
-  map->loops_ = flattened(d->data);
+  map->loops_ = flattened(std::move(d->data));
   map->signature_ = d->sign.type;
   map->signature_count_ = d->sign.count;
   map->owned_ = std::move(d->sign.owner);
@@ -65,9 +75,14 @@ const type_map* type_map::of(MPI_Datatype type) {
   const std::lock_guard lock(mutex);
   TAQUIN_MPI(MPI_Type_get_attr(type, key, static_cast<void*>(&value), &found));
   if (found != 0) return static_cast<const type_map*>(value);
-  const type_map* map = decode(type);
-  if (map != nullptr) TAQUIN_MPI(MPI_Type_set_attr(type, key, const_cast<type_map*>(map)));
-  return map;
+  std::unique_ptr<const type_map> map(decode(type));
+  if (map == nullptr) {
+    std::unique_ptr<type_map> opaque(new type_map);
+    opaque->opaque_ = true;
+    map = std::move(opaque);
+  }
+  TAQUIN_MPI(MPI_Type_set_attr(type, key, const_cast<type_map*>(map.get())));
+  return map.release();
 }
 
 std::byte* type_map::pack(std::uint32_t i, const std::byte* from, std::byte* to) const {

@@ -28,10 +28,10 @@ struct loop {
 /// The data bytes of one element, in the order of its type map, and its signature.
 class type_map {
  public:
-  /// The map of a datatype, kept as an attribute of it and its duplicates and freed with the last of them. Null when it
-  /// cannot be decoded. Thread safe.
+  /// The map of a datatype, kept as an attribute of it and its duplicates and freed with the last of them. Opaque when
+  /// it cannot be decoded. Thread safe.
   static const type_map* of(MPI_Datatype type);
-  /// Decodes without keeping. Null as above; the caller deletes it.
+  /// Decodes without keeping. Null when it cannot be decoded; the caller deletes it.
   static const type_map* decode(MPI_Datatype type);
 
   /// Copies the data of one element to consecutive bytes; returns the place after them.
@@ -39,6 +39,8 @@ class type_map {
   /// The reverse.
   const std::byte* unpack(const std::byte* from, std::byte* to) const { return unpack(0, from, to); }
 
+  /// Nothing is known but that the type is no simple one: the MPI library packs it.
+  [[nodiscard]] bool opaque() const noexcept { return opaque_; }
   /// A single leaf: an element that is runs at one stride.
   [[nodiscard]] bool vector_like() const noexcept { return loops_.size() == 1 && loops_[0].length > 0; }
   [[nodiscard]] const std::vector<loop>& loops() const noexcept { return loops_; }
@@ -61,6 +63,7 @@ class type_map {
   std::vector<loop> loops_;  // the root first; empty for no data
   MPI_Datatype signature_ = MPI_DATATYPE_NULL;
   count_t signature_count_ = 0;
+  bool opaque_ = false;
   mpi::datatype owned_;  // the signature, where it is no basic type
   mutable std::atomic<int> users_{1};
 };

@@ -20,7 +20,11 @@ namespace taquin::detail {
 
 namespace {
 
-const type_map* map_of(const element& e) { return e.map != nullptr ? e.map : type_map::of(e.type); }
+// Null where the MPI library must pack.
+const type_map* map_of(const element& e) {
+  const type_map* const map = e.map != nullptr ? e.map : type_map::of(e.type);
+  return map->opaque() ? nullptr : map;
+}
 
 // What cannot be decoded goes through the MPI library, which counts in ints: long runs go in chunks.
 template <class Step>
@@ -86,6 +90,19 @@ void for_runs(count_t count, const element& e, count_t skip, count_t bytes, F f)
   }
 }
 
+// Where runs are not known: calls f(element, bytes of it before the range, bytes of the range before it, bytes in both,
+// room for its data) for each element that has a part in the packed range.
+template <class F>
+void for_elements(const element& e, count_t skip, count_t bytes, F f) {
+  std::vector<std::byte> one(static_cast<std::size_t>(e.size));
+  for (count_t done = 0; done < bytes;) {
+    const count_t skipped = (skip + done) % e.size;
+    const count_t n = std::min(e.size - skipped, bytes - done);
+    f((skip + done) / e.size, skipped, done, static_cast<std::size_t>(n), one.data());
+    done += n;
+  }
+}
+
 }  // namespace
 
 bool in_ranges(const element& e) {
@@ -100,14 +117,18 @@ void pack_range(const std::byte* from, count_t count, const element& e, count_t 
     std::memcpy(to, from + skip, static_cast<std::size_t>(bytes));
     return;
   }
-  if (!in_ranges(e)) {
-    std::vector<std::byte> all(static_cast<std::size_t>(count * e.size));
-    pack(from, count, e, all.data());
-    std::memcpy(to, all.data() + skip, static_cast<std::size_t>(bytes));
-    return;
-  }
+  if (!in_ranges(e))
+    return for_elements(e, skip, bytes, [&](count_t i, count_t skipped, count_t done, std::size_t n, std::byte* all) {
+      pack(from + i * e.extent, 1, e, all);
+      std::memcpy(to + done, all + skipped, n);
+    });
   for_runs(count, e, skip, bytes,
            [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + packed, from + at, n); });
+}
+
+void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t count, const element& e) {
+  if (!e.contiguous() && bytes == count * e.size) return unpack(from, to, count, e);
+  unpack_range(from, to, count, e, 0, bytes);
 }
 
 void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes) {
@@ -116,13 +137,12 @@ void unpack_range(const std::byte* from, std::byte* to, count_t count, const ele
     std::memcpy(to + skip, from, static_cast<std::size_t>(bytes));
     return;
   }
-  if (!in_ranges(e)) {
-    std::vector<std::byte> all(static_cast<std::size_t>(count * e.size));
-    pack(to, count, e, all.data());
-    std::memcpy(all.data() + skip, from, static_cast<std::size_t>(bytes));
-    unpack(all.data(), to, count, e);
-    return;
-  }
+  if (!in_ranges(e))
+    return for_elements(e, skip, bytes, [&](count_t i, count_t skipped, count_t done, std::size_t n, std::byte* all) {
+      pack(to + i * e.extent, 1, e, all);
+      std::memcpy(all + skipped, from + done, n);
+      unpack(all, to + i * e.extent, 1, e);
+    });
   for_runs(count, e, skip, bytes,
            [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + at, from + packed, n); });
 }

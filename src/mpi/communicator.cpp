@@ -69,11 +69,14 @@ MPI_Comm same_ranks(MPI_Comm user) {
 }
 
 // Null on all ranks where any has none.
-MPI_Comm make_private(MPI_Comm user) {
+MPI_Comm make_private(MPI_Comm user, int& sets) {
   const quiet q(user);
   if (!on_all_ranks(private_communicators < communicator::limit(), user)) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
-  if (on_all_ranks(made != MPI_COMM_NULL, user)) return made;
+  // Ranks give out the same tags without asking, as long as there are some.
+  sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &sets, 1, MPI_INT, MPI_MIN, user));
+  if (sets > 0) return made;
   if (made != MPI_COMM_NULL) PMPI_Comm_free(&made);
   return MPI_COMM_NULL;
 }
@@ -90,10 +93,23 @@ int communicator::on_delete(MPI_Comm, int, void* value, void*) { return static_c
 
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
+  if (record != nullptr && record->lost && !finalized()) {
+    keep_for_ever();
+    return MPI_SUCCESS;
+  }
   const int code = finalized() || comm_ == MPI_COMM_NULL ? MPI_SUCCESS : PMPI_Comm_free(&comm_);
   if (count_ != nullptr) --*count_;
   delete this;
   return code;
+}
+
+// Messages of a call that was left in the middle may still come. MPI libraries give the context of a communicator that was
+// freed to the next that is made, which would then receive them: this one stays, and so do those that were made of it.
+void communicator::keep_for_ever() noexcept {
+  static std::atomic<communicator*> all{nullptr};
+  next_lost_ = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(next_lost_, this)) {
+  }
 }
 
 int communicator::keyval() {
@@ -125,6 +141,14 @@ std::shared_ptr<call_record> make_call_record(MPI_Comm user) {
   return record;
 }
 
+void refuse_lost(const call_record& r) {
+  throw usage_error(
+      fmt::format("a call on {} was left in the middle on this rank, by a timeout or an error: taquin cannot use the "
+                  "communicator any more",
+                  r.name[0] != '\0' ? fmt::format("'{}'", r.name.data()) : "this communicator"),
+      MPI_ERR_COMM);
+}
+
 communicator* communicator::known(MPI_Comm user) {
   void* value = nullptr;
   int found = 0;
@@ -142,7 +166,9 @@ communicator* communicator::known(MPI_Comm user) {
 
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
-  lease state = adopt(make_private(user));
+  int sets = 0;
+  lease state = adopt(make_private(user, sets));
+  state->sets_of_plans_ = sets;
   state->record = make_call_record(user);
   if (state->comm_ != MPI_COMM_NULL) {
     state->count_ = &private_communicators;

@@ -13,6 +13,7 @@ namespace taquin::detail {
 struct node_view;
 struct rank_places;
 class chooser;
+class internode;
 }  // namespace taquin::detail
 
 namespace taquin::mpi {
@@ -55,6 +56,10 @@ class communicator {
   std::shared_ptr<const detail::node_view> nodes;
   std::shared_ptr<const detail::node_view> given_nodes;
 
+  /// What node/internode.hpp has made, null where there is none; and whether that has been found out.
+  std::shared_ptr<detail::internode> between;
+  bool between_is_known = false;
+
   /// The calls on the user's communicator.
   std::shared_ptr<call_record> record;
   [[nodiscard]] call_record& calls() const noexcept { return *record; }
@@ -82,6 +87,7 @@ class communicator {
   static int keyval();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
+  void keep_for_ever() noexcept;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -93,6 +99,7 @@ class communicator {
   plan_tags* plans_ = nullptr;         // those that have tags
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
+  communicator* next_lost_ = nullptr;
 };
 
 /// The tags of a plan, which no other plan of the communicator has at the same time. Given back when it goes.

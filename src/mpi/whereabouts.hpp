@@ -12,7 +12,8 @@ enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribu
 /// What is counted for a communicator: ranks that call the same things have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
-  std::array<char, 56> name{};          ///< the communicator's
+  std::array<char, 55> name{};          ///< the communicator's
+  std::atomic<bool> lost{false};        ///< a call has left this rank in the middle: its peers may be elsewhere in it
 };
 static_assert(sizeof(call_record) == 64);
 
@@ -30,8 +31,14 @@ struct whereabouts {
 };
 extern constinit whereabouts here;
 
-/// Counts a call; its number.
-inline std::uint64_t count_call(call_record& r) noexcept {
+/// Throws the usage_error of a communicator that is lost to this rank.
+[[noreturn]] void refuse_lost(const call_record& r);
+
+/// Counts a call; its number. Throws where the communicator is lost: messages and lines of the call that was left in the
+/// middle could be taken for those of the next.
+inline std::uint64_t count_call(call_record& r) {
+  if (r.lost.load(std::memory_order_relaxed)) [[unlikely]]
+    refuse_lost(r);
   const std::uint64_t number = r.calls.load(std::memory_order_relaxed) + 1;
   r.calls.store(number, std::memory_order_relaxed);
   return number;

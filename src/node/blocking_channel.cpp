@@ -8,6 +8,7 @@
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -102,6 +103,14 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
   state.places = a->places;
+}
+
+void lose(MPI_Comm comm) noexcept {
+  try {
+    if (const attribute* const a = find(comm)) a->record->lost = true;
+    if (mpi::communicator* const state = mpi::communicator::known(comm)) state->calls().lost = true;
+  } catch (const error&) {  // it has no private communicator, and will not get one
+  }
 }
 
 }  // namespace taquin::detail

@@ -16,6 +16,9 @@ channel* blocking_channel(MPI_Comm comm);
 /// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 
+/// The communicator is lost to this rank: a call on it was left in the middle. Every later one is refused here.
+void lose(MPI_Comm comm) noexcept;
+
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new
 /// communicators get none, and their ranks exchange messages.
 constexpr std::size_t most_channel_bytes = std::size_t{256} << 20U;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory_resource>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -86,7 +87,13 @@ bool run_on_node(const exchange& x, const options& o) {
   if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);
   std::pmr::vector<element> elements(&budget);
   if (elements_needed(x, node->size()) * sizeof(element) > o.memory) return false;
-  return exchange_on_node(with_elements(x, node->size(), elements), o, *node, budget);
+  exchange known;
+  try {
+    known = with_elements(x, node->size(), elements);
+  } catch (const std::bad_alloc&) {  // which the long way tells the others
+    return false;
+  }
+  return exchange_on_node(known, o, *node, budget);
 }
 
 }  // namespace taquin::detail

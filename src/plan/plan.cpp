@@ -1,5 +1,7 @@
 #include "taquin/plan.hpp"
 
+#include "mpi/check.hpp"
+#include "node/blocking_channel.hpp"
 #include "plan/call.hpp"
 #include "plan/prepare.hpp"
 #include "taquin/alltoall.hpp"
@@ -7,20 +9,57 @@
 
 namespace taquin {
 
-plan::plan(const exchange& x, const options& o) : state_(std::make_unique<detail::plan_state>(x, o, true)) {}
+namespace {
+
+// An error in the middle of a call loses the communicator to this rank.
+template <class Lose, class Call>
+auto or_lose(Lose lose, Call call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    if (mpi::is_left_in_the_middle(e)) lose();
+    throw;
+  }
+}
+
+template <class Call>
+auto or_lose(detail::plan_state& s, Call call) {
+  return or_lose(
+      [&] {
+        if (s.comm != nullptr) s.comm->calls().lost = true;
+      },
+      call);
+}
+
+}  // namespace
+
+plan::plan(const exchange& x, const options& o)
+    : state_(or_lose([&] { detail::lose(x.comm); }, [&] { return std::make_unique<detail::plan_state>(x, o, true); })) {
+}
 plan::plan(plan&&) noexcept = default;
 plan& plan::operator=(plan&&) noexcept = default;
 plan::~plan() = default;
 
-void plan::start() { state_->start(); }
-bool plan::test() { return state_->test(); }
-void plan::wait() { state_->wait(); }
-void plan::run() { state_->run(); }
+void plan::start() {
+  or_lose(*state_, [&] { state_->start(); });
+}
+bool plan::test() {
+  return or_lose(*state_, [&] { return state_->test(); });
+}
+void plan::wait() {
+  or_lose(*state_, [&] { state_->wait(); });
+}
+void plan::run() {
+  or_lose(*state_, [&] { state_->run(); });
+}
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
 const memory_budget& plan::memory() const noexcept { return state_->budget; }
 
 void run(const exchange& x, const options& o) {
-  if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false).run();
+  or_lose([&] { detail::lose(x.comm); },
+          [&] {
+            if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false).run();
+          });
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

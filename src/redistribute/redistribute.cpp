@@ -85,7 +85,7 @@ struct redistribution::state final : private mpi::started {
     p.facts = in_redistribution::facts | mpi::whereabouts::plan;
     p.number = number;
     p.algorithm = o.algorithm;
-    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget, node);
+    const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, node), &budget);
     if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
@@ -123,8 +123,14 @@ struct redistribution::state final : private mpi::started {
     const in_redistribution during(*comm, number, running_name, options);
     net->begin_run();
     copied = units->bytes_copied();
-    running.emplace(*this, given);
-    running->steps.start();
+    try {
+      running.emplace(*this, given);
+      running->steps.start();
+    } catch (const std::exception& e) {
+      running.reset();
+      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
+      throw;
+    }
     begin(by_thread(options));
   }
 
@@ -147,8 +153,9 @@ struct redistribution::state final : private mpi::started {
     const in_redistribution during(*comm, number, running_name, options);
     try {
       if (!step()) return false;
-    } catch (...) {
+    } catch (const std::exception& e) {
       running.reset();
+      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
       throw;
     }
     const std::uint64_t rounds = running->m.rounds;
@@ -221,7 +228,12 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
                                const redistribute_options& o) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
-  state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+  try {
+    state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+  } catch (const std::exception& e) {
+    if (mpi::is_left_in_the_middle(e)) detail::lose(comm);
+    throw;
+  }
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;

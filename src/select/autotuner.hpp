@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -49,6 +50,9 @@ class autotuner final : public operation {
   void begin();
   bool end(bool block);
   void keep_the_fastest();
+  template <class Step>
+  bool candidate_ends(Step step);
+  void tell_failure();
 
   std::pmr::vector<prepared_candidate> all_;
   std::pmr::vector<seconds> mine_;    // this rank's time of each start
@@ -57,6 +61,7 @@ class autotuner final : public operation {
   std::size_t starts_ = 0;            // that were measured
   std::size_t current_ = 0;
   double begun_ = 0;
+  std::exception_ptr failure_;  // of the candidate, told when the ranks know each other's times
   enum class phase : std::uint8_t { idle, exchanging, agreeing } phase_ = phase::idle;
 };
 

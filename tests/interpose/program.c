@@ -155,6 +155,16 @@ static int too_short(void) {
   return 0;
 }
 
+/* MPICH says so without the library as well. */
+static int one_buffer(void) {
+  int data[2] = {1, 2};
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK(class_of(MPI_Alltoall(data, 1, MPI_INT, data, 1, MPI_INT, MPI_COMM_WORLD)) == MPI_ERR_BUFFER);
+  OK(MPI_Alltoall(data, 0, MPI_INT, data, 0, MPI_INT, MPI_COMM_WORLD));
+  MPI_Finalize();
+  return 0;
+}
+
 /* Each half of the world sends its world ranks to the other half. */
 static void between_groups(int ranks) {
   MPI_Comm half, inter;
@@ -180,6 +190,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc > 1 && strcmp(argv[1], "too_short") == 0) return too_short();
+  if (argc > 1 && strcmp(argv[1], "one_buffer") == 0) return one_buffer();
   for (int i = 0; i < 5; ++i) uniform(MPI_COMM_WORLD, 3, 0);
   uniform(MPI_COMM_WORLD, 2, 1);
   vector(MPI_COMM_WORLD, irregular, 0);

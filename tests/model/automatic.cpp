@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -101,6 +103,51 @@ TEST(automatic, plans_choose_alike_on_all_ranks) {
         mine.fill(start);
         p.run();
         EXPECT_EQ(mine.wrong_bytes(), 0U) << w.name;
+      }
+    }
+}
+
+// As on processors that compute differently: every rank takes another algorithm for the fastest.
+TEST(automatic, ranks_that_predict_other_times_choose_alike) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  const int rank = rank_in(comm.get());
+  const int p = size_of(comm.get());
+  auto& chooser = detail::chooser::of(mpi::communicator::of(comm.get()));
+  EXPECT_TRUE(chooser.computes_alike()) << "ranks of one machine";
+  const std::array names{"spread_out", "pairwise", "one_factor", "bruck_v", "two_phase"};
+  detail::profile own;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const bool reused : {false, true})
+      for (const int skew : {0, 1, 2})
+        own.points.push_back({.algorithm = names[i],
+                              .ranks = p,
+                              .reused = reused,
+                              .skew = skew,
+                              .bytes = 1000,
+                              .time = i == at(rank) % names.size() ? 1e-6 : 1e-3 * static_cast<double>(i + 1)});
+  chooser.believe(own);
+  EXPECT_FALSE(chooser.computes_alike());
+  std::vector<type_pair> types;
+  types.push_back(all_types[0].make());
+  for (const count_t most : {1, 1000})
+    for (const auto& w : std::span(all_workloads).first(2)) {
+      SCOPED_TRACE(w.name);
+      const problem x = make_problem(w, most, 78, types);
+      rank_buffers mine(x, rank);
+      for (const bool tune : {false, true}) {
+        statistics s;
+        const options o{.check = true, .tune = tune, .stats = &s};  // the short way on a node chooses nothing
+        mine.fill(1);
+        run(mine.given_to(comm.get()), o);
+        EXPECT_EQ(mine.wrong_bytes(), 0U);
+        EXPECT_TRUE(alike_on_all_ranks(std::string(s.algorithm)));
+        plan made(mine.given_to(comm.get()), o);
+        for (int start = 0; start < (tune ? 14 : 1); ++start) {
+          mine.fill(start);
+          made.run();
+          EXPECT_EQ(mine.wrong_bytes(), 0U);
+          EXPECT_TRUE(alike_on_all_ranks(std::string(made.algorithm())));
+        }
       }
     }
 }

@@ -65,7 +65,12 @@ TEST_P(mismatched, counts_write_nothing_outside_and_end) {
   }
   const bool noticed = any_rank(failed);
   const bool served = text.empty() || failed;
-  if (m.expected > 0 && m.sent > m.expected) {  // otherwise an algorithm may never look at what was sent
+#ifdef MPICH_NAME  // whose MPI_Ialltoallv is successful on both ranks, with what fits
+  const bool silent = reused && a->name == "native";
+#else
+  const bool silent = false;
+#endif
+  if (m.expected > 0 && m.sent > m.expected && !silent) {  // otherwise an algorithm may never look at what was sent
     EXPECT_EQ(noticed, served);
     if (failed && a->name != "native") {
       EXPECT_NE(text.find("rank 1 sends"), std::string::npos) << text;

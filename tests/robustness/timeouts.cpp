@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -108,6 +109,39 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
     told = testing::internal::GetCapturedStderr();
     run(ints(other.get()), {.timeout = 100});
     expect_mentions(told, missing + ": its last call here was number 1; it is in call 2 (alltoall) of 'the other one'");
+  }
+}
+
+// MPI libraries use the context of a communicator that was freed again, for messages that nobody has received as well.
+TEST_F(timeouts, that_are_errors_lose_the_communicator_and_no_other) {
+  for (const char* algorithm : {"auto", "spread_out", "shared_memory"}) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    {
+      plan made(ints(comm.get()), impatient(algorithm));
+      told_by([&] {
+        made.start();
+        made.wait();
+      });
+    }
+    if (rank == last) continue;
+    const auto refused = [&](const std::function<void()>& call) {
+      try {
+        call();
+        ADD_FAILURE() << "not refused";
+      } catch (const usage_error& e) {
+        EXPECT_EQ(e.mpi_class(), MPI_ERR_COMM) << e.what();
+        EXPECT_FALSE(e.collective());
+      }
+    };
+    refused([&] { run(ints(comm.get())); });
+    refused([&] { const plan made(ints(comm.get())); });
+    refused([&] { const redistribution moves(in.data(), 1, 1, MPI_INT, comm.get()); });
+  }
+  for (const char* algorithm : {"auto", "bruck_v", "spread_out"}) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    std::fill(in.begin(), in.end(), -1);
+    plan(ints(comm.get()), {.algorithm = algorithm}).run();
+    for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
   }
 }
 

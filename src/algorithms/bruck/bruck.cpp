@@ -57,9 +57,10 @@ std::size_t most_regions(bruck_layout layout, const figures& f, std::size_t rows
 std::uint32_t add_intermediate_type(schedule& s, const local_exchange& x) {
   const element& e = x.recv.element;
   if (e.contiguous()) return s.add_type(e);
-  if (e.map == nullptr || e.map->signature_count() == 0) return s.add_type(element::bytes(1));
-  const count_t size = e.size / e.map->signature_count();
-  return s.add_type({e.map->signature(), size, size, 0, size});
+  const type_map* const map = e.map != nullptr ? e.map : type_map::of(e.type);
+  if (map->signature_count() == 0) return s.add_type(element::bytes(1));
+  const count_t size = e.size / map->signature_count();
+  return s.add_type({map->signature(), size, size, 0, size});
 }
 
 region intermediate_block(const schedule& s, std::uint32_t type, count_t block_bytes, count_t slot) {

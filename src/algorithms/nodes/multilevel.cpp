@@ -13,6 +13,8 @@
 // Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
 // those
 //          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "algorithms/nodes/multilevel_operation.hpp"
 #include "algorithms/whole.hpp"
 #include "model/terms.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -67,7 +70,37 @@ std::string_view names_for(const shape& s, const options& o) noexcept {
 
 std::size_t memory(const shape& s, const options& o) noexcept { return memory_of(s, o, names_for(s, o), true); }
 
+// The first algorithm, on any rank's way through the levels as prepare_levels goes it, that does not serve there.
+const algorithm* unfit(std::string_view names, const topology& t, const shape& s) {
+  const auto leaf = [&s](std::string_view own) { return first_of(own).supports(s) ? nullptr : &first_of(own); };
+  if (t.levels.empty() || t.nodes().largest() == 1) return leaf(names);
+  if (t.nodes().groups() == 1 && t.levels.size() == 1) return leaf(after_first(names));
+  const bool one = t.nodes().groups() == 1;
+  if (!one && !first_of(names).supports(column_of(s))) return &first_of(names);
+  for (int g = 0; g < t.nodes().groups(); ++g) {
+    const topology inside = t.inside(g);
+    shape in = one ? s : inside_of(s, t.nodes().size(g));
+    describe(inside, in);
+    if (const algorithm* a = unfit(after_first(names), inside, in)) return a;
+  }
+  return nullptr;
+}
+
+// Most algorithms serve whatever the levels are.
+bool is_choosy(std::string_view names) {
+  for (std::string_view rest = names;; rest = after_first(rest)) {
+    if (!first_of(rest).supports({.ranks = 2, .kind = exchange::form::alltoallv, .uniform = false})) return true;
+    if (after_first(rest) == rest) return false;
+  }
+}
+
+// Groups of one size may have an algorithm that those of different sizes, on another node, cannot have.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+  if (is_choosy(c.opts->levels))
+    if (const algorithm* a = unfit(c.opts->levels, c.nodes->topology, *c.shape))
+      throw on_all_ranks(
+          usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a->name),
+                      MPI_ERR_UNSUPPORTED_OPERATION));
   return prepare_levels(x, c, c.opts->levels, *c.nodes, budget);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "datatypes/typed_copy.hpp"
 #include "node/shared_segments.hpp"
@@ -223,6 +224,8 @@ void shared_exchange::deliver() {
     deliver_own();
   } catch (const error& e) {  // the others must not wait for this rank
     fail(-1, e.mpi_class(), e.what());
+  } catch (const std::bad_alloc&) {
+    fail(-1, MPI_ERR_NO_MEM, "out of memory");
   }
   if (offered) c_.fetched();
 }
@@ -278,10 +281,8 @@ void shared_exchange::deliver_from(int writer) {
   const element& e = x_.recv.element_of(writer);
   if (e.contiguous())
     copy_bytes(recv_at(writer), from, static_cast<std::size_t>(n));
-  else if (n == most)
-    unpack(from, recv_at(writer), x_.recv.counts[writer], e);
   else
-    unpack_range(from, recv_at(writer), x_.recv.counts[writer], e, 0, n);
+    unpack_first(from, n, recv_at(writer), x_.recv.counts[writer], e);
 }
 
 void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {

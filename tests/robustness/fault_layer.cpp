@@ -1,0 +1,110 @@
+// Stands between the library and the MPI library: the program's definitions come before those of shared libraries.
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "faults.hpp"
+
+namespace taquin::test {
+
+namespace {
+
+struct armed {
+  fault what;
+  int left;
+  std::uint32_t random;
+  bool happened;
+};
+thread_local std::optional<armed> now;
+
+// The call that is to fail has come.
+bool is_time(fault what) noexcept {
+  if (!now || now->what != what || now->left-- != 0) return false;
+  now->happened = true;
+  return true;
+}
+
+bool call_fails() noexcept {
+  if (!now) return false;
+  if (now->what == fault::delay) {
+    now->random = now->random * 1664525U + 1013904223U;
+    constexpr unsigned int most_microseconds = 100;
+    usleep((now->random >> 16U) % most_microseconds);
+  }
+  if (is_time(fault::death)) kill(getpid(), SIGKILL);
+  return is_time(fault::mpi_call);
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (is_time(fault::memory)) throw std::bad_alloc();
+  void* memory = alignment <= alignof(std::max_align_t)
+                     ? std::malloc(bytes > 0 ? bytes : 1)
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void arm(fault what, int n) noexcept { now = armed{what, n, static_cast<std::uint32_t>(n) + 1, false}; }
+
+bool disarm() noexcept {
+  const bool happened = now && now->happened;
+  now.reset();
+  return happened;
+}
+
+}  // namespace taquin::test
+
+void* operator new(std::size_t bytes) { return taquin::test::allocate(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return taquin::test::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+#define TAQUIN_FAULTY(name, parameters, arguments)                                                  \
+  extern "C" int PMPI_##name parameters {                                                           \
+    static auto* const next = reinterpret_cast<int(*) parameters>(dlsym(RTLD_NEXT, "PMPI_" #name)); \
+    return taquin::test::call_fails() ? MPI_ERR_OTHER : next arguments;                             \
+  }
+
+TAQUIN_FAULTY(Isend, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r),
+              (b, n, t, to, tag, c, r))
+TAQUIN_FAULTY(Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),
+              (b, n, t, from, tag, c, r))
+TAQUIN_FAULTY(Recv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* s),
+              (b, n, t, from, tag, c, s))
+TAQUIN_FAULTY(Send_init, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r),
+              (b, n, t, to, tag, c, r))
+TAQUIN_FAULTY(Recv_init, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),
+              (b, n, t, from, tag, c, r))
+TAQUIN_FAULTY(Start, (MPI_Request * r), (r))
+TAQUIN_FAULTY(Wait, (MPI_Request * r, MPI_Status* s), (r, s))
+TAQUIN_FAULTY(Waitall, (int n, MPI_Request* r, MPI_Status* s), (n, r, s))
+TAQUIN_FAULTY(Ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request* r), (b, n, t, root, c, r))
+TAQUIN_FAULTY(Iallreduce, (const void* s, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c, MPI_Request* r),
+              (s, d, n, t, o, c, r))
+TAQUIN_FAULTY(Ialltoall,
+              (const void* s, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, MPI_Comm c, MPI_Request* r),
+              (s, n, t, d, m, u, c, r))
+TAQUIN_FAULTY(Iallgather,
+              (const void* s, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, MPI_Comm c, MPI_Request* r),
+              (s, n, t, d, m, u, c, r))
+TAQUIN_FAULTY(Get_count, (const MPI_Status* s, MPI_Datatype t, int* n), (s, t, n))
+TAQUIN_FAULTY(Type_commit, (MPI_Datatype * t), (t))
+TAQUIN_FAULTY(Type_create_struct,
+              (int n, const int lengths[], const MPI_Aint places[], const MPI_Datatype types[], MPI_Datatype* t),
+              (n, lengths, places, types, t))
+TAQUIN_FAULTY(Type_create_hindexed,
+              (int n, const int lengths[], const MPI_Aint places[], MPI_Datatype one, MPI_Datatype* t),
+              (n, lengths, places, one, t))

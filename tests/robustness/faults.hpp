@@ -1,0 +1,18 @@
+// What goes wrong on request, in this process: calls of the MPI library, made by taquin under their PMPI names, and
+// requests for memory by operator new.
+#pragma once
+
+namespace taquin::test {
+
+enum class fault {
+  mpi_call,  ///< the n-th call from now on is not made, and MPI_ERR_OTHER returned
+  memory,    ///< the n-th request from now on throws std::bad_alloc
+  delay,     ///< every call is made late, by a random time that begins with n
+  death      ///< the process ends in the n-th call
+};
+
+/// On this thread, until disarm(), which says whether it has happened.
+void arm(fault what, int n) noexcept;
+bool disarm() noexcept;
+
+}  // namespace taquin::test
