@@ -13,6 +13,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
+constexpr std::size_t most_of_process = std::size_t{256} << 20U;
 constexpr std::size_t most_block = 8192;
 constexpr std::size_t least_block = 8;
 constexpr int most_messages = 64;  // of one rank in a step
@@ -24,6 +25,8 @@ constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + pi
 constexpr std::size_t up_to_line(std::size_t bytes) noexcept {
   return (bytes + cache_line - 1) / cache_line * cache_line;
 }
+
+std::atomic<std::size_t> taken{0};  // by all steps of this process
 
 using flag = std::atomic<std::uint64_t>;
 static_assert(flag::is_always_lock_free);
@@ -59,7 +62,8 @@ internode* internode::of(mpi::communicator& comm) {
   if (comm.between_is_known) return comm.between.get();
   comm.between_is_known = true;
   if (comm.size() < 3) return nullptr;
-  if (!everywhere(environment::get().shared_memory && !check_nodes(comm, {}), comm)) return nullptr;
+  const bool room = taken + 2 * most_share <= most_of_process;
+  if (!everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm)) return nullptr;
   auto view = nodes_of(comm, {});
   const level& nodes = view->topology.nodes();
   const int others = nodes.groups() - 1;
@@ -87,6 +91,8 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
   requests_.describe_by(this);
 }
 
+internode::~internode() { taken -= share_; }
+
 // Flags, parts, received messages.
 bool internode::share_memory() {
   const int groups = all_nodes().groups();
@@ -101,6 +107,7 @@ bool internode::share_memory() {
   }
   staging_.resize(staged);
   share_ = bytes / whole(members_) + staged;
+  taken += share_;
   if (members_ == 1) {
     alone_.resize(bytes + cache_line);
     const auto at = reinterpret_cast<std::uintptr_t>(alone_.data());

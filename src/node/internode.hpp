@@ -42,6 +42,9 @@ class internode final : private mpi::awaited {
   /// none, where any node's ranks cannot share memory, or where they are too many. Collective when asked for the first
   /// time; kept with the communicator.
   static internode* of(mpi::communicator& comm);
+  internode(const internode&) = delete;
+  internode& operator=(const internode&) = delete;
+  ~internode();
 
   /// The longest block that a step carries.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
