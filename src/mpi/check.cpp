@@ -16,6 +16,12 @@ int class_of(int code) {
   return mpi_class;
 }
 
+bool running() {
+  int begun = 0;
+  PMPI_Initialized(&begun);
+  return begun != 0 && !finalized();
+}
+
 bool finalized() {
   int yes = 0;
   MPI_Finalized(&yes);

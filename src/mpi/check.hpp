@@ -18,6 +18,8 @@ bool is_left_in_the_middle(const std::exception& e) noexcept;
 
 /// True from MPI_Finalize on: what is left can no longer be freed, and need not be.
 bool finalized();
+/// True from MPI_Init until then.
+bool running();
 
 /// Throws mpi_error unless `code` is MPI_SUCCESS. `call` is the function's name, a string literal.
 inline void check(int code, const char* call) {

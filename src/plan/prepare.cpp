@@ -193,7 +193,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   running = chosen->name;
   if (body != nullptr) return;  // the agreement carried it
   // It would have, had it been known; one step more takes less than preparing does.
-  if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited &&
+  if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited && shape.carried_block > 0 &&
       all.max_block_bytes <= shape.carried_block) {
     auto blocks = make_operation<carried_exchange>(budget, x, *comm->between, budget);
     comm->between->begin(tag);

@@ -5,6 +5,7 @@
 
 #include "datatypes/type_map.hpp"
 #include "model/terms.hpp"
+#include "mpi/check.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail::bruck {
@@ -57,8 +58,10 @@ std::size_t most_regions(bruck_layout layout, const figures& f, std::size_t rows
 std::uint32_t add_intermediate_type(schedule& s, const local_exchange& x) {
   const element& e = x.recv.element;
   if (e.contiguous()) return s.add_type(e);
-  const type_map* const map = e.map != nullptr ? e.map : type_map::of(e.type);
-  if (map->signature_count() == 0) return s.add_type(element::bytes(1));
+  // Without MPI there are no types to ask.
+  const bool asks = e.map == nullptr && e.type != MPI_DATATYPE_NULL && mpi::running();
+  const type_map* const map = asks ? type_map::of(e.type) : e.map;
+  if (map == nullptr || map->signature_count() == 0) return s.add_type(element::bytes(1));
   const count_t size = e.size / map->signature_count();
   return s.add_type({map->signature(), size, size, 0, size});
 }
