@@ -1,9 +1,12 @@
 // What the model says of an exchange that is measured, so that both can be drawn in one plot.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "cli/cases.hpp"
 #include "cli/problem.hpp"
 #include "exchange/shape.hpp"
 #include "select/selection.hpp"
@@ -34,6 +37,31 @@ class predictor {
   detail::shape shape_;
   detail::shape separate_;  // the same with two buffers
   bool persistent_;
+};
+
+/// What the model says of a recording's calls, one after the other, each as often as it was recorded.
+class replay_predictor {
+ public:
+  /// Collective over the world.
+  replay_predictor(const test_case& test, bool persistent, std::size_t limit);
+
+  /// The sum over all calls. Those that `algorithm` does not serve, or all for auto, go by what auto would take; `raw`:
+  /// the MPI library's own calls. None where a call cannot be predicted. Collective over the world.
+  [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o, bool raw) const;
+
+ private:
+  // A call that this rank leads: the other members know the same of it.
+  struct led {
+    detail::shape shape;
+    bool one_buffer;
+    std::uint64_t repeats;
+    detail::profile known;
+  };
+  [[nodiscard]] std::optional<seconds> of(const led& call, std::string_view algorithm, const options& o,
+                                          bool raw) const;
+  std::vector<led> calls_;
+  bool persistent_;
+  std::size_t limit_;
 };
 
 }  // namespace taquin::cli

@@ -41,6 +41,7 @@ class problem {
   /// Bytes of this rank's buffers that are not what they must be, guards and the send buffer included.
   [[nodiscard]] count_t wrong_bytes(const arena& memory) const;
 
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
   [[nodiscard]] bool takes_part() const noexcept { return comm_ != MPI_COMM_NULL; }
   /// True on one rank of the communicator.
   [[nodiscard]] bool leads() const noexcept { return takes_part() && rank_ == 0; }

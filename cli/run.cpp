@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/cases.hpp"
 #include "cli/command.hpp"
@@ -92,8 +94,10 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   return contenders;
 }
 
-// `model`: null for a recording, whose calls differ.
-int measure_case(const choices& c, const test_case& test, setting s, const predictor* model, output& out,
+// What a model says of a contender's exchange.
+using model_of = std::function<std::optional<seconds>(const contender&)>;
+
+int measure_case(const choices& c, const test_case& test, setting s, const model_of& model, output& out,
                  progress& display) {
   arena memory{c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()};
   for (const problem& p : test.calls())
@@ -111,8 +115,8 @@ int measure_case(const choices& c, const test_case& test, setting s, const predi
     if (one.fault && named(c.given->algorithms, one.asked)) status = failure_status;
     if (one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
-    if (model == nullptr || one.fault) continue;
-    const auto predicted = one.raw ? model->native() : (*model)(one.name, one.opts);
+    if (one.fault) continue;
+    const auto predicted = model(one);
     records.back()["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
   }
   if (out.text() != nullptr) print_table(out.text(), records);
@@ -150,7 +154,10 @@ int work(const choices& c, int rank, int ranks) {
     announce(recording, a.traffic, out);
     s.workload = a.traffic;
     s.collective = "recorded";
-    status = measure_case(c, test_case(recording, a.in_place), s, nullptr, out, display);
+    const test_case test(recording, a.in_place);
+    const replay_predictor model(test, a.persistent, c.memory.limit(test.bytes_per_rank()));
+    status = measure_case(
+        c, test, s, [&](const contender& one) { return model(one.asked, one.opts, one.raw); }, out, display);
     out.finish();
     return status;
   }
@@ -161,7 +168,8 @@ int work(const choices& c, int rank, int ranks) {
     const workloads::problem_size problem{ranks, a.per_pair ? size * ranks : size, a.seed};
     const test_case test(c.workload, c.collective, how, problem.bytes, problem.seed);
     const predictor model(c.workload, problem, c.collective, how, a.persistent, c.memory.limit(problem.bytes));
-    status = std::max(status, measure_case(c, test, s, &model, out, display));
+    const auto of = [&](const contender& one) { return one.raw ? model.native() : model(one.name, one.opts); };
+    status = std::max(status, measure_case(c, test, s, of, out, display));
   }
   out.finish();
   return status;

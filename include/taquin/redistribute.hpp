@@ -25,6 +25,11 @@ struct redistribute_options {
   statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
   /// For interfaces on top of this one: what they found wrong with this rank's arguments. All ranks hear of it.
   const char* fault = nullptr;
+  /// Who goes on with it between its start and its wait: calls of taquin, or, for `thread`, a thread of the process as
+  /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means `thread`.
+  progress_by progress = progress_by::library;
+  after_timeout on_timeout = after_timeout::wait;  ///< after `timeout`
+  float timeout = 0;  ///< seconds, as in taquin::options; 0: what TAQUIN_TIMEOUT says, or for ever
 };
 
 /// An array of blocks that can be redistributed again and again. Move-only.

@@ -49,6 +49,12 @@ enum {
   TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
 };
 
+/* Values of TAQUIN_Options.agreement: when ranks on several nodes agree on a blocking call of "auto" before they send. */
+enum {
+  TAQUIN_AGREEMENT_NEEDED = 0, /* not in direct exchanges of large blocks */
+  TAQUIN_AGREEMENT_ALWAYS      /* errors are the same on all ranks */
+};
+
 /* Options of a communicator. Fields are only ever added at the end. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
@@ -71,13 +77,14 @@ typedef struct TAQUIN_Options {
   int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
+  int agreement;         /* one of TAQUIN_AGREEMENT_* */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0                                                               \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED                                      \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -200,7 +207,8 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
- * taquin may take on this rank, TAQUIN_UNLIMITED for any. Collective; what is wrong on one rank is an error on all, but
+ * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `timeout` and
+ * `on_timeout`. Collective; what is wrong on one rank is an error on all, but
  * for a null communicator, which no other rank can hear of. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);

@@ -112,6 +112,8 @@ void block_exchange::run(std::byte* data) {
   std::string_view used;
   choices own;  // of the inner calls
   own.algorithm = choices_->algorithm;
+  own.on_timeout = choices_->on_timeout;
+  own.timeout = choices_->timeout;
   const run_list leaving(from_, to_, rank_, element_);
   const run_list coming(to_, from_, rank_, element_);
   const auto inner = [&] { return footprint(page_) - budget.used(); };

@@ -32,6 +32,8 @@ void translate(std::exception_ptr thrown) {
     set("BudgetExceeded", e.what(), e.requested(), e.used(), e.limit());
   } catch (const usage_error& e) {
     set("UsageError", e.what(), e.rank(), e.peer(), e.mpi_class());
+  } catch (const timed_out& e) {
+    set("TimedOut", e.what(), e.mpi_class());
   } catch (const error& e) {
     set("Error", e.what(), e.mpi_class());
   }

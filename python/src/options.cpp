@@ -11,6 +11,9 @@ options choices::for_exchange() {
   o.check = check;
   o.scratch_sends = scratch_sends;
   o.tune = tune;
+  o.progress = progress;
+  o.on_timeout = on_timeout;
+  o.timeout = timeout;
   o.stats = &stats;
   return o;
 }
@@ -22,6 +25,8 @@ redistribute_options choices::for_redistribution() {
   o.check = check;
   o.stats = &stats;
   o.fault = fault_or_null();
+  o.on_timeout = on_timeout;
+  o.timeout = timeout;
   return o;
 }
 
@@ -33,6 +38,9 @@ void read(choices& into, const py::dict& keywords) {
     if (name == "check") into.check = value.cast<bool>();
     if (name == "scratch_sends") into.scratch_sends = value.cast<bool>();
     if (name == "tune") into.tune = value.cast<bool>();
+    if (name == "progress") into.progress = static_cast<progress_by>(value.cast<int>());
+    if (name == "on_timeout") into.on_timeout = static_cast<after_timeout>(value.cast<int>());
+    if (name == "timeout") into.timeout = value.cast<float>();
     if (name == "fault" && !value.is_none()) into.fault = value.cast<std::string>();
   }
 }

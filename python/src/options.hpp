@@ -18,6 +18,9 @@ struct choices {
   bool check = false;
   bool scratch_sends = false;
   bool tune = false;
+  progress_by progress = progress_by::library;
+  after_timeout on_timeout = after_timeout::wait;
+  float timeout = 0;
   std::string fault{};  ///< what is wrong with this rank's arguments; empty: nothing
   statistics stats{};
 

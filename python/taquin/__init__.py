@@ -12,7 +12,7 @@ _check_mpi()
 
 from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
-from ._errors import BudgetExceeded, Error, UsageError
+from ._errors import BudgetExceeded, Error, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._plan import Plan, plan
 from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "Redistribution",
     "Statistics",
+    "TimedOut",
     "UsageError",
     "allocate",
     "alltoall",

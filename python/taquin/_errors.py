@@ -37,6 +37,16 @@ class UsageError(Error, ValueError):
         self.peer = peer
 
 
+class TimedOut(Error, TimeoutError):
+    """A call has waited longer than its ``timeout=``, with ``on_timeout="fail"``. This rank alone may have it; the
+    communicator cannot be used with taquin any more.
+
+    >>> import taquin
+    >>> issubclass(taquin.TimedOut, TimeoutError)
+    True
+    """
+
+
 class BudgetExceeded(Error, MemoryError):
     """The memory allowed is too small: ``requested`` bytes, on top of ``used``, with ``limit`` bytes allowed.
 

@@ -127,6 +127,8 @@ def alltoall(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends one block of equal size to every rank, as ``comm.Alltoall``.
@@ -138,6 +140,9 @@ def alltoall(
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list`` prints.
     :param check: compare first what ranks send with what their peers expect.
+    :param timeout: seconds that the call may wait until it says, once, on standard error, which ranks are missing and
+        where those are; None: what ``TAQUIN_TIMEOUT`` says, or for ever. On all ranks or on none.
+    :param on_timeout: what follows: "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
     :param statistics: added to.
     :raises UsageError: on every rank, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank, when `memory` is too small.
@@ -152,7 +157,9 @@ def alltoall(
     True
     """
     check_statistics(statistics)
-    run(describe_alltoall(sendbuf, recvbuf, comm, memory=memory, algorithm=algorithm, check=check), statistics)
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoall(sendbuf, recvbuf, comm, **options), statistics)
 
 
 def alltoallv(
@@ -163,6 +170,8 @@ def alltoallv(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends a block of its own size to every rank, as ``comm.Alltoallv``. Counts and displacements have 64 bits.
@@ -185,7 +194,9 @@ def alltoallv(
     True
     """
     check_statistics(statistics)
-    run(describe_alltoallv(sendbuf, recvbuf, comm, memory=memory, algorithm=algorithm, check=check), statistics)
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoallv(sendbuf, recvbuf, comm, **options), statistics)
 
 
 def alltoallw(
@@ -196,6 +207,8 @@ def alltoallw(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends a block of its own type to every rank, as ``comm.Alltoallw``.
@@ -220,7 +233,9 @@ def alltoallw(
     >>> for column in columns: column.Free()
     """
     check_statistics(statistics)
-    run(describe_alltoallw(sendbuf, recvbuf, comm, memory=memory, algorithm=algorithm, check=check), statistics)
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoallw(sendbuf, recvbuf, comm, **options), statistics)
 
 
 def alltoallv_in_place(
@@ -233,6 +248,8 @@ def alltoallv_in_place(
     algorithm: str = "auto",
     check: bool = False,
     scratch_sends: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Replaces what the send blocks of one buffer hold by what arrives, with any counts on either side.
@@ -258,5 +275,6 @@ def alltoallv_in_place(
     True
     """
     check_statistics(statistics)
-    options = {"memory": memory, "algorithm": algorithm, "check": check, "scratch_sends": bool(scratch_sends)}
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
+    options |= {"scratch_sends": bool(scratch_sends), "timeout": timeout, "on_timeout": on_timeout}
     run(describe_alltoallv_in_place(buffer, send, recv, comm, **options), statistics)

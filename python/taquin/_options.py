@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Optional, Union
 
@@ -34,8 +35,32 @@ def memory_bytes(memory: Memory) -> Optional[int]:
     return min(size, _MOST)
 
 
-def keywords(memory: Memory, algorithm: str, check: bool, **others: Any) -> dict[str, Any]:
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> int:
+    if value not in known:
+        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, known))}")
+    return known.index(str(value))
+
+
+def keywords(
+    memory: Memory,
+    algorithm: str,
+    check: bool,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
+    progress: str = "library",
+    **others: Any,
+) -> dict[str, Any]:
     """The keywords as the extension takes them. What is wrong with them is ``fault``: every rank hears of it."""
+    seconds = 0.0
+    if timeout is not None:
+        if isinstance(timeout, (bool, str)) or not hasattr(timeout, "__float__"):
+            raise TypeError(f"timeout={timeout!r} is no number of seconds")
+        seconds = float(timeout)
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"timeout={timeout!r}: give a number of seconds above 0, or None to wait for ever")
+    others["timeout"] = seconds
+    others["on_timeout"] = _one_of("on_timeout", on_timeout, ("wait", "abort", "fail"))
+    others["progress"] = _one_of("progress", progress, ("library", "calls", "thread"))
     if not isinstance(algorithm, str):
         raise TypeError(f"algorithm={algorithm!r} is no name; `python3 -m taquin list` prints them")
     return {"memory": memory_bytes(memory), "algorithm": algorithm, "check": bool(check), **others}

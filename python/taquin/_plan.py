@@ -112,6 +112,9 @@ def plan(
     algorithm: str = "auto",
     check: bool = False,
     tune: bool = False,
+    progress: str = "library",
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
 ) -> Plan:
     """Prepares an exchange: what `call` would do with these arguments. Collective.
 
@@ -119,6 +122,9 @@ def plan(
         its name.
     :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
     :param tune: measure the best few algorithms on the first starts and stay with the fastest.
+    :param progress: who goes on with a started plan while the program is elsewhere: "library", the MPI library, with
+        algorithms that leave it to that; "calls", calls of taquin, with any algorithm; "thread", a thread as well, which
+        takes ``MPI.THREAD_MULTIPLE``.
 
     The other parameters and the errors are those of :func:`alltoall`.
 
@@ -139,4 +145,6 @@ def plan(
     wanted = 4 if name == "alltoallv_in_place" else 3
     if len(arguments) != wanted:
         raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    return Plan(_describe[name](*arguments, memory=memory, algorithm=algorithm, check=check, tune=bool(tune)))
+    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check, "tune": bool(tune)}
+    options |= {"progress": progress, "timeout": timeout, "on_timeout": on_timeout}
+    return Plan(_describe[name](*arguments, **options))

@@ -65,6 +65,8 @@ def migrate(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Sends every row of an array to a rank, in place, and returns what is here now: ordered by source, and by position
@@ -82,6 +84,7 @@ def migrate(
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: a migration has one place for each row.
+    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
     :raises UsageError: on every rank with its rows kept, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank with its rows kept, when `memory` is too small.
 
@@ -100,7 +103,7 @@ def migrate(
     options: dict[str, Any] = {}
     rows = 0
     try:
-        options = keywords(memory, algorithm, False)
+        options = keywords(memory, algorithm, False, timeout, on_timeout)
         _check_rows(array)
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
@@ -174,13 +177,15 @@ class Redistribution:
         memory: Memory = None,
         algorithm: str = "auto",
         check: bool = True,
+        timeout: Optional[float] = None,
+        on_timeout: str = "wait",
     ) -> None:
         check_comm(comm, intra=True)
         fault: Optional[Exception] = None
         options: dict[str, Any] = {}
         address = rows = row_bytes = 0
         try:
-            options = keywords(memory, algorithm, check)
+            options = keywords(memory, algorithm, check, timeout, on_timeout)
             _check_rows(array)
             address, rows, row_bytes = address_of(array), len(array), _row_bytes(array)
         except Exception as wrong:
@@ -282,6 +287,8 @@ def redistribute_nd(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Brings an n-dimensional array from one block distribution to another, in place: from slabs along one axis to
@@ -300,6 +307,7 @@ def redistribute_nd(
         bytes are needed for blocks of n bytes on p ranks.
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: every item has one place.
+    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
     :raises UsageError: on every rank with the array kept, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank with the array kept, when `memory` is too small.
 
@@ -329,8 +337,9 @@ def redistribute_nd(
         return source, target
 
     check_comm(comm, intra=True)
+    choices = (memory, algorithm, False, timeout, on_timeout)
     return _exchange_blocks(
-        array, check_arguments, comm, storage, lambda shape: shape, False, memory, algorithm, statistics
+        array, check_arguments, comm, storage, lambda shape: shape, False, choices, statistics
     )
 
 
@@ -342,6 +351,8 @@ def transpose(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Transposes a matrix whose rows are distributed in blocks, in place: returns this rank's block of rows of the
@@ -383,8 +394,9 @@ def transpose(
             )
         return source, Blocks(shape, (1, ranks))
 
+    choices = (memory, algorithm, False, timeout, on_timeout)
     return _exchange_blocks(
-        array, check_arguments, comm, storage, lambda shape: shape[::-1], True, memory, algorithm, statistics
+        array, check_arguments, comm, storage, lambda shape: shape[::-1], True, choices, statistics
     )
 
 
@@ -395,8 +407,7 @@ def _exchange_blocks(
     storage: Optional[Array],
     result_shape: Callable[[tuple[int, ...]], tuple[int, ...]],
     transposing: bool,
-    memory: Memory,
-    algorithm: str,
+    choices: tuple[Any, ...],
     statistics: Optional[Statistics],
 ) -> Array:
     check_statistics(statistics)
@@ -407,7 +418,7 @@ def _exchange_blocks(
     grows = False
     shape: tuple[int, ...] = ()
     try:
-        options = keywords(memory, algorithm, False)
+        options = keywords(*choices)
         source, target = check_arguments()
         _check_storage(array)
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize

@@ -42,6 +42,8 @@ struct piggybacking {
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
   /// case memory() must be over that limit as well: the exchange then fails on all ranks.
   piggyback_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;
+  /// Instead of all these: an agreement in a step among nodes carries them (carried_exchange.hpp).
+  bool between_nodes = false;
 };
 
 struct algorithm {

@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -40,6 +41,13 @@ class known_part {
   std::vector<element> elements_;
 };
 
+/// Bytes of the block that rank `from` sends to rank `to` in the exchange that is drawn.
+struct origin {
+  int from = 0;
+  int to = 0;
+  count_t bytes = 0;
+};
+
 /// The bytes that every rank sends to every other.
 class whole_exchange {
  public:
@@ -47,11 +55,18 @@ class whole_exchange {
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   [[nodiscard]] count_t& bytes(int from, int to) noexcept { return bytes_[index(from, to)]; }
   [[nodiscard]] count_t bytes(int from, int to) const noexcept { return bytes_[index(from, to)]; }
+  /// Lets the block from `from` to `to` grow by what is at [offset, offset + bytes) of the block i to j of `x`.
+  void add(int from, int to, const whole_exchange& x, int i, int j, count_t offset, count_t bytes);
+  /// What the bytes [offset, offset + bytes) of a block are made of, where it is traced.
+  [[nodiscard]] std::vector<origin> origins(int from, int to, count_t offset, count_t bytes) const;
   [[nodiscard]] known_part part(int rank) const;
   [[nodiscard]] count_t sent(int rank) const noexcept;
   [[nodiscard]] count_t received(int rank) const noexcept;
 
   const topology* nodes = nullptr;  ///< null: each rank is a node of its own
+  bool traced = false;              ///< tell what messages carry: for at most `most_traced` ranks
+
+  static constexpr int most_traced = 64;
 
  private:
   [[nodiscard]] std::size_t index(int from, int to) const noexcept {
@@ -60,6 +75,7 @@ class whole_exchange {
   int ranks_;
   exchange::form kind_;
   std::vector<count_t> bytes_;
+  std::vector<std::vector<origin>> origins_;  // of blocks that are made of parts of others
 };
 
 /// More messages than anybody looks at.
@@ -67,17 +83,18 @@ class too_many_messages : public std::length_error {
   using std::length_error::length_error;
 };
 
-/// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of each.
+/// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of each,
+/// those that are empty on some ranks included. A message stands where both its ranks have come to it.
 class whole_moves {
  public:
   static constexpr std::size_t most_messages = 200000;
-  static constexpr std::uint32_t of_no_schedule = ~std::uint32_t{0};
+  using cargo = std::vector<std::pair<int, int>>;  ///< blocks, as their two ranks
 
   struct message {
     int from = 0;
     int to = 0;
     count_t bytes = 0;
-    std::uint32_t index = of_no_schedule;  ///< among the messages of the sender's schedule
+    cargo blocks = {};  ///< what it carries, where that is traced
   };
   struct copied {
     int rank = 0;
@@ -97,16 +114,16 @@ class whole_moves {
 
   [[nodiscard]] round& at(std::size_t i);
   /// Throws too_many_messages.
-  void send(std::size_t where, const message& m);
+  void send(std::size_t where, message m);
   void copy(std::size_t where, const copied& c);
   void keep(std::size_t where, const kept& k);
-  /// Adds the schedule of rank `rank`, who calls members[i] rank i, beginning with round `first`. Returns one past its
-  /// last round.
-  std::size_t add(const schedule& s, int rank, std::span<const int> members, std::size_t first);
+  /// Removes rounds in which no rank does anything.
+  void drop_empty_rounds();
 
   std::vector<round> rounds;
   std::size_t scratch_bytes = 0;  ///< the most of any rank's schedule
   bool through_memory = false;    ///< what is sent goes through memory that the ranks share, without messages
+  std::string drawn_as;           ///< of which use this holds, where uses differ
   std::string note;               ///< what cannot be told, or is taken for granted
 
  private:
@@ -123,7 +140,7 @@ struct moves_target {
 /// Adds what `a` does, and returns one past its last round. `s` is the shape that its ranks know alike.
 std::size_t add_moves(const algorithm& a, const whole_exchange& x, const shape& s, const options& o,
                       const moves_target& to);
-/// Adds the schedules of all ranks.
-std::size_t add_schedules(const std::vector<schedule>& all, const moves_target& to);
+/// Adds the schedules of all ranks, which exchange `x`.
+std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& all, const moves_target& to);
 
 }  // namespace taquin::detail

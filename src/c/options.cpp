@@ -96,6 +96,12 @@ float timeout_of(double seconds) {
   return static_cast<float>(seconds);
 }
 
+agreement_when agreement_of(int when) {
+  if (when < TAQUIN_AGREEMENT_NEEDED || when > TAQUIN_AGREEMENT_ALWAYS)
+    throw usage_error(fmt::format("{} is none of TAQUIN_AGREEMENT_*", when), MPI_ERR_ARG);
+  return static_cast<agreement_when>(when);
+}
+
 std::optional<std::string> hint(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   int found = 0;
@@ -151,6 +157,9 @@ stored_options options_of(MPI_Comm comm, MPI_Info info) {
   int on_timeout = static_cast<int>(o.values.on_timeout);
   read_number(info, "taquin_on_timeout", on_timeout);
   o.values.on_timeout = on_timeout_of(on_timeout);
+  int agreement = static_cast<int>(o.values.agreement);
+  read_number(info, "taquin_agreement", agreement);
+  o.values.agreement = agreement_of(agreement);
   double timeout = o.values.timeout;
   read_number(info, "taquin_timeout", timeout);
   o.values.timeout = timeout_of(timeout);
@@ -184,6 +193,7 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   stored->values.progress = progress_of(o.progress);
   stored->values.on_timeout = on_timeout_of(o.on_timeout);
   stored->values.timeout = timeout_of(o.timeout);
+  stored->values.agreement = agreement_of(o.agreement);
   TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
   static_cast<void>(stored.release());  // the communicator's now
 }
@@ -211,6 +221,7 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   o.progress = static_cast<int>(values.progress);
   o.on_timeout = static_cast<int>(values.on_timeout);
   o.timeout = values.timeout;
+  o.agreement = static_cast<int>(values.agreement);
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "c/fault.hpp"
+#include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
@@ -39,8 +40,13 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
-    const taquin::redistribute_options o{
-        .algorithm = algorithm == nullptr ? "auto" : algorithm, .memory = memory, .fault = fault};
+    const taquin::options of_comm = taquin::detail::options_of(comm);
+    const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
+                                         .memory = memory,
+                                         .fault = fault,
+                                         .progress = of_comm.progress,
+                                         .on_timeout = of_comm.on_timeout,
+                                         .timeout = of_comm.timeout};
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
         comm,
         taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});

@@ -126,6 +126,11 @@ void pack_range(const std::byte* from, count_t count, const element& e, count_t 
            [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + packed, from + at, n); });
 }
 
+void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t count, const element& e) {
+  if (!e.contiguous() && bytes == count * e.size) return unpack(from, to, count, e);
+  unpack_range(from, to, count, e, 0, bytes);
+}
+
 void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes) {
   if (bytes == 0) return;
   if (e.contiguous()) {

@@ -18,6 +18,8 @@ void unpack_rows(const std::byte* from, std::byte* to, count_t stride, count_t c
 /// the reverse. Where `in_ranges(e)` is false the whole block goes through memory from the heap.
 void pack_range(const std::byte* from, count_t count, const element& e, count_t skip, count_t bytes, std::byte* to);
 void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes);
+/// The first `bytes` of what pack() would write, put into `count` elements: all of them, or fewer.
+void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t count, const element& e);
 /// The datatype could be decoded, so that parts of an element can be copied.
 bool in_ranges(const element& e);
 /// Copies `count` elements of `e` at `from` to elements of `f` at `to`: the same number of bytes, any two types.

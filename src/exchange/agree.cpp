@@ -14,6 +14,7 @@
 #include "exchange/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/request_set.hpp"
 #include "node/places.hpp"
 #include "taquin/error.hpp"
 
@@ -27,7 +28,10 @@ enum slot : std::uint8_t { choices_max, choices_min, memory_min, block_max, bloc
 enum in_place_slot : std::uint8_t { peers_max, unit_size_max, unit_size_min, unit_span_max, in_place_slots };
 
 constexpr std::uint32_t any_large = 1;
-constexpr std::uint32_t any_lost = 2;  // what some rank told did not reach another
+constexpr std::uint32_t any_lost = 2;     // what some rank told did not reach another
+constexpr std::uint32_t any_without = 4;  // some rank carries no blocks
+constexpr std::uint32_t any_early = 8;    // some rank has begun early
+constexpr std::uint32_t any_waits = 16;   // some rank has not
 
 // Messages are short: Open MPI sends up to 256 bytes without a request of its own.
 struct record {
@@ -35,10 +39,12 @@ struct record {
   std::int32_t culprit = 0;  // 1 + a rank with a defect; 0: none
   std::uint32_t flags = 0;
   std::array<std::int64_t, in_place_slots> in_place{};
+  std::int64_t last_time_min = 0;  // negative; told where messages are long enough
 
   void learn(const record& theirs) {
     for (std::size_t i = 0; i < slots; ++i) most[i] = std::max(most[i], theirs.most[i]);
     for (std::size_t i = 0; i < in_place_slots; ++i) in_place[i] = std::max(in_place[i], theirs.in_place[i]);
+    last_time_min = std::max(last_time_min, theirs.last_time_min);
     culprit = std::max(culprit, theirs.culprit);
     flags |= theirs.flags;
   }
@@ -145,6 +151,63 @@ void combine_on_node(channel& node, record& v) {
   }
 }
 
+// The same in a step among nodes, with the blocks that it carries.
+void combine_between(int tag, const agreement_way& way, record& v) {
+  static_assert(sizeof(record) <= internode::record_bytes);
+  internode& step = *way.between;
+  step.begin(tag);
+  if (way.blocks != nullptr)
+    way.blocks->write(step);
+  else
+    step.no_blocks();
+  internode::record told{};
+  std::memcpy(told.data(), &v, sizeof v);
+  step.publish(told);
+  if (way.early != nullptr) way.early->begin();
+  const auto learn = [](internode::record& into, const internode::record& from) {
+    record all;
+    record theirs;
+    std::memcpy(&all, into.data(), sizeof all);
+    std::memcpy(&theirs, from.data(), sizeof theirs);
+    all.learn(theirs);
+    std::memcpy(into.data(), &all, sizeof all);
+  };
+  told = step.complete(learn, way.early != nullptr);
+  std::memcpy(&v, told.data(), sizeof v);
+}
+
+// Ranks that have begun an exchange early are going to complete it, whatever the others do: messages that nobody waits for
+// are received here, and ranks that wait for a message that nobody sends get an empty one. Collective.
+void answer_early(mpi::communicator& comm, const early_start* mine, int tag) {
+  struct message {
+    std::int64_t sent = 0;
+    std::int64_t awaited = 0;
+    std::int64_t tag = 0;
+  };
+  const auto p = static_cast<std::size_t>(comm.size());
+  std::vector<message> ours(p);
+  std::vector<message> theirs(p);
+  if (mine != nullptr)
+    for (std::size_t i = 0; i < p; ++i)
+      if (const auto peer = static_cast<int>(i); peer != comm.rank())
+        ours[i] = {mine->sent(peer), mine->awaited(peer), tag};
+  TAQUIN_MPI_MEET(PMPI_Ialltoall, ours.data(), sizeof(message), MPI_BYTE, theirs.data(), sizeof(message), MPI_BYTE,
+                  comm.get());
+  mpi::request_set empty(p, std::pmr::new_delete_resource());
+  for (std::size_t i = 0; i < p; ++i)
+    if (theirs[i].awaited > 0 && ours[i].sent == 0)
+      empty.send(i, nullptr, 0, MPI_BYTE, static_cast<int>(i), static_cast<int>(theirs[i].tag), comm.get());
+  std::vector<std::byte> unwanted;
+  for (std::size_t i = 0; i < p; ++i) {
+    if (theirs[i].sent == 0 || ours[i].awaited > 0) continue;
+    unwanted.resize(static_cast<std::size_t>(theirs[i].sent));
+    MPI_Status status;
+    mpi::check(mpi::receive(unwanted, static_cast<int>(i), static_cast<int>(theirs[i].tag), comm.get(), status),
+               "MPI_Recv");
+  }
+  empty.complete_all(true, [](std::size_t) { return count_t{0}; });
+}
+
 std::int64_t narrow(std::uint64_t v) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return static_cast<std::int64_t>(std::min(v, most));
@@ -207,12 +270,13 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
   return static_cast<std::size_t>(agreement_radix(ranks) - 1) * (agreement_head + capacity);
 }
 
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
-             std::pmr::memory_resource* memory, channel* node) {
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
+             std::pmr::memory_resource* memory) {
   record v;
   auto& most = v.most;
   v.culprit = mine.bad ? comm.rank() + 1 : 0;
-  v.flags = mine.large ? any_large : 0;
+  v.flags = (mine.large ? any_large : 0) | (way.blocks == nullptr ? any_without : 0) |
+            (way.early != nullptr ? any_early : any_waits);
   most[choices_max] = narrow(mine.choices >> 1U);
   most[choices_min] = -most[choices_max];
   most[memory_min] = -narrow(mine.memory);
@@ -221,13 +285,20 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   most[sent_max] = narrow(mine.sent_bytes);
   most[received_max] = narrow(mine.received_bytes);
   v.in_place = {narrow(mine.peers), narrow(mine.unit_size), -narrow(mine.unit_size), narrow(mine.unit_span)};
-  if (node != nullptr)
-    combine_on_node(*node, v);
+  v.last_time_min = -narrow(mine.last_time);
+  if (way.node != nullptr)
+    combine_on_node(*way.node, v);
+  else if (way.between != nullptr)
+    combine_between(tag, way, v);
   else
-    dissemination(comm, tag, mine.in_place, payload, memory).run(v);
+    dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
   // learn who has a defect.
+  const bool equal_blocks = most[block_max] == -most[block_min];
+  const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
+  const bool wrong = v.culprit != 0 || !alike || (alltoall && !equal_blocks);
+  if ((v.flags & any_early) != 0 && (wrong || (v.flags & any_waits) != 0)) answer_early(comm, way.early, way.early_tag);
   if (v.culprit != 0 || !alike)
     TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
@@ -240,8 +311,11 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* 
   a.min_block_bytes = static_cast<std::uint64_t>(-most[block_min]);
   a.max_rank_bytes = static_cast<std::uint64_t>(most[sent_max]);
   a.max_received_bytes = static_cast<std::uint64_t>(most[received_max]);
-  a.uniform = most[block_max] == -most[block_min];
+  a.uniform = equal_blocks;
   a.large = (v.flags & any_large) != 0;
+  a.early = (v.flags & any_waits) == 0;
+  if (v.last_time_min < 0) a.last_time = static_cast<std::uint64_t>(-v.last_time_min);
+  a.carried = (v.flags & any_without) == 0;
   a.max_peers = static_cast<std::uint64_t>(v.in_place[peers_max]);
   const bool one_size = v.in_place[unit_size_max] == -v.in_place[unit_size_min];
   a.unit_size = one_size ? static_cast<std::uint64_t>(v.in_place[unit_size_max]) : 0;

@@ -14,6 +14,7 @@
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
+#include "node/internode.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -25,14 +26,15 @@ struct proposal {
   std::size_t memory = unlimited;
   std::uint64_t max_block_bytes = 0;
   std::uint64_t min_block_bytes = 0;
-  std::uint64_t sent_bytes = 0;      ///< in all, to itself included
-  std::uint64_t received_bytes = 0;  ///< in all, from itself included
-  std::uint64_t peers = 0;           ///< in place: blocks with data that it sends, or receives, whichever are more
-  std::uint64_t unit_size = 0;       ///< in place: data bytes of its type's element; 0: not one regular type
-  std::uint64_t unit_span = 0;       ///< in place: bytes that an element spans; 0: it has no holes
-  std::uint64_t facts = 0;           ///< which call it is, as in mpi::whereabouts
-  std::uint64_t number = 0;          ///< its number on the communicator
-  std::string_view algorithm;        ///< as it was asked for
+  std::uint64_t sent_bytes = 0;         ///< in all, to itself included
+  std::uint64_t received_bytes = 0;     ///< in all, from itself included
+  std::uint64_t peers = 0;              ///< in place: blocks with data that it sends, or receives, whichever are more
+  std::uint64_t unit_size = 0;          ///< in place: data bytes of its type's element; 0: not one regular type
+  std::uint64_t unit_span = 0;          ///< in place: bytes that an element spans; 0: it has no holes
+  std::uint64_t last_time = unlimited;  ///< nanoseconds of this rank's last blocking call; unlimited: not known
+  std::uint64_t facts = 0;              ///< which call it is, as in mpi::whereabouts
+  std::uint64_t number = 0;             ///< its number on the communicator
+  std::string_view algorithm;           ///< as it was asked for
   bool large = false;
   bool in_place = false;  ///< the three figures above are told
 };
@@ -49,6 +51,9 @@ struct agreed {
   std::uint64_t unit_span = 0;  ///< the largest
   bool uniform = true;
   bool large = false;
+  std::uint64_t last_time = unlimited;  ///< the shortest of any rank: of the one that came last
+  bool early = false;                   ///< all ranks have begun early
+  bool carried = false;                 ///< all ranks' blocks have come with the agreement
 };
 
 /// Small data that the agreement's messages carry, so that an exchange in log rounds costs no more than agreeing on
@@ -95,11 +100,54 @@ int agreement_radix(int ranks) noexcept;
 /// Bytes that agree() takes with a payload of this capacity; without one it takes none.
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
 
-/// One reduction to all: dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
+/// A rank's blocks for the others, which a step among nodes carries.
+class carried_blocks {
+ public:
+  carried_blocks() = default;
+  carried_blocks(const carried_blocks&) = delete;
+  carried_blocks& operator=(const carried_blocks&) = delete;
+  virtual ~carried_blocks() = default;
+  /// Writes them for all ranks, in the step's order.
+  virtual void write(internode& step) = 0;
+};
+
+/// An exchange by direct messages that has begun before it is agreed on.
+class early_start {
+ public:
+  early_start() = default;
+  early_start(const early_start&) = delete;
+  early_start& operator=(const early_start&) = delete;
+  virtual ~early_start() = default;
+  /// Sends and posts receives.
+  virtual void begin() = 0;
+  /// Bytes of the message that is on its way to the peer, and of the one that is waited for; 0: there is none.
+  [[nodiscard]] virtual count_t sent(int peer) const = 0;
+  [[nodiscard]] virtual count_t awaited(int peer) const = 0;
+};
+
+/// How ranks agree: in the memory of their node, where all are on one; in a step among nodes, whose messages carry blocks
+/// where all ranks have some to carry; or by messages of all, with a payload.
+struct agreement_way {
+  channel* node = nullptr;
+  internode* between = nullptr;
+  carried_blocks* blocks = nullptr;  ///< with `between`
+  early_start* early = nullptr;      ///< with `between`; its messages have the tag `early_tag`
+  int early_tag = 0;
+  piggyback* payload = nullptr;  ///< with neither
+};
+
+/// The way of a communicator whose blocking calls have the channel `node`, or null. Collective when asked for the first
+/// time.
+inline agreement_way way_of(mpi::communicator& comm, channel* node) {
+  return {.node = node, .between = node == nullptr ? internode::of(comm) : nullptr};
+}
+
+/// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
 /// when any rank brings an invalid argument (its text and rank are then broadcast) or when the choices differ. What `payload`
-/// carried is complete only when this returns.
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, piggyback* payload,
-             std::pmr::memory_resource* memory, channel* node = nullptr);
+/// carried is complete only when this returns. Where not all ranks have begun early, or this throws, every message of
+/// those that have is answered, so that all that has begun can be completed.
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
+             std::pmr::memory_resource* memory);
 
 /// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp) learns
 /// that others did not, and comes too. Collective.

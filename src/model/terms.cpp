@@ -11,7 +11,8 @@ terms::terms(const shape& s, const machine_model& m) noexcept
       largest_(static_cast<double>(s.max_block_bytes)),
       busiest_(static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes))),
       full_(s.uniform || s.min_block_bytes > 0),
-      inside_(s.nodes == 0 || s.ranks == 1 ? 1 : (s.largest_node - 1.0) / (s.ranks - 1.0)) {}
+      inside_(s.nodes == 0 || s.ranks == 1 ? 1 : (s.largest_node - 1.0) / (s.ranks - 1.0)),
+      on_node_(s.nodes == 0 ? 1 : s.largest_node) {}
 
 message_cost terms::cost(int level, double bytes) const noexcept {
   return model_.cost(level, static_cast<count_t>(bytes));
@@ -19,12 +20,12 @@ message_cost terms::cost(int level, double bytes) const noexcept {
 
 // The processor handles the messages one after the other; a port passes them while it does. The round cannot be
 // shorter than either, nor than its longest message, and ends when the last has arrived.
-seconds terms::round_on(int level, double messages, double total, double longest) const noexcept {
+seconds terms::round_on(int level, double messages, double total, double longest, double sharing) const noexcept {
   if (messages <= 0) return 0;
   const message_cost mean = cost(level, total / messages);
   const message_cost most = cost(level, longest);
   const double processor = messages * (mean.sender + mean.receiver);
-  const double port = std::max(messages * mean.port / model_.ports, most.port);
+  const double port = std::max(sharing * messages * mean.port / model_.ports, most.port);
   return std::max(processor, port) + std::min(processor, port) / messages + mean.latency + model_.wait;
 }
 
@@ -32,7 +33,7 @@ seconds terms::round(double messages, double total, double longest) const noexce
   if (inside_ >= 1) return round_on(0, messages, total, longest);
   const double m = messages * inside_;
   const double n = messages - m;
-  return round_on(0, m, total * inside_, longest) + round_on(1, n, total * (1 - inside_), longest) -
+  return round_on(0, m, total * inside_, longest) + round_on(1, n, total * (1 - inside_), longest, on_node_) -
          (m > 0 && n > 0 ? model_.wait : 0);
 }
 

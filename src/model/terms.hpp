@@ -20,8 +20,9 @@ class terms {
   /// One round in which a rank sends and receives `messages` messages of `total` bytes together, the longest of
   /// `longest` bytes, all in flight at once. Over the average of the machine's levels.
   [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
-  /// The same where all messages stay on one level.
-  [[nodiscard]] seconds round_on(int level, double messages, double total, double longest) const noexcept;
+  /// The same where all messages stay on one level. `sharing` ranks do so at once by one port: a node's share its link.
+  [[nodiscard]] seconds round_on(int level, double messages, double total, double longest,
+                                 double sharing = 1) const noexcept;
   /// Every block once, all in one round, and the rank's own copied.
   [[nodiscard]] seconds all_at_once() const noexcept;
   /// Every block once, one partner after the other, and the rank's own copied.
@@ -38,8 +39,9 @@ class terms {
   double ranks_;
   double largest_;
   double busiest_;
-  bool full_;      // no block is empty
-  double inside_;  // share of a rank's peers on its own node
+  bool full_;       // no block is empty
+  double inside_;   // share of a rank's peers on its own node
+  double on_node_;  // ranks of the largest node
 };
 
 }  // namespace taquin::detail

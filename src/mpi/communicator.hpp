@@ -13,6 +13,7 @@ namespace taquin::detail {
 struct node_view;
 struct rank_places;
 class chooser;
+class internode;
 }  // namespace taquin::detail
 
 namespace taquin::mpi {
@@ -54,6 +55,10 @@ class communicator {
   /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
   std::shared_ptr<const detail::node_view> nodes;
   std::shared_ptr<const detail::node_view> given_nodes;
+
+  /// What node/internode.hpp has made, null where there is none; and whether that has been found out.
+  std::shared_ptr<detail::internode> between;
+  bool between_is_known = false;
 
   /// The calls on the user's communicator.
   std::shared_ptr<call_record> record;

@@ -6,12 +6,15 @@
 #include <new>
 #include <optional>
 
+#include "algorithms/direct/unasked_exchange.hpp"
+#include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
+#include "plan/early_exchange.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -119,6 +122,13 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   mine.facts = facts;
   mine.number = number;
   mine.algorithm = name;
+  if (!inter && comm->choices != nullptr) mine.last_time = comm->choices->last_time();
+  const bool check = !inter && (o.check || environment::get().check);
+  const int tag = inter ? 0 : comm->next_tag();
+  if (!reused && !inter && !x.in_place && name == automatic && !check && skips_agreement(o, x.kind)) {
+    exchange_unasked(x, mine, tag);
+    return;
+  }
   agreed all;
   all.memory = o.memory;
   all.max_block_bytes = mine.max_block_bytes;
@@ -126,7 +136,6 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   all.max_received_bytes = mine.received_bytes;
   all.uniform = false;
   all.large = mine.large;
-  const int tag = inter ? 0 : comm->next_tag();
   if (!inter) {
     all = agree_with_payload(x, o, name, reused, mine, tag, node);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
@@ -152,6 +161,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
            .min_block_bytes = all.min_block_bytes,
            .max_rank_bytes = all.max_rank_bytes,
            .max_received_bytes = all.max_received_bytes};
+  if (!inter && comm->between != nullptr) shape.carried_block = comm->between->most_bytes();
   const bool free_choice = !inter && name == automatic;
   if (!free_choice) chosen = named(inter ? "native" : name, shape);
   if (free_choice || (chosen->needs_nodes && !inter)) {
@@ -160,12 +170,19 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   }
   shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
-    const algorithm* carried = body != nullptr ? chooser::of(*comm).piggyback_choice(x.kind) : nullptr;
+    const algorithm* carried = chooser::last_choice(*comm, x.kind);
+    if (all.carried && shape.carried_block > 0) carried = &node_aggregated;
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
-    if (chosen != carried) body.reset();  // what was carried was in vain, and is forgotten
+    const bool direct = !reused && !x.in_place && !all.large && all.memory == unlimited && all.min_block_bytes > 0;
+    if (shape.carried_block > 0 && !reused) comm->choices->agreed_on(x.kind, direct ? chosen : nullptr);
+    if (all.early && chosen != &spread_out) {
+      chooser::of(*comm).forget_last();  // its time is not that of the choice
+      chosen = &spread_out;
+    } else if (chosen != carried && !all.early) {
+      body.reset();  // what was carried was in vain, and is forgotten
+    }
   }
-  const bool check = !inter && (o.check || environment::get().check);
-  if (all.memory != unlimited) {
+  if (all.memory != unlimited && !all.early) {
     const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
     if (needed > all.memory)
       throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
@@ -175,6 +192,17 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (check) check_sizes(*comm, x, &budget);
   running = chosen->name;
   if (body != nullptr) return;  // the agreement carried it
+  // It would have, had it been known; one step more takes less than preparing does.
+  if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited &&
+      all.max_block_bytes <= shape.carried_block) {
+    auto blocks = make_operation<carried_exchange>(budget, x, *comm->between, budget);
+    comm->between->begin(tag);
+    blocks->write(*comm->between);
+    comm->between->publish({});
+    comm->between->complete([](internode::record&, const internode::record&) {});
+    body = std::move(blocks);
+    return;
+  }
   if (reused) types.keep(x, elements);
   // Messages that wait for their turn would need this rank.
   const bool all_at_once = free_choice ? o.progress == progress_by::library : chosen == &spread_out;
@@ -186,40 +214,116 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   body = prepare_operation(*chosen, x, c, budget);
 }
 
+bool plan_state::skips_agreement(const options& o, exchange::form kind) const {
+  const bool always = o.agreement == agreement_when::always || environment::get().always_agree;
+  return comm->between != nullptr && comm->choices != nullptr && !always && comm->choices->skip_agreement(kind);
+}
+
+// As what ranks have agreed on last: directly. A rank that cannot tells those that wait for its data.
+void plan_state::exchange_unasked(const exchange& x, const proposal& mine, int tag) {
+  chosen = &spread_out;
+  running = chosen->name;
+  std::optional<invalid_argument> bad = mine.bad;
+  const std::size_t needed = unasked_exchange::footprint(comm->size());
+  const bool enough = needed <= budget.limit() - std::min(budget.limit(), budget.used());
+  const bool untold = x.kind == exchange::form::alltoallw && x.send.elements == nullptr;  // no memory for its types
+  if (!bad && (!enough || untold))
+    bad = invalid_argument{
+        fmt::format("an exchange needs {} bytes of extra memory, {} are allowed", needed, budget.limit()),
+        MPI_ERR_NO_MEM};
+  std::pmr::memory_resource& memory =
+      enough ? static_cast<std::pmr::memory_resource&>(budget) : *std::pmr::new_delete_resource();
+  body = make_operation<unasked_exchange>(memory, x, *comm, tag, std::move(bad), &memory);
+}
+
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
 agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
                                       const proposal& mine, int tag, channel* node) {
   const int agreement_tag = tag + mpi::communicator::agreement_tag;
-  if (node != nullptr) return agree(*comm, agreement_tag, mine, nullptr, &budget, node);
+  agreement_way way = way_of(*comm, node);
   // Not every rank may have come here with "auto": only the agreement tells.
-  const algorithm* a = name == automatic ? chooser::piggyback_choice(*comm, x.kind) : find_algorithm(name);
+  const algorithm* a = name == automatic ? chooser::last_choice(*comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  if (reused || check || comm->size() == 1 || a == nullptr || a->carried.prepare == nullptr || x.in_place ||
+  const bool carry = !reused && !check && !x.in_place && comm->size() > 1;
+  if (way.between != nullptr) return agree_between(x, o, name, mine, tag, way, a, carry);
+  if (way.node != nullptr || !carry || a == nullptr || a->carried.prepare == nullptr ||
       a->carried.capacity(comm->size(), o) == 0)
-    return agree(*comm, agreement_tag, mine, nullptr, &budget);
+    return agree(*comm, agreement_tag, mine, way, &budget);
   try {
     if (!mine.bad) {
-      piggyback_ptr carried;
+      piggyback_ptr payload;
       try {
-        carried = a->carried.prepare(x, *comm, tag, o, budget);
+        payload = a->carried.prepare(x, *comm, tag, o, budget);
       } catch (const std::bad_alloc&) {
         proposal failed = mine;
         failed.bad = no_memory();
-        return agree(*comm, agreement_tag, failed, nullptr, &budget);
+        return agree(*comm, agreement_tag, failed, way, &budget);
       }
-      piggyback* payload = carried.get();
-      body = std::move(carried);
-      return agree(*comm, agreement_tag, mine, payload, &budget);
+      way.payload = payload.get();
+      body = std::move(payload);
+      return agree(*comm, agreement_tag, mine, way, &budget);
     }
     empty_piggyback nothing(a->carried.capacity(comm->size(), o), &budget);
-    return agree(*comm, agreement_tag, mine, &nothing, &budget);
+    way.payload = &nothing;
+    return agree(*comm, agreement_tag, mine, way, &budget);
   } catch (const budget_exceeded&) {
     // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
     // in memory outside its budget, because not every MPI library survives a message that is too long.
     body.reset();
     empty_piggyback nothing(a->carried.capacity(comm->size(), o), std::pmr::new_delete_resource());
-    return agree(*comm, agreement_tag, mine, &nothing, std::pmr::new_delete_resource());
+    way.payload = &nothing;
+    return agree(*comm, agreement_tag, mine, way, std::pmr::new_delete_resource());
   }
+}
+
+// In a step among nodes. What this form's last call was done by tells how this one begins: with small blocks in the
+// step's messages, or with large ones on their way at once. Nothing was chosen before the first call.
+agreed plan_state::agree_between(const exchange& x, const options& o, std::string_view name, const proposal& mine,
+                                 int tag, agreement_way& way, const algorithm* last, bool may) {
+  const bool first = name == automatic && comm->choices == nullptr;
+  const bool carries = first || (last != nullptr && last->carried.between_nodes);
+  may = may && !mine.bad;
+  proposal ours = mine;
+  try {
+    if (may && carries && carried_exchange::possible(x, *way.between, budget)) {
+      auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
+      way.blocks = blocks.get();
+      body = std::move(blocks);
+    } else if (may && last == &spread_out && !mine.large && mine.max_block_bytes < early_exchange::most_bytes) {
+      const detail::shape s{.ranks = comm->size(), .kind = x.kind};
+      if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
+        const context c{comm, tag, &s, &o, nullptr, false, unlimited};
+        auto direct =
+            make_operation<early_exchange>(budget, x, comm->rank(), prepare_operation(spread_out, x, c, budget));
+        way.early = direct.get();
+        way.early_tag = tag;
+        body = std::move(direct);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    ours.bad = no_memory();
+  }
+  agreed all;
+  try {
+    all = agree(*comm, tag + mpi::communicator::agreement_tag, ours, way, &budget);
+  } catch (const error& e) {
+    if (way.early != nullptr && e.collective()) complete_in_vain();
+    throw;
+  }
+  if (comm->choices != nullptr) comm->choices->learn(all.last_time);
+  if (way.early != nullptr && (!all.early || (x.kind == exchange::form::alltoall && !all.uniform))) complete_in_vain();
+  if (!all.carried && !all.early) body.reset();
+  return all;
+}
+
+// What this rank has begun ends, because the others have answered its messages; nobody wants to know how.
+void plan_state::complete_in_vain() noexcept {
+  try {
+    body->wait();
+  } catch (const error&) {
+    body.reset();
+  }
+  body.reset();
 }
 
 // Several candidates, as far as the memory allows; false where it allows one only.
@@ -289,6 +393,7 @@ void plan_state::run() {
     if (tuned != nullptr) chosen = tuned->running();
     throw;
   }
+  if (comm != nullptr && comm->choices != nullptr) comm->choices->took(std::chrono::steady_clock::now() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

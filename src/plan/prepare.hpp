@@ -1,6 +1,7 @@
 // From arguments to a prepared body: validate, agree, choose, prepare.
 #pragma once
 
+#include <chrono>
 #include <memory_resource>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,7 @@ struct plan_state final : private mpi::started {
   std::uint64_t number = 0;           // of the call that prepares it, or of its last start
   std::string_view running;           // the algorithm, once there is one
   patience timeout;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   bool by_thread = false;  // the progress thread looks after it
   bool under_way = false;
 
@@ -67,6 +69,11 @@ struct plan_state final : private mpi::started {
  private:
   agreed agree_with_payload(const exchange& x, const options& o, std::string_view name, bool reused,
                             const proposal& mine, int tag, channel* node);
+  agreed agree_between(const exchange& x, const options& o, std::string_view name, const proposal& mine, int tag,
+                       agreement_way& way, const algorithm* last, bool may);
+  [[nodiscard]] bool skips_agreement(const options& o, exchange::form kind) const;
+  void exchange_unasked(const exchange& x, const proposal& mine, int tag);
+  void complete_in_vain() noexcept;
   bool tune(const exchange& x, const options& o);
   bool advance() override { return body->test(); }
   void await() override { body->wait(); }

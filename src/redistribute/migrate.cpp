@@ -11,7 +11,9 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "node/blocking_channel.hpp"
 #include "redistribute/block_map.hpp"
+#include "redistribute/watched.hpp"
 #include "taquin/error.hpp"
 #include "taquin/memory_budget.hpp"
 
@@ -20,6 +22,8 @@ namespace taquin::detail {
 struct migration::state {
   state(std::size_t elements, MPI_Comm user_comm, const redistribute_options& o)
       : user(user_comm), comm(mpi::communicator::of(user_comm).keep()), options(o), budget(o.memory) {
+    share_calls(user, *comm);
+    const in_redistribution during(*comm, name, options);
     // Destinations, indices, and three numbers per rank.
     const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(comm->size());
     std::array<std::uint64_t, 2> lacking{needed > o.memory ? needed : 0, elements > most_elements ? 1U : 0U};
@@ -52,6 +56,7 @@ struct migration::state {
   std::optional<std::pmr::vector<int>> ranks;
   std::optional<std::pmr::vector<int>> indices;
   std::size_t arriving = 0;
+  std::string_view name = "migrate";
 };
 
 migration::migration(std::size_t elements, MPI_Comm comm, const redistribute_options& o) {
@@ -65,6 +70,7 @@ std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
 std::size_t migration::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
   state& s = *state_;
+  const in_redistribution during(*s.comm, s.name, s.options);
   const auto p = static_cast<std::size_t>(s.comm->size());
   std::optional<invalid_argument> bad;
   if (fault != nullptr) bad = invalid_argument{fault};

@@ -15,10 +15,10 @@
 #include "mpi/check.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
-#include "node/call_watch.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
+#include "redistribute/watched.hpp"
 #include "taquin/error.hpp"
 #include "taquin/memory_budget.hpp"
 
@@ -41,9 +41,17 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
   if (find_redistribution(o.algorithm) == nullptr)
     return invalid_argument{
         fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
+  if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
+    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+                            MPI_ERR_UNSUPPORTED_OPERATION};
   if (!(o.least_progress >= 0 && o.least_progress <= 1))
     return invalid_argument{fmt::format("least_progress {} is not between 0 and 1", o.least_progress)};
   return std::nullopt;
+}
+
+bool by_thread(const redistribute_options& o) {
+  return o.progress == progress_by::thread ||
+         (o.progress == progress_by::library && environment::get().progress_thread && mpi::can_progress_by_thread());
 }
 
 std::uint64_t fingerprint(const redistribute_options& o) {
@@ -52,6 +60,7 @@ std::uint64_t fingerprint(const redistribute_options& o) {
   for (const char c : o.algorithm) add(static_cast<unsigned char>(c));
   add(o.check ? 1 : 0);
   add(static_cast<std::uint64_t>(std::lround(o.least_progress * 1e9)));
+  add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
   return h;
 }
 
@@ -63,7 +72,7 @@ struct redistribution::state final : private mpi::started {
     channel* const node = blocking_channel(user);
     share_calls(user, *comm);
     number = mpi::count_call(comm->calls());
-    const watched during(*this);
+    const in_redistribution during(*comm, number, running_name, options);
     proposal p;
     p.bad = check_arguments(data, mine, length, type, o);
     const element e = p.bad ? element{} : element::of(type);
@@ -73,10 +82,10 @@ struct redistribution::state final : private mpi::started {
     p.choices = fingerprint(o);
     p.memory = o.memory;
     p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
-    p.facts = facts | mpi::whereabouts::plan;
+    p.facts = in_redistribution::facts | mpi::whereabouts::plan;
     p.number = number;
     p.algorithm = o.algorithm;
-    const agreed all = agree(*comm, comm->next_tag(), p, nullptr, &budget, node);
+    const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, node), &budget);
     if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
@@ -111,7 +120,7 @@ struct redistribution::state final : private mpi::started {
   void start(const given_map& given) {
     if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
     number = mpi::count_call(comm->calls());
-    const watched during(*this);
+    const in_redistribution during(*comm, number, running_name, options);
     net->begin_run();
     copied = units->bytes_copied();
     try {
@@ -122,7 +131,7 @@ struct redistribution::state final : private mpi::started {
       if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
       throw;
     }
-    begin(environment::get().progress_thread && mpi::can_progress_by_thread());
+    begin(by_thread(options));
   }
 
   bool test() {
@@ -141,7 +150,7 @@ struct redistribution::state final : private mpi::started {
   template <class Step>
   bool ended(Step step) {
     if (!running) return true;
-    const watched during(*this);
+    const in_redistribution during(*comm, number, running_name, options);
     try {
       if (!step()) return false;
     } catch (const std::exception& e) {
@@ -162,17 +171,6 @@ struct redistribution::state final : private mpi::started {
     s.algorithm = chosen->name;
     return true;
   }
-
-  /// This rank is in a call of the redistribution.
-  struct watched {
-    explicit watched(state& s) : here(&s.comm->calls(), facts) {
-      if (const patience p = patience::of({}); p.seconds > 0) [[unlikely]]
-        clock.emplace(*s.comm, facts, s.number, s.running_name, p);
-    }
-    mpi::in_call here;
-    std::optional<call_watch> clock;
-  };
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
 
   /// A call under way.
   struct call {

@@ -87,7 +87,8 @@ void schedule::end_round(std::uint32_t in_flight) {
                   0,
                   std::exchange(awaits_, -1),
                   false,
-                  std::exchange(joins_, false)};
+                  std::exchange(joins_, false),
+                  steps_++};
   if (now.messages_end != before.messages_end || now.copies_end != before.copies_end || now.awaits >= 0)
     rounds.push_back(now);
 }
@@ -96,7 +97,9 @@ void schedule::arrive() {
   const std::size_t before = rounds.size();
   end_round();
   if (rounds.size() == before)
-    rounds.push_back({static_cast<std::uint32_t>(messages.size()), static_cast<std::uint32_t>(copies.size())});
+    rounds.push_back({.messages_end = static_cast<std::uint32_t>(messages.size()),
+                      .copies_end = static_cast<std::uint32_t>(copies.size()),
+                      .step = steps_ - 1});
   rounds.back().arrives = true;
   ++arrivals;
 }

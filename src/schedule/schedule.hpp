@@ -80,6 +80,7 @@ struct round {
                                 ///< ended the exchange before; −1: at once
   bool arrives = false;         ///< its end is an arrival
   bool joins = false;           ///< ends when its messages are posted: they complete with those of the next round
+  std::uint32_t step = 0;       ///< its number when rounds that were dropped, which other ranks may have, are counted
 };
 
 /// How many of each part a schedule will have, so that memory is taken once and can be stated before.
@@ -149,6 +150,7 @@ class schedule {
   bool waits_ = false;
   std::int32_t awaits_ = -1;
   bool joins_ = false;
+  std::uint32_t steps_ = 0;       // rounds closed, dropped ones too
   std::uint32_t recv_types_ = 0;  // index of the receive side's first type
 };
 

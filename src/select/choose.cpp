@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <fstream>
 #include <new>
@@ -144,7 +145,10 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   const std::uint64_t key = choice_key(s, o, reused, limit);
   const auto found = remembered_.find(key);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
-  if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
+  running_ = nullptr;
+  if (!reused && s.carried_block > 0 && profile_.points.empty()) {
+    a = measure(s, o, limit);
+  } else if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
     a = select(s, o, reused, limit, profile_);
     if (!alike_) a = told({&a, 1}).front();
     if (a == nullptr)
@@ -152,8 +156,74 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[key] = a;
   }
-  if (!reused) piggybacks_[static_cast<std::size_t>(s.kind)] = a->carried.prepare != nullptr ? a : nullptr;
+  if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
   return a;
+}
+
+namespace {
+
+constexpr double worth_measuring = 8;  // predicted times that differ by more are believed
+
+// The form, how uneven blocks are, and the bytes to an octave.
+std::uint64_t kind_of(const shape& s) noexcept {
+  const auto octave = static_cast<std::uint64_t>(std::bit_width(std::max(s.max_rank_bytes, s.max_received_bytes)));
+  const auto largest = static_cast<std::uint64_t>(std::bit_width(s.max_block_bytes));
+  return ((octave << 8U | largest) << 4U | static_cast<std::uint64_t>(skew_of(s)) << 2U) |
+         static_cast<std::uint64_t>(s.kind);
+}
+
+// Whether it is worth while to measure both. Where a step among nodes could carry the blocks, that is one of the two.
+bool rivals(const algorithm& first, const algorithm& other, const shape& s) noexcept {
+  if (&first == &other) return false;
+  const bool may_carry = s.max_block_bytes <= s.carried_block && !s.in_place;
+  return !may_carry || first.carried.between_nodes || other.carried.between_nodes;
+}
+
+}  // namespace
+
+bool chooser::skip_agreement(exchange::form kind) noexcept {
+  if (!direct_[static_cast<std::size_t>(kind)].skip()) return false;
+  running_ = nullptr;
+  return true;
+}
+
+void chooser::agreed_on(exchange::form kind, const algorithm* a) noexcept {
+  const bool settled = running_ == nullptr || running_->settled();
+  direct_[static_cast<std::size_t>(kind)].agreed(a == &spread_out && settled);
+}
+
+const algorithm* chooser::measure(const shape& s, const options& o, std::size_t limit) {
+  if (contests_.size() >= most_remembered) contests_.clear();
+  auto [at, is_new] = contests_.try_emplace(kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit);
+  contest& c = at->second;
+  const auto serves = [&](const algorithm* a) { return a != nullptr && a->supports(s) && a->memory(s, o) <= limit; };
+  if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
+    const auto best = ranking(s, o, false, limit, profile_);
+    const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
+    if (first == nullptr)  // on all ranks: it follows from the shape
+      throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
+    const auto rival = std::ranges::find_if(best, [&](const algorithm* other) { return rivals(*first, *other, s); });
+    const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <
+                                                  worth_measuring * predict(*first, s, o, false, profile_);
+    std::array<const algorithm*, 2> both{first, close ? *rival : nullptr};
+    if (!alike_) std::ranges::copy(told(both), both.begin());
+    c = contest(both[0], both[1]);
+  }
+  turn_ = c.next();
+  if (!c.settled()) running_ = &c;
+  last_time_ = std::chrono::steady_clock::duration::max();
+  return c.who(turn_);
+}
+
+std::uint64_t chooser::last_time() const noexcept {
+  if (running_ == nullptr) return unlimited;
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(last_time_).count());
+}
+
+void chooser::learn(std::uint64_t nanoseconds) noexcept {
+  if (running_ == nullptr) return;
+  running_->learn(turn_, nanoseconds);
+  running_ = nullptr;
 }
 
 }  // namespace taquin::detail

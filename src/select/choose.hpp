@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "mpi/communicator.hpp"
+#include "select/contest.hpp"
 #include "select/selection.hpp"
 
 namespace taquin::detail {
@@ -30,15 +32,26 @@ class chooser {
   /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
   [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
 
-  /// Whether the next agreement of a call of this form should carry small blocks: it does when it would have served
-  /// the last one. The same on all ranks, because they choose alike.
-  [[nodiscard]] const algorithm* piggyback_choice(exchange::form kind) const noexcept {
-    return piggybacks_[static_cast<std::size_t>(kind)];
+  /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
+  /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.
+  static const algorithm* last_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
+    return comm.choices == nullptr ? nullptr : comm.choices->last_[static_cast<std::size_t>(kind)];
   }
-  /// The same before ranks have agreed that all of them choose: none where nothing was chosen yet. Local.
-  static const algorithm* piggyback_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
-    return comm.choices == nullptr ? nullptr : comm.choices->piggyback_choice(kind);
-  }
+
+  /// Between nodes: the direct calls of a form without agreements in between. The same on all ranks. Local.
+  [[nodiscard]] bool skip_agreement(exchange::form kind) noexcept;
+  /// After an agreement on a call that has chosen `a`; null: ranks must agree on the next as well. Local.
+  void agreed_on(exchange::form kind, const algorithm* a) noexcept;
+
+  /// Where blocking calls between nodes have no measured profile, they measure (contest).
+  /// This rank's time of the call whose algorithm was chosen last. Local.
+  void took(std::chrono::steady_clock::duration time) noexcept { last_time_ = time; }
+  /// The same in nanoseconds for the agreement; unlimited where none is asked for.
+  [[nodiscard]] std::uint64_t last_time() const noexcept;
+  /// The call was done by another algorithm. Local.
+  void forget_last() noexcept { running_ = nullptr; }
+  /// What ranks have agreed that it is. Local.
+  void learn(std::uint64_t nanoseconds) noexcept;
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
   /// Whether all ranks compute the same times: otherwise rank 0 tells what it chooses.
@@ -56,7 +69,14 @@ class chooser {
   profile profile_;
   bool alike_ = true;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
-  std::array<const algorithm*, 3> piggybacks_{};
+  std::array<const algorithm*, 3> last_{};
+
+  const algorithm* measure(const shape& s, const options& o, std::size_t limit);
+  std::array<direct_calls, 3> direct_{};
+  std::unordered_map<std::uint64_t, contest> contests_;
+  contest* running_ = nullptr;  // whose call was last, by `turn_`
+  std::size_t turn_ = 0;
+  std::chrono::steady_clock::duration last_time_{};
 };
 
 }  // namespace taquin::detail

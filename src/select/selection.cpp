@@ -28,7 +28,10 @@ shape scaled(shape s, double factor) {
 }
 
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  if (!reused && a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0) return a.carried.cost(s, o, m);
+  const bool carries = s.carried_block > 0
+                           ? a.carried.between_nodes && s.max_block_bytes <= s.carried_block && !s.in_place
+                           : a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0;
+  if (!reused && carries) return a.carried.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "program.hpp"
 #include "workloads/traffic.hpp"
@@ -52,6 +53,31 @@ TEST(replay, runs_every_recorded_call_and_verifies_it) {
       EXPECT_EQ(one["messages"], 2 + 3 + 1);  // rank 0 sends most of both
       EXPECT_EQ(one["bytes_sent"], 2 * 8 + 3 * 100 + 60);
     }
+  }
+}
+
+TEST(replay, the_model_s_word_is_the_sum_over_all_calls) {
+  const auto predicted = [](const workloads::traffic& t, const std::string& algorithms) {
+    const file f(t);
+    const auto r = taquin(3, "run --reps 1 --json - --traffic " + f.path + " -a " + algorithms);
+    std::map<std::string, double> of;
+    EXPECT_EQ(r.status, 0) << r.err;
+    for (const auto& one : r.json())
+      of[one.value("asked", one.value("algorithm", ""))] = one.value("predicted_s", -1.0);
+    return of;
+  };
+  EXPECT_GT(predicted(recording(), "basic_bruck")["basic_bruck"], 0) << "auto does the calls that it does not serve";
+  const auto all = predicted(recording(), "pairwise,auto");
+  EXPECT_EQ(all.size(), 3U);
+  std::map<std::string, double> sums;
+  for (const auto& call : recording().calls) {
+    auto one = recording();
+    one.calls = {call};
+    for (const auto& [name, time] : predicted(one, "pairwise,auto")) sums[name] += time;
+  }
+  for (const auto& [name, time] : all) {
+    EXPECT_GT(time, 0) << name;
+    EXPECT_NEAR(sums[name], time, time * 1e-9) << name;
   }
 }
 

@@ -220,6 +220,9 @@ contains
     given%inner = 'pairwise'
     given%scratch_sends = .true.
     given%levels = 'one_factor,bruck_v'
+    given%progress = TAQUIN_PROGRESS_CALLS
+    given%on_timeout = TAQUIN_TIMEOUT_FAIL
+    given%timeout = 300
     call taquin_comm_set_options(own, given, ierror)
     CHECK(ierror == MPI_SUCCESS)
     call taquin_comm_get_options(own, back, ierror)
@@ -227,11 +230,16 @@ contains
     CHECK(back%max_in_flight == 2 .and. back%ports == 1 .and. size(back%nodes) == 1 .and. back%nodes(1) == ranks)
     CHECK(back%check .and. back%layout == TAQUIN_LAYOUT_PACKED .and. back%inner == 'pairwise' .and. .not. back%tune)
     CHECK(back%scratch_sends .and. back%levels == 'one_factor,bruck_v')
+    CHECK(back%progress == TAQUIN_PROGRESS_CALLS .and. back%on_timeout == TAQUIN_TIMEOUT_FAIL .and. back%timeout == 300)
+    given%progress = 7
+    call taquin_comm_set_options(own, given, ierror)
+    CHECK(class_of(ierror) == MPI_ERR_ARG)
     call taquin_alltoallv(send, sc, sd, MPI_INTEGER, recv, rc, rd, MPI_INTEGER, own, ierror)
     CHECK(ierror == MPI_SUCCESS .and. right())
     call taquin_comm_set_options(own, ierror=ierror)
     call taquin_comm_get_options(own, back)
     CHECK(back%algorithm == 'auto' .and. back%memory == TAQUIN_UNLIMITED .and. .not. allocated(back%nodes))
+    CHECK(back%progress == TAQUIN_PROGRESS_LIBRARY .and. back%on_timeout == TAQUIN_TIMEOUT_WAIT .and. back%timeout == 0)
     call MPI_Comm_free(own, ierror)
   end subroutine
 

@@ -23,6 +23,7 @@ int main() {
   TAQUIN_SIZE(taquin::redistribute_options);
   TAQUIN_SIZE(taquin::redistribution);
   TAQUIN_SIZE(taquin::statistics);
+  TAQUIN_SIZE(taquin::timed_out);
   TAQUIN_SIZE(taquin::usage_error);
 #define TAQUIN_FIELD(FIELD) std::printf("offset of TAQUIN_Options." #FIELD " %zu\n", offsetof(TAQUIN_Options, FIELD))
   TAQUIN_FIELD(size);
@@ -39,4 +40,7 @@ int main() {
   TAQUIN_FIELD(tune);
   TAQUIN_FIELD(scratch_sends);
   TAQUIN_FIELD(levels);
+  TAQUIN_FIELD(progress);
+  TAQUIN_FIELD(on_timeout);
+  TAQUIN_FIELD(timeout);
 }

@@ -75,6 +75,9 @@ def test_read_only_memory_is_not_received_in(comm):
         ({"memory": 1.5}, "no size"),
         ({"memory": True}, "no size"),
         ({"algorithm": 3}, "no name"),
+        ({"timeout": "soon"}, "no number of seconds"),
+        ({"timeout": -1}, "above 0"),
+        ({"on_timeout": "stop"}, "none of 'wait', 'abort', 'fail'"),
         ({"algorithm": "quickest"}, "unknown algorithm 'quickest'"),
     ],
 )
@@ -86,7 +89,7 @@ def test_bad_keywords_are_refused_on_every_rank(comm, keywords, match):
     everywhere(comm, lambda guilty: taquin.Redistribution(rows, comm, **(keywords if guilty else {})), match)
     everywhere(
         comm,
-        lambda guilty: taquin.migrate(rows, [0] * 4, comm, **(keywords if guilty else {})) if "memory" in keywords else
+        lambda guilty: taquin.migrate(rows, [0] * 4, comm, **(keywords if guilty else {})) if "algorithm" not in keywords else
         taquin.Redistribution(rows, comm, **(keywords if guilty else {})),
         match,
     )

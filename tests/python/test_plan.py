@@ -119,6 +119,35 @@ def test_tuned_plans_stay_right(comm):
 
 @pytest.mark.skipif(MPI.COMM_WORLD.size < 2, reason="needs a peer to wait for")
 @pytest.mark.skipif(MPI.Query_thread() < MPI.THREAD_MULTIPLE, reason="needs threads")
+def test_plans_are_gone_on_with_as_asked(comm):
+    data = np.full(comm.size, comm.rank)
+    for progress in ("library", "calls", "thread"):
+        with taquin.plan(taquin.alltoall, MPI.IN_PLACE, data, comm, progress=progress, timeout=300) as exchange:
+            exchange.run()
+            exchange.run()
+        assert (data == comm.rank).all()
+    with pytest.raises(taquin.UsageError, match="progress='magic' is none of 'library', 'calls', 'thread'"):
+        taquin.plan(taquin.alltoall, MPI.IN_PLACE, data, comm, progress="magic" if comm.rank == 0 else "calls")
+
+
+def test_a_call_that_waits_too_long_fails(comm):
+    if comm.size == 1:
+        return
+    rows = np.zeros((4, 3))
+    for call in (
+        lambda on: taquin.alltoall(MPI.IN_PLACE, np.full(on.size, on.rank), on, timeout=0.5, on_timeout="fail"),
+        lambda on: taquin.migrate(rows, [0] * 4, on, timeout=0.5, on_timeout="fail"),
+        lambda on: taquin.Redistribution(rows, on, timeout=0.5, on_timeout="fail"),
+    ):
+        own = comm.Dup()
+        # The first call with a timeout on a communicator is not watched.
+        taquin.alltoall(MPI.IN_PLACE, np.full(own.size, own.rank), own, timeout=300)
+        if comm.rank > 0:
+            with pytest.raises(taquin.TimedOut, match="has waited 0.5 s"):
+                call(own)
+        comm.Barrier()
+
+
 def test_other_threads_run_while_a_call_waits(comm):
     # Rank 0 lets the others wait until a thread of theirs has said that it runs: without that, nobody would go on.
     data = np.full(comm.size, comm.rank)

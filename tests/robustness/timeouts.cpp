@@ -1,12 +1,17 @@
 // Calls that wait for longer than their timeout: what is said, and what follows. No test goes by how long something
 // takes: a rank that is missing comes when the others have noticed it.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -167,6 +172,41 @@ TEST_F(timeouts, of_a_redistribution_come_from_the_environment) {
   if (rank == last) return;
   expect_mentions(told, ": redistribution, algorithm slots");
   expect_mentions(told, " is missing: its last call here was number ");
+}
+
+// The last rank comes when it sees in the others' files that they have said what they wait for.
+TEST_F(timeouts, of_a_redistribution_are_options_as_well) {
+  std::vector<int> data(10, rank), ranks(10), indices(10);
+  for (int i = 0; i < 10; ++i) ranks[at(i)] = (rank + i) % p, indices[at(i)] = i;
+  const auto file_of = [](int r) { return testing::TempDir() + fmt::format("taquin-told-{}-{}", getppid(), r); };
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  redistribution moves(data.data(), 10, 1, MPI_INT, comm.get(), {.on_timeout = after_timeout::wait, .timeout = 0.05F});
+  const int before = dup(STDERR_FILENO);
+  const int file = open(file_of(rank).c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  ASSERT_GE(file, 0);
+  dup2(file, STDERR_FILENO);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == last)
+    for (int r = 0; r < last; ++r)
+      while (std::filesystem::file_size(file_of(r)) == 0) usleep(1000);
+  moves(ranks, indices);  // does not throw, though the environment asks for that
+  dup2(before, STDERR_FILENO);
+  close(before);
+  close(file);
+  std::ifstream in_file(file_of(rank));
+  const std::string told{std::istreambuf_iterator<char>(in_file), {}};
+  if (rank != last) expect_mentions(told, ": redistribution, algorithm slots");
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file_of(rank));
+}
+
+TEST_F(timeouts, of_a_migration_begin_with_its_first_step) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  std::vector<int> data(10, rank);
+  run(ints(comm.get()), {});  // the first call on a communicator is not watched
+  const std::string told = told_by(
+      [&] { migrate(data, [&](int) { return rank; }, comm.get(), {.on_timeout = after_timeout::fail, .timeout = 1}); });
+  if (rank != last) expect_mentions(told, ": redistribution, algorithm migrate");
 }
 
 TEST(places, tell_that_a_process_has_ended) {

@@ -2,9 +2,21 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstdio>
 #include <memory>
 
 namespace {
+
+// What fails on other ranks than 0, whose printer tells the whole.
+class tell_failures : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (!part.failed()) return;
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::fprintf(stderr, "rank %d: %s:%d: %s\n", rank, part.file_name() != nullptr ? part.file_name() : "?",
+                 part.line_number(), part.summary());
+  }
+};
 
 class agree_on_failure : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& info) override {
@@ -27,7 +39,10 @@ int main(int argc, char** argv) {
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   std::unique_ptr<testing::TestEventListener> printer(listeners.Release(listeners.default_result_printer()));
   listeners.Append(new agree_on_failure);
-  if (rank == 0) listeners.Append(printer.release());
+  if (rank == 0)
+    listeners.Append(printer.release());
+  else
+    listeners.Append(new tell_failures);
   int result = RUN_ALL_TESTS();
   MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -53,7 +53,7 @@ export function pointsOfRecords(records, file) {
 function modelOfRecords(records, file) {
   return records
     .filter((r) => positive(r.predicted_s) && positive(r.median_s))
-    .map((r) => predictedPoint(file, describe(r), r.algorithm, r.ranks, r.bytes_per_rank ?? 0, r.predicted_s));
+    .map((r) => predictedPoint(file, describe(r), r.algorithm === "several" ? r.asked ?? r.algorithm : r.algorithm, r.ranks, r.bytes_per_rank ?? 0, r.predicted_s));
 }
 
 const predictedPoint = (file, label, algorithm, ranks, bytes, time) => ({

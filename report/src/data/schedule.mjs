@@ -30,7 +30,7 @@ export function prepareSchedule(data, name) {
   return {
     name,
     algorithm: data.algorithm,
-    label: `${data.algorithm}, ${data.ranks} ranks, ${data.workload ?? "uniform"}`,
+    label: `${data.algorithm}${data.drawn_as ? ` as a ${data.drawn_as}` : ""}, ${data.ranks} ranks, ${data.workload ?? "uniform"}`,
     ranks: data.ranks,
     perNode,
     nodes: Math.ceil(data.ranks / perNode),
@@ -51,9 +51,11 @@ export function prepareSchedule(data, name) {
   };
 }
 
-/// What passes through other ranks: "3>7 4>7"; null where the file does not tell.
+/// What passes through other ranks: "3>7 4>7"; empty where it is the sender's block for the receiver alone; null where the
+/// file does not tell.
 export function cargo(message, most = 8) {
   if (message.blocks === null || message.blocks === undefined) return null;
+  if (!message.blocks.length) return "no block";
   const foreign = message.blocks.filter(([from, to]) => from !== message.from || to !== message.to);
   if (!foreign.length) return "";
   const shown = foreign.slice(0, most).map(([from, to]) => `${from}>${to}`);

@@ -133,6 +133,11 @@ function one(state) {
   return fig;
 }
 
+// What the picture holds for, beside it; without rounds it stands in their place.
+function caveat({ note, rounds }) {
+  return note && rounds.length ? h("p", { class: "note" }, note) : null;
+}
+
 function rounds(all) {
   const left = { schedule: all[0], step: 0 };
   const right = { schedule: all.length > 1 ? all[1] : null, step: 0 };
@@ -163,7 +168,7 @@ function rounds(all) {
           : null,
       ),
       play.element,
-      h("div", { class: "grid" }, figures.map((f, i) => h("div", {}, h("h3", {}, states[i].schedule.label), f.element))),
+      h("div", { class: "grid" }, figures.map((f, i) => h("div", {}, h("h3", {}, states[i].schedule.label), caveat(states[i].schedule), f.element))),
     );
   }
   build();

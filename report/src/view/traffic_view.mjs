@@ -191,7 +191,8 @@ function siteTable(get) {
     draw: (width) => {
       const { sites } = get().source;
       const bars = [...sites].sort((a, b) => b.seconds - a.seconds).slice(0, 20);
-      const shorter = new Map(bars.map((s) => [s.index, s.label.length > 34 ? `${s.label.slice(0, 32)}…` : s.label]));
+      const most = Math.floor(width / 6.6); // letters
+      const shorter = (text) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
       const parts = bars.flatMap((s) =>
         s.waiting !== null
           ? [
@@ -202,13 +203,15 @@ function siteTable(get) {
       );
       return Plot.plot({
         width,
-        height: 40 + 26 * bars.length + 40,
-        marginLeft: Math.min(240, width * 0.42),
-        y: { domain: bars.map((s) => s.index), tickFormat: (i) => shorter.get(i), label: null },
-        x: { label: "time", tickFormat: seconds, grid: true, ticks: 4 },
+        height: 60 + 40 * bars.length,
+        marginLeft: 16,
+        marginRight: 24,
+        y: { domain: bars.map((s) => s.index), axis: null, padding: 0 },
+        x: { label: "time", tickFormat: seconds, grid: true, ticks: Math.max(2, Math.floor(width / 130)) },
         color: { domain: ["waiting", "transfer", "waiting and transfer"].filter((n) => parts.some((p) => p.part === n)), range: parts.some((p) => p.part === "waiting") ? [ORANGE, BLUE, "var(--c6)"] : [BLUE], legend: true },
         marks: [
-          Plot.barX(parts, { y: "site", x: "value", fill: "part", channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
+          Plot.text(bars, { y: "index", frameAnchor: "left", textAnchor: "start", dy: -11, text: (s) => shorter(s.label), fill: "currentColor", fontSize: 12 }),
+          Plot.barX(parts, { y: "site", x: "value", fill: "part", insetTop: 20, insetBottom: 6, channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
           Plot.ruleX([0]),
         ],
       });

@@ -20,7 +20,13 @@ test("what passes through others is told, its own block is not", () => {
   assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
   assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2]] }), "");
   assert.equal(cargo({ from: 1, to: 2, blocks: null }), null);
+  assert.equal(cargo({ from: 1, to: 2, blocks: [] }), "no block");
   assert.equal(cargo({ from: 1, to: 2, blocks: Array(10).fill([0, 3]) }, 2), "0>3 0>3 and 8 more");
+});
+
+test("for which use a picture holds stands in its name", () => {
+  assert.equal(prepareSchedule({ algorithm: "x", ranks: 4, drawn_as: "reused plan" }, "").label, "x as a reused plan, 4 ranks, uniform");
+  assert.equal(prepareSchedule({ algorithm: "x", ranks: 4 }, "").label, "x, 4 ranks, uniform");
 });
 
 test("a part taken out of a piece leaves both of its ends", () => {

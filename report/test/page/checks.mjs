@@ -156,6 +156,9 @@ export const checks = {
     const native = await page.locator("#schedule select").first().locator("option", { hasText: "native" }).getAttribute("value");
     await page.locator("#schedule select").first().selectOption(native);
     assert.match(await page.locator("#schedule").textContent(), /MPI library chooses its algorithm itself and does not tell/);
+    const bruck = await page.locator("#schedule select").first().locator("option", { hasText: "bruck_v as a reused plan" }).getAttribute("value");
+    await page.locator("#schedule select").first().selectOption(bruck);
+    assert.match(await page.locator("#schedule").textContent(), /Drawn as a plan that is reused.*In a blocking call/s);
   },
 
   "printed, it has all plots and none of the controls": async ({ page, made }) => {

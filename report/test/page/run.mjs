@@ -57,7 +57,7 @@ const pages = {
       "predictions.json": predictions(),
       "redistributions.json": redistributions(),
     }),
-    ...inputs(["report", "pairwise", "basic_bruck", "native", "node_aggregated", "puzzle", "phases", "slots", "parking"]),
+    ...inputs(["report", "pairwise", "basic_bruck", "native", "node_aggregated", "bruck_v", "puzzle", "phases", "slots", "parking"]),
   ],
   large: write(join(folder, "large"), { "traffic.json": largeTraffic(1024) }),
   damaged: [...write(join(folder, "damaged"), Object.fromEntries(Object.entries(bad).map(([n, [text]]) => [n, text]))), join(folder, "missing.json")],

@@ -279,11 +279,14 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   const int p = x.ranks();
   whole_exchange first(p);
   whole_exchange second(p);
-  for (int a = 0; a < p; ++a)
-    for (int b = 0; b < p; ++b) {
-      first.bytes(a, b) = cut.first(a, b);
-      second.bytes(a, b) = cut.second(b, a);
-    }
+  first.traced = second.traced = x.traced;
+  for (int i = 0; i < p; ++i)
+    for (int j = 0; j < p; ++j)
+      for (int k = 0; k < p; ++k) {
+        const part q = cut.of(i, j, k);
+        first.add(i, k, x, i, j, q.offset, q.bytes);
+        second.add(k, j, x, i, j, q.offset, q.bytes);
+      }
   const auto copy_on_all = [&](std::size_t round, place from, place into, auto bytes) {
     for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[static_cast<std::size_t>(r)], bytes(r), from, into});
   };

@@ -135,7 +135,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double steps = n * (t.ranks() - n);
   const double ports = std::min<double>(ports_of(o), std::max(steps, 1.0));
   const double step = t.round_on(1, 1, t.mean_block(), t.mean_block());
-  return std::max(steps / ports * step, t.round_on(1, steps / n, t.busiest(), t.largest_block())) +
+  return std::max(steps / ports * step, t.round_on(1, steps / n, t.busiest(), t.largest_block(), n)) +
          t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block()) + t.copies(1, t.mean_block());
 }
 

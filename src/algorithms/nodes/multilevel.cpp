@@ -149,13 +149,14 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   for (int g = 0; g < nodes.groups(); ++g) {
     const int n = nodes.size(g);
     whole_exchange in(n);
+    in.traced = x.traced;
     std::vector<int> members;
     for (int i = 0; i < n; ++i) {
       const int rank = nodes.member(g, i);
       members.push_back(to.members[static_cast<std::size_t>(rank)]);
       to.all.copy(to.first, {members.back(), x.sent(rank), place::send, place::scratch});
       for (int peer = 0; peer < x.ranks(); ++peer)
-        in.bytes(i, nodes.index[static_cast<std::size_t>(peer)] % n) += x.bytes(rank, peer);
+        in.add(i, nodes.index[static_cast<std::size_t>(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
     }
     half = std::max(half, leaf(after_first(o.levels), in, inside_of(s, n), {to.all, members, to.first}));
     for (int i = 0; i < n; ++i) mid.push_back({members[static_cast<std::size_t>(i)], in.received(i)});
@@ -164,12 +165,14 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   std::size_t end = half + 1;
   for (int c = 0; c < nodes.largest(); ++c) {
     whole_exchange across(nodes.groups());
+    across.traced = x.traced;
     std::vector<int> members;
     for (int g = 0; g < nodes.groups(); ++g) {
       members.push_back(to.members[static_cast<std::size_t>(nodes.member(g, c % nodes.size(g)))]);
       for (int there = 0; there < nodes.groups(); ++there)
         for (const int rank : nodes.members(g))
-          if (c < nodes.size(there)) across.bytes(g, there) += x.bytes(rank, nodes.member(there, c));
+          if (c < nodes.size(there))
+            across.add(g, there, x, rank, nodes.member(there, c), 0, x.bytes(rank, nodes.member(there, c)));
       to.all.copy(half, {members.back(), across.sent(g), place::scratch, place::scratch});
     }
     end = std::max(end, leaf(o.levels, across, column_of(s), {to.all, members, half}));

@@ -20,6 +20,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/aggregation.hpp"
+#include "algorithms/nodes/carried_exchange.hpp"
 #include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "model/terms.hpp"
@@ -102,7 +103,11 @@ int shared_distances(const shape& s) noexcept {
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (flat(s)) return spread_out.memory(s, o);
   const int shared = shared_distances(s);
-  return std::max(footprint(s, distances(s)), shared > 0 ? shared_footprint(s, shared) : 0);
+  const std::size_t carried = s.carried_block < s.max_block_bytes
+                                  ? 0
+                                  : sizeof(carried_exchange) + internode::footprint(s.ranks, s.nodes, s.largest_node,
+                                                                                    s.smallest_node, s.max_block_bytes);
+  return std::max({footprint(s, distances(s)), shared > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
 // What the node's ranks send and receive they tell each other once.
@@ -190,12 +195,26 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double message = n * outside / others;
   if (shared_distances(s) > 0) {  // each block is written once and read once, after the node's ranks have met
     const seconds meeting = t.round_on(0, 1, 0, 0);
-    return 2 * (meeting + t.copies(t.ranks(), t.busiest())) + t.round_on(1, handled, handled * message, message);
+    return 2 * (meeting + t.copies(t.ranks(), t.busiest())) +
+           t.round_on(1, handled, handled * message, message, std::min(n, others));
   }
   const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +
                          t.packs(t.ranks(), outside + handled * message);
-  return 2 * gather + t.round_on(1, handled, handled * message, message) +
+  return 2 * gather + t.round_on(1, handled, handled * message, message, std::min(n, others)) +
          t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
+}
+
+// In a step that the agreement takes anyway: each block is written once, put into a message once and read once, and the
+// messages are longer.
+seconds carried_cost(const shape& s, const options&, const machine_model& m) noexcept {
+  const terms t(s, m);
+  const double others = s.nodes - 1;
+  const double n = s.largest_node;
+  const double handled = std::ceil(others / n);
+  const double message = n * t.busiest() * (t.ranks() - n) / t.ranks() / others;
+  return 2 * t.copies(t.ranks(), t.busiest()) + t.copies(handled * n, handled * message) +
+         t.round_on(1, handled, handled * message, message, std::min(n, others)) -
+         t.round_on(1, handled, 0, 0, std::min(n, others));
 }
 
 // As where the ranks of each node can share memory.
@@ -224,7 +243,8 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
     all.push_back(d > 0 ? build_shared(mine, nodes, traffic, d, memory)
                         : build_aggregated(mine, nodes, traffic, distances(s), memory));
   }
-  return add_schedules(all, to);
+  if (d > 0) to.all.note = "Drawn as where the ranks of each node can share memory.";
+  return add_schedules(x, all, to);
 }
 
 }  // namespace
@@ -239,6 +259,7 @@ const algorithm node_aggregated{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
+    .carried = {.cost = carried_cost, .between_nodes = true},
     .moves = moves,
 };
 

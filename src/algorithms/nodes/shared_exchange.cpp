@@ -281,10 +281,8 @@ void shared_exchange::deliver_from(int writer) {
   const element& e = x_.recv.element_of(writer);
   if (e.contiguous())
     copy_bytes(recv_at(writer), from, static_cast<std::size_t>(n));
-  else if (n == most)
-    unpack(from, recv_at(writer), x_.recv.counts[writer], e);
   else
-    unpack_range(from, recv_at(writer), x_.recv.counts[writer], e, 0, n);
+    unpack_first(from, n, recv_at(writer), x_.recv.counts[writer], e);
 }
 
 void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {

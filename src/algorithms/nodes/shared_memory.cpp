@@ -11,6 +11,7 @@
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
@@ -139,6 +140,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options&, const
   const std::size_t room = std::max(room_allowed(s), least_room(s));
   const int p = x.ranks();
   to.all.through_memory = true;
+  to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched at once.";
   for (int rank = 0; rank < p; ++rank) {
     const int me = to.members[static_cast<std::size_t>(rank)];
     count_t written = 0;
@@ -149,7 +151,10 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options&, const
       const bool small = bytes <= static_cast<count_t>(node_line::capacity);
       if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
         written += bytes;
-      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes});
+      whole_moves::cargo blocks;
+      if (x.traced)
+        for (const origin& o : x.origins(rank, peer, 0, bytes)) blocks.emplace_back(o.from, o.to);
+      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes, std::move(blocks)});
     }
     to.all.copy(to.first, {me, written, place::send, place::shared});
     to.all.copy(to.first + 1, {me, x.bytes(rank, rank), place::send, place::recv});

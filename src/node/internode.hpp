@@ -1,0 +1,133 @@
+// A step that all ranks of a communicator on several nodes take together: every rank gives a record for all and a few
+// bytes for each rank, and gets the same of all others. Inside nodes it goes through memory that their ranks share;
+// between two nodes one message goes each way. So N nodes send N·(N − 1) messages, and no rank waits more than twice:
+// for its node, and for the messages of the others. A long message goes in pieces, which MPI libraries send at once, where
+// they ask first whether a longer one has a receiver: that takes both ranks two turns on a processor.
+//
+// A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other, and
+// sets its flag. The ranks of a node have the other nodes by turns (handler): the one that has the d-th node after its own
+// waits for the flags of its node, puts the parts together and sends the message; it receives the message of the d-th node
+// before its own into the node's memory, and sets the flag of that one. Everybody waits for all flags of the node. Who
+// sees a flag (acquire) sees what was written before it was set (release).
+//
+// Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every rank
+// of the node has set its flag for the step between, which it does only when it has read all that it wanted of the step
+// before.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
+#include "mpi/watch.hpp"
+#include "node/detect.hpp"
+#include "node/shared_segment.hpp"
+
+namespace taquin::detail {
+
+class internode final : private mpi::awaited {
+ public:
+  static constexpr std::size_t record_bytes = 104;
+  /// What one rank tells all others. Records of a node travel as one.
+  using record = std::array<std::byte, record_bytes>;
+  /// Puts the second record into the first, in any order.
+  using combine = void (*)(record&, const record&);
+
+  /// For a communicator with several nodes, on one of which there are several ranks; null on all ranks where it has
+  /// none, where any node's ranks cannot share memory, or where they are too many. Collective when asked for the first
+  /// time; kept with the communicator.
+  static internode* of(mpi::communicator& comm);
+
+  /// The longest block that a step carries.
+  [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
+  /// Bytes of shared memory and of messages for each rank.
+  [[nodiscard]] std::size_t share() const noexcept { return share_; }
+
+  [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
+
+  /// Begins a step, whose messages have the tag. Ranks that carry no blocks give empty ones to all.
+  void begin(int tag);
+  /// Where this rank writes its block for the next rank, in the order of `order()`. At most most_bytes().
+  std::byte* room(std::size_t bytes);
+  /// No rank gets a block of this one.
+  void no_blocks();
+  [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
+  /// Hands all over to the node.
+  void publish(const record& mine);
+  /// Waits until everything of the others is here. Returns all records, combined by `learn`. `busy`: this rank has
+  /// messages under way, which the MPI library makes progress with at every look.
+  record complete(combine learn, bool busy = false);
+  /// The block of a rank for this one; valid until the next step but one begins.
+  [[nodiscard]] std::span<const std::byte> block(int from) const noexcept;
+  /// What of its share this rank has used in the step, once it is over.
+  [[nodiscard]] std::size_t used() const noexcept;
+  /// The most that it uses when no block is longer than `block`, from what all ranks know alike.
+  static std::size_t footprint(int ranks, int nodes, int largest_node, int smallest_node, std::size_t block) noexcept;
+  /// Messages that this rank has sent in the step, and their bytes.
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
+
+ private:
+  using size_field = std::uint32_t;
+  internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);
+  bool share_memory();
+
+  [[nodiscard]] const level& all_nodes() const noexcept { return nodes_->topology.nodes(); }
+  [[nodiscard]] int size_of(int node) const noexcept { return all_nodes().size(node); }
+  [[nodiscard]] int node_at(int distance) const noexcept { return (node_ + distance) % all_nodes().groups(); }
+  [[nodiscard]] bool handles(int distance) const noexcept { return (distance - 1) % members_ == local_; }
+  /// Bytes of the blocks, and of their sizes, that `from` ranks send to `to` ranks, at most.
+  [[nodiscard]] std::size_t run_bytes(int from, int to) const noexcept;
+  [[nodiscard]] std::size_t message_bytes(int from_node, int to_node) const noexcept;
+  [[nodiscard]] std::byte* part(int member) const noexcept;
+  [[nodiscard]] std::byte* inbox(int from_node) const noexcept;
+  [[nodiscard]] std::byte* flag_of_member(int member) const noexcept;
+  [[nodiscard]] std::byte* flag_of_node(int node) const noexcept;
+  [[nodiscard]] bool set(const std::byte* flag) const noexcept;
+  void raise(std::byte* flag) const noexcept;
+  [[nodiscard]] std::size_t request(int distance, bool send, std::size_t piece) const noexcept;
+  void receive_piece(int distance, std::size_t piece, std::size_t end);
+  void post_receives();
+  void came(std::size_t number);
+  struct outgoing;
+  void send_messages(combine learn);
+  void send_message(outgoing& to, const record& all);
+  void end_run();
+  [[nodiscard]] std::size_t whole_part() const noexcept;
+  void take_messages();
+  [[nodiscard]] bool all_here();
+  void describe(mpi::wait_note& note) const override;
+
+  mpi::communicator& comm_;
+  std::shared_ptr<const node_view> nodes_;
+  shared_segment memory_;
+  std::vector<std::byte> alone_;  // the memory of a rank that is alone on its node
+  std::byte* base_ = nullptr;
+  int node_ = 0;
+  int local_ = 0;    // among the node's ranks
+  int members_ = 1;  // of the node
+  std::size_t most_bytes_ = 0;
+  std::size_t share_ = 0;
+  std::size_t part_bytes_ = 0;         // of one half
+  std::vector<std::size_t> inbox_at_;  // of each node's messages: their first half
+  std::vector<std::byte> staging_;     // messages that this rank sends
+  std::size_t pieces_ = 1;             // of a message, at most
+  mpi::request_set requests_;          // of each distance: pieces_ receives, and as many sends
+  std::vector<std::size_t> missing_;   // of each distance: pieces that have not come
+  std::uint64_t step_ = 0;
+  int tag_ = 0;
+  std::size_t next_ = 0;            // rank of order() that the next block is for
+  std::byte* run_ = nullptr;        // the run that is being written
+  std::byte* free_ = nullptr;       // behind its last block
+  std::size_t looked_members_ = 0;  // of the node's flags, those that are known to be set
+  std::size_t looked_nodes_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+};
+
+}  // namespace taquin::detail

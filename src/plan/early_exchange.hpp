@@ -1,0 +1,37 @@
+// spread_out, begun before the exchange is agreed on: between nodes a blocking call with large blocks does not wait for
+// the agreement, which travels with the data.
+#pragma once
+
+#include <utility>
+
+#include "exchange/agree.hpp"
+#include "schedule/operation.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+class early_exchange final : public operation, public early_start {
+ public:
+  /// `direct` is spread_out's for the valid exchange `x`.
+  early_exchange(const exchange& x, int rank, operation_ptr direct) : x_(x), rank_(rank), direct_(std::move(direct)) {}
+
+  /// Blocks for which this rank may begin: all must be short enough to be received by who does not want them.
+  static constexpr count_t most_bytes = count_t{1} << 30U;
+
+  void begin() override { direct_->start(); }
+  [[nodiscard]] count_t sent(int peer) const override { return peer == rank_ ? 0 : x_.send.bytes(peer); }
+  [[nodiscard]] count_t awaited(int peer) const override { return peer == rank_ ? 0 : x_.recv.bytes(peer); }
+
+  /// It has begun.
+  void start() override {}
+  bool test() override { return direct_->test(); }
+  void wait() override { direct_->wait(); }
+  void account(statistics& s) const override { direct_->account(s); }
+
+ private:
+  const exchange x_;
+  int rank_;
+  operation_ptr direct_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,114 @@
+// What blocking calls between nodes learn, for all ranks in one process: all come to the same, and in few calls.
+#include "select/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace taquin::detail {
+namespace {
+
+TEST(contest, measures_both_and_stays_with_the_faster) {
+  contest c(&native, &node_aggregated);
+  std::vector<std::size_t> who;
+  for (int i = 0; i < 12; ++i) {
+    who.push_back(c.next());
+    c.learn(who.back(), who.back() == 0 ? 900 + static_cast<std::uint64_t>(i) : 400);
+  }
+  EXPECT_EQ(who, (std::vector<std::size_t>{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_TRUE(c.settled());
+}
+
+TEST(contest, the_shortest_time_counts) {
+  contest c(&native, &node_aggregated);
+  for (const std::uint64_t t : {5000, 300, 4000, 9000}) c.learn(0, t);
+  for (int i = 0; i < 4; ++i) c.learn(1, 400);
+  EXPECT_EQ(c.next(), 0U);
+}
+
+TEST(contest, a_failed_call_proves_nothing) {
+  contest c(&native, &node_aggregated);
+  for (int i = 0; i < 4; ++i) c.learn(0, contest::unknown);
+  for (int i = 0; i < 4; ++i) c.learn(1, 400);
+  EXPECT_EQ(c.next(), 1U);
+}
+
+TEST(contest, one_that_is_alone_does_all) {
+  const contest c(&native, nullptr);
+  EXPECT_TRUE(c.settled());
+  EXPECT_EQ(c.next(), 0U);
+}
+
+TEST(direct_calls, ranks_agree_less_and_less_while_nothing_changes) {
+  direct_calls d;
+  std::vector<int> between;
+  for (int agreement = 0; agreement < 6; ++agreement) {
+    EXPECT_FALSE(d.skip());
+    d.agreed(true);
+    int skipped = 0;
+    while (d.skip()) ++skipped;
+    between.push_back(skipped);
+  }
+  EXPECT_EQ(between, (std::vector{1, 3, 7, 15, 15, 15}));
+}
+
+TEST(direct_calls, begin_anew_after_another_choice) {
+  direct_calls d;
+  for (int i = 0; i < 4; ++i) d.agreed(true);
+  d.agreed(false);
+  EXPECT_FALSE(d.skip());
+  d.agreed(true);
+  EXPECT_TRUE(d.skip());
+  EXPECT_FALSE(d.skip());
+}
+
+// A thousand calls whose sizes change at random places, among ranks whose clocks differ: every rank has the same choices, and
+// together they cost little more than the best choice for each call would.
+TEST(contest, ranks_learn_alike_and_cheaply) {
+  std::mt19937 random(1);
+  for (int program = 0; program < 50; ++program) {
+    constexpr std::size_t ranks = 5;
+    struct rank_state {
+      contest small{&node_aggregated, &native};
+      contest large{&native, &spread_out};
+      direct_calls direct;
+    };
+    std::vector<rank_state> all(ranks);
+    double best = 0;
+    double spent = 0;
+    bool is_small = true;
+    for (int call = 0; call < 1000; ++call) {
+      if (random() % 40 == 0) is_small = !is_small;
+      const double small_time = 500;
+      const double native_time = is_small ? 1000 : 10000;
+      best += is_small ? small_time : 9900;
+      const bool skips = all[0].direct.skip();
+      for (std::size_t r = 1; r < ranks; ++r) ASSERT_EQ(all[r].direct.skip(), skips);
+      if (skips) {
+        spent += is_small ? 1000 : 9900;
+        continue;
+      }
+      const auto of = [&](rank_state& s) -> contest& { return is_small ? s.small : s.large; };
+      const std::size_t turn = of(all[0]).next();
+      const algorithm* const who = of(all[0]).who(turn);
+      const double time = who == &node_aggregated ? small_time : who == &spread_out ? 9900 : native_time;
+      spent += time + (who == &node_aggregated ? 0 : 300);
+      auto agreed = contest::unknown;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        ASSERT_EQ(of(all[r]).next(), turn);
+        agreed = std::min(agreed, static_cast<std::uint64_t>(time) + random() % 100);
+      }
+      for (auto& s : all) {
+        const bool settled = of(s).settled();
+        if (!settled) of(s).learn(turn, agreed);
+        s.direct.agreed(who == &spread_out && settled);
+      }
+    }
+    EXPECT_LT(spent, 1.1 * best) << "program " << program;
+  }
+}
+
+}  // namespace
+}  // namespace taquin::detail

@@ -1,0 +1,213 @@
+// Blocking calls between nodes, which TAQUIN_NODES makes of one machine: with small blocks in the agreement's messages,
+// begun early, and without an agreement.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "node/internode.hpp"
+#include "support/world.hpp"
+
+namespace taquin::test {
+namespace {
+
+class between_nodes : public testing::Test {
+ protected:
+  scoped_comm comm{duplicate(MPI_COMM_WORLD)};
+  int rank = rank_in(comm.get());
+  int p = size_of(comm.get());
+  std::vector<type_pair> types = make_types();
+  std::mt19937 random{7};
+  int salt = 0;
+  statistics stats{};
+  options automatic{.stats = &stats};
+
+  static std::vector<type_pair> make_types() {
+    std::vector<type_pair> types;
+    for (const auto& t : all_types)
+      if (!t.interleaves) types.push_back(t.make());
+    return types;
+  }
+
+  // One call; every byte is looked at.
+  void exchange_all(exchange::form kind, const workload& w, count_t most, const options& o) {
+    std::swap(types[0], types[random() % types.size()]);
+    problem x{.kind = kind,
+              .p = p,
+              .counts = w.make(p, most, random),
+              .seed = static_cast<unsigned>(++salt),
+              .types = &types};
+    if (kind == exchange::form::alltoall) x.counts = count_matrix(at(p), std::vector<count_t>(at(p), most));
+    rank_buffers mine(x, rank);
+    mine.fill(salt);
+    run(mine.given_to(comm.get()), o);
+    ASSERT_EQ(mine.wrong_bytes(), 0U) << w.name << ' ' << most << " call " << salt;
+  }
+
+  // alltoallv of ints, `count` to each; `spoil` makes it another call on this rank.
+  template <class Spoil>
+  std::string error_of(int count, Spoil spoil, const options& o) {
+    std::vector<int> counts(at(p), count);
+    std::vector<int> displs(at(p));
+    for (int i = 0; i < p; ++i) displs[at(i)] = i * (count + 1);
+    std::vector<int> send(at(p * (count + 1)), rank);
+    std::vector<int> recv(at(p * (count + 1)), -1);
+    std::vector<int> received = counts;
+    spoil(counts, received);
+    std::string what;
+    try {
+      run(exchange::alltoallv(send.data(), count_view(counts.data()), count_view(displs.data()), MPI_INT, recv.data(),
+                              count_view(received.data()), count_view(displs.data()), MPI_INT, comm.get()),
+          o);
+    } catch (const error& e) {
+      what = e.what();
+    }
+    for (int i = 0; i < p; ++i) EXPECT_EQ(recv[at(i * (count + 1) + count)], -1) << "behind the block of rank " << i;
+    return what;
+  }
+  static void leave(std::vector<int>&, std::vector<int>&) {}
+
+  // Calls until ranks exchange large blocks without an agreement: what was sent then has the direct exchange's messages.
+  void settle(int count) {
+    for (int i = 0; i < 12; ++i) ASSERT_EQ(error_of(count, leave, automatic), "");
+  }
+};
+
+constexpr int large = 40000;  // ints: no step carries them
+
+TEST_F(between_nodes, carry_small_blocks_from_the_first_call_on) {
+  exchange_all(exchange::form::alltoallv, all_workloads[1], 5, automatic);
+  EXPECT_EQ(stats.algorithm, "node_aggregated");
+  EXPECT_EQ(stats.rounds, 1U);
+}
+
+TEST_F(between_nodes, serve_all_forms_and_types_whatever_the_sizes) {
+  for (int i = 0; i < 60; ++i) {
+    const count_t most = std::array<count_t, 5>{1, 7, 60, 900, 9000}[random() % 5];
+    const workload& w = all_workloads[random() % all_workloads.size()];
+    const auto kind = static_cast<exchange::form>(random() % 3);
+    options o = automatic;
+    if (random() % 8 == 0) o.algorithm = "node_aggregated";
+    if (random() % 8 == 0) o.algorithm = "spread_out";
+    if (random() % 16 == 0) o.check = true;
+    if (random() % 16 == 0) o.agreement = agreement_when::always;
+    exchange_all(kind, w, most, o);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(between_nodes, serve_blocks_about_the_longest_that_a_step_carries) {
+  types.resize(1);
+  exchange_all(exchange::form::alltoall, all_workloads[0], 1, automatic);
+  const auto* step = mpi::communicator::of(comm.get()).between.get();
+  ASSERT_NE(step, nullptr);
+  const auto most = static_cast<count_t>(step->most_bytes()) / types[0].send.size();
+  for (const count_t n : {most - 1, most, most + 1, most, 2 * most})
+    for (int i = 0; i < 3; ++i)
+      exchange_all(exchange::form::alltoallv, all_workloads[static_cast<std::size_t>(i)], n, automatic);
+}
+
+TEST_F(between_nodes, regimes_change_at_any_call) {
+  types.resize(1);
+  for (int i = 0; i < 40; ++i) {
+    const int calls = 1 + static_cast<int>(random() % 20);
+    const count_t most = i % 2 == 0 ? 20 : large;
+    for (int k = 0; k < calls && !HasFatalFailure(); ++k)
+      exchange_all(exchange::form::alltoallv, all_workloads[i % 3 == 0 ? 0 : 1], brief() ? most / 10 : most, automatic);
+  }
+}
+
+TEST_F(between_nodes, errors_are_alike_where_ranks_agree) {
+  options always = automatic;
+  always.agreement = agreement_when::always;
+  for (const int count : {3, large}) {
+    for (int i = 0; i < 4; ++i) {
+      const int bad = i % p;
+      const auto spoil = [&](std::vector<int>& counts, std::vector<int>&) {
+        if (rank == bad) counts[0] = -1;
+      };
+      const std::string what = error_of(count, spoil, always);
+      EXPECT_TRUE(what.starts_with("rank " + std::to_string(bad) + ":")) << what;
+      for (int good = 0; good < 3; ++good) EXPECT_EQ(error_of(count, leave, always), "");
+    }
+  }
+}
+
+TEST_F(between_nodes, an_error_without_an_agreement_is_told_to_those_that_wait) {
+  settle(large);
+  EXPECT_EQ(stats.algorithm, "spread_out");
+  int alike = 0;
+  for (int i = 0; i < 20; ++i) {
+    const int bad = i % p;
+    const auto spoil = [&](std::vector<int>& counts, std::vector<int>&) {
+      if (rank == bad) counts[0] = -1;
+    };
+    const std::string what = error_of(large, spoil, automatic);
+    EXPECT_NE(what, "");
+    EXPECT_NE(what.find("rank " + std::to_string(bad)), std::string::npos) << what;
+    alike += any_rank(what.starts_with("rank " + std::to_string(bad) + ":") == false) ? 0 : 1;
+    EXPECT_EQ(error_of(large, leave, automatic), "") << "after call " << i;
+  }
+  EXPECT_LT(alike, 20) << "ranks have always agreed";
+}
+
+TEST_F(between_nodes, a_block_that_is_too_long_is_cut) {
+  for (const int count : {3, large}) {
+    settle(count);
+    for (int i = 0; i < 6; ++i) {
+      const auto spoil = [&](std::vector<int>&, std::vector<int>& received) {
+        if (rank == 0) received[at(p - 1)] = count - 1;
+      };
+      const std::string what = error_of(count, spoil, automatic);
+      EXPECT_EQ(what.empty(), rank != 0) << what;
+      if (rank == 0) {
+        EXPECT_NE(what.find("rank " + std::to_string(p - 1)), std::string::npos) << what;
+      }
+      EXPECT_EQ(error_of(count, leave, automatic), "");
+    }
+  }
+}
+
+TEST_F(between_nodes, a_limit_on_one_rank_holds) {
+  for (const int count : {3, large}) {
+    for (int i = 0; i < 30; ++i) {
+      options o = automatic;
+      if (i % 5 == 4 && rank == i % p) o.memory = 64;
+      const std::string what = error_of(count, leave, o);
+      EXPECT_EQ(any_rank(!what.empty()), i % 5 == 4) << what;
+    }
+  }
+}
+
+TEST_F(between_nodes, communicators_do_not_meet) {
+  types.resize(1);
+  scoped_comm first(duplicate(MPI_COMM_WORLD));
+  for (int i = 0; i < 10; ++i) {
+    const scoped_comm other(duplicate(MPI_COMM_WORLD));
+    for (const MPI_Comm c : {first.get(), other.get(), comm.get()}) {
+      const problem x{.p = p, .counts = all_workloads[1].make(p, i < 5 ? 9 : 3000, random), .types = &types};
+      rank_buffers mine(x, rank);
+      mine.fill(i);
+      run(mine.given_to(c));
+      ASSERT_EQ(mine.wrong_bytes(), 0U);
+    }
+  }
+}
+
+TEST_F(between_nodes, plans_and_calls_in_turn) {
+  types.resize(1);
+  const problem x{.p = p, .counts = all_workloads[1].make(p, 500, random), .types = &types};
+  rank_buffers mine(x, rank);
+  plan prepared(mine.given_to(comm.get()), automatic);
+  for (int i = 0; i < 20; ++i) {
+    mine.fill(i);
+    prepared.start();
+    exchange_all(exchange::form::alltoallv, all_workloads[0], i % 4 < 2 ? 10 : 5000, automatic);
+    prepared.wait();
+    ASSERT_EQ(mine.wrong_bytes(), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace taquin::test
