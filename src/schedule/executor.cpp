@@ -200,7 +200,14 @@ MPI_Datatype executor::make_struct(const message& m) {
     types[i] = run.type;
     if (r.repeat == 1) continue;
     MPI_Datatype strided = MPI_DATATYPE_NULL;
-    TAQUIN_MPI(MPI_Type_create_hvector(static_cast<int>(r.repeat), run.count, r.stride, run.type, &strided));
+    if (r.stride == -r.count * schedule_.types[r.type].extent) {  // which Open MPI 4.1 takes for its reverse
+      std::vector<MPI_Aint> down(static_cast<std::size_t>(r.repeat));
+      for (std::size_t k = 0; k < down.size(); ++k) down[k] = static_cast<MPI_Aint>(k) * r.stride;
+      TAQUIN_MPI(
+          MPI_Type_create_hindexed_block(static_cast<int>(r.repeat), run.count, down.data(), run.type, &strided));
+    } else {
+      TAQUIN_MPI(MPI_Type_create_hvector(static_cast<int>(r.repeat), run.count, r.stride, run.type, &strided));
+    }
     parts.emplace_back(strided);
     lengths[i] = 1;
     types[i] = strided;

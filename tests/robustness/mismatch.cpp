@@ -29,9 +29,11 @@ constexpr int guard = -1;
 
 TEST_P(mismatched, counts_write_nothing_outside_and_end) {
   const auto& [a, m, reused] = GetParam();
-  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
-  const int rank = rank_in(comm.get());
-  const int p = size_of(comm.get());
+  // Not freed: messages that nobody has received would reach the next communicator, with MPI libraries that use contexts
+  // again.
+  MPI_Comm const comm = duplicate(MPI_COMM_WORLD);
+  const int rank = rank_in(comm);
+  const int p = size_of(comm);
   std::vector<count_t> out(at(p), 2), in(at(p), 2), out_at(at(p)), in_at(at(p));
   if (rank == 1) out[0] = m.sent;
   if (rank == 0) in[1] = m.expected;
@@ -40,7 +42,7 @@ TEST_P(mismatched, counts_write_nothing_outside_and_end) {
   std::vector<int> sent(100000, rank), received(at(p) * 100000 + 100000, guard);
   const exchange x =
       exchange::alltoallv(sent.data(), count_view(out.data()), count_view(out_at.data()), MPI_INT, received.data(),
-                          count_view(in.data()), count_view(in_at.data()), MPI_INT, comm.get());
+                          count_view(in.data()), count_view(in_at.data()), MPI_INT, comm);
   const options o{.algorithm = a->name};
   std::string text;
   bool failed = false;
