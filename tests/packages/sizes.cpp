@@ -43,4 +43,5 @@ int main() {
   TAQUIN_FIELD(progress);
   TAQUIN_FIELD(on_timeout);
   TAQUIN_FIELD(timeout);
+  TAQUIN_FIELD(agreement);
 }
