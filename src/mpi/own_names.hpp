@@ -87,6 +87,8 @@
 #define MPI_Get_address PMPI_Get_address
 #undef MPI_Get_count
 #define MPI_Get_count PMPI_Get_count
+#undef MPI_Get_elements_x
+#define MPI_Get_elements_x PMPI_Get_elements_x
 #undef MPI_Get_library_version
 #define MPI_Get_library_version PMPI_Get_library_version
 #undef MPI_Get_processor_name

@@ -227,7 +227,8 @@ TEST_F(tuned_plans, must_be_wanted_by_all_ranks) {
 TEST_F(tuned_plans, go_on_to_their_choice_after_a_candidate_was_sent_too_much) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);
-  if (p < 2) GTEST_SKIP() << "takes two ranks";
+  // One candidate is the MPI library's call. Among more ranks Open MPI's leaves its peers waiting after such an error.
+  if (p < 2 || p > 3) GTEST_SKIP() << "takes two or three ranks";
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   std::vector<int> out(at(p) * 4, rank), in(at(p) * 4, -1);
   std::vector<count_t> sent(at(p), 2), expected(at(p), 2), displs(at(p));

@@ -329,8 +329,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   to.all.drawn_as = "reused plan";
   to.all.note =
       "Drawn as a plan that is reused: its messages are data alone, and blocks of up to 1 KiB take the log rounds. In "
-      "a "
-      "blocking call blocks of up to 256 bytes do, less among many ranks, each with its size, 2 bytes, within the "
+      "a blocking call blocks of up to 256 bytes do, less among many ranks, each with its size, 2 bytes, within the "
       "messages by which the ranks agree.";
   return add_schedules(x, all, to);
 }
