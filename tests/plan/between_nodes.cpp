@@ -68,9 +68,10 @@ class between_nodes : public testing::Test {
   }
   static void leave(std::vector<int>&, std::vector<int>&) {}
 
-  // Calls until ranks exchange large blocks without an agreement: what was sent then has the direct exchange's messages.
-  void settle(int count) {
-    for (int i = 0; i < 12; ++i) ASSERT_EQ(error_of(count, leave, automatic), "");
+  // Calls until it is measured what is best for blocks of so many ints; true where it is `name`. The same on all ranks.
+  bool settles_on(std::string_view name, int count) {
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(error_of(count, leave, automatic), "");
+    return stats.algorithm == name;
   }
 };
 
@@ -135,26 +136,28 @@ TEST_F(between_nodes, errors_are_alike_where_ranks_agree) {
 }
 
 TEST_F(between_nodes, an_error_without_an_agreement_is_told_to_those_that_wait) {
-  settle(large);
-  EXPECT_EQ(stats.algorithm, "spread_out");
+  int count = large;  // what is best is measured for each octave
+  while (!settles_on("spread_out", count) && count < 8 * large) count *= 2;
+  if (stats.algorithm != "spread_out") GTEST_SKIP() << "the MPI library's own is faster on this machine now";
   int alike = 0;
   for (int i = 0; i < 20; ++i) {
     const int bad = i % p;
     const auto spoil = [&](std::vector<int>& counts, std::vector<int>&) {
       if (rank == bad) counts[0] = -1;
     };
-    const std::string what = error_of(large, spoil, automatic);
+    const std::string what = error_of(count, spoil, automatic);
     EXPECT_NE(what, "");
     EXPECT_NE(what.find("rank " + std::to_string(bad)), std::string::npos) << what;
     alike += any_rank(what.starts_with("rank " + std::to_string(bad) + ":") == false) ? 0 : 1;
-    EXPECT_EQ(error_of(large, leave, automatic), "") << "after call " << i;
+    EXPECT_EQ(error_of(count, leave, automatic), "") << "after call " << i;
   }
   EXPECT_LT(alike, 20) << "ranks have always agreed";
 }
 
 TEST_F(between_nodes, a_block_that_is_too_long_is_cut) {
   for (const int count : {3, large}) {
-    settle(count);
+    if (!settles_on(count == 3 ? "node_aggregated" : "spread_out", count))
+      continue;  // the MPI library's own errors differ
     for (int i = 0; i < 6; ++i) {
       const auto spoil = [&](std::vector<int>&, std::vector<int>& received) {
         if (rank == 0) received[at(p - 1)] = count - 1;

@@ -73,9 +73,14 @@ class bruck_regular : public testing::Test {
 };
 
 TEST_F(bruck_regular, gives_the_mpi_librarys_result_in_every_layout) {
-  const std::vector<type_pair> types{
-      {MPI_INT, MPI_INT, 3, 3, 3, 3}, {MPI_INT, MPI_INT, 1, 1, 1, 1}, {MPI_INT, MPI_INT, 1000, 1000, 1000, 1000},
-      {MPI_INT, holey_, 4, 2, 4, 8},  {holey_, MPI_INT, 2, 4, 8, 4},  {holey_, holey_, 1, 1, 4, 4}};
+  const std::vector<type_pair> types{{MPI_INT, MPI_INT, 3, 3, 3, 3},
+                                     {MPI_INT, MPI_INT, 1, 1, 1, 1},
+                                     {MPI_BYTE, MPI_BYTE, 1, 1, 1, 1},
+                                     {MPI_BYTE, MPI_BYTE, 7, 7, 2, 2},
+                                     {MPI_INT, MPI_INT, 1000, 1000, 1000, 1000},
+                                     {MPI_INT, holey_, 4, 2, 4, 8},
+                                     {holey_, MPI_INT, 2, 4, 8, 4},
+                                     {holey_, holey_, 1, 1, 4, 4}};
   for (const char* name : family)
     for (const auto layout : layouts)
       for (const int radix : {2, 3})
