@@ -88,13 +88,13 @@ class too_many_messages : public std::length_error {
 class whole_moves {
  public:
   static constexpr std::size_t most_messages = 200000;
-  using cargo = std::vector<std::pair<int, int>>;  ///< blocks, as their two ranks
+  using block_list = std::vector<std::pair<int, int>>;  ///< blocks, as their two ranks
 
   struct message {
     int from = 0;
     int to = 0;
     count_t bytes = 0;
-    cargo blocks = {};  ///< what it carries, where that is traced
+    block_list blocks = {};  ///< what it carries, where that is traced
   };
   struct copied {
     int rank = 0;

@@ -144,12 +144,12 @@ class pace {
 
 // What each message of each rank carries: all ranks' schedules are run twice, with bytes that hold the one and then the
 // other rank of their blocks, plus 1: what belongs to no block is 0.
-std::vector<std::vector<whole_moves::cargo>> trace(const whole_exchange& x, const std::vector<schedule>& all) {
+std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x, const std::vector<schedule>& all) {
   const std::size_t n = all.size();
   std::vector<std::vector<std::byte>> sent(n);
   std::vector<std::vector<std::byte>> received(n);
   std::vector<std::vector<std::vector<std::byte>>> senders(n);
-  std::vector<std::vector<whole_moves::cargo>> result(n);
+  std::vector<std::vector<whole_moves::block_list>> result(n);
   std::vector<simulated_rank> ranks;
   for (std::size_t r = 0; r < n; ++r) {
     const int rank = static_cast<int>(r);
@@ -173,7 +173,7 @@ std::vector<std::vector<whole_moves::cargo>> trace(const whole_exchange& x, cons
   });
   run(&origin::to, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
     if (all[at(rank)].messages[index].way != direction::send) return;
-    whole_moves::cargo& blocks = result[at(rank)][index];
+    whole_moves::block_list& blocks = result[at(rank)][index];
     for (std::size_t i = 0; i < data.size(); ++i) {
       const std::pair<int, int> block{static_cast<int>(senders[at(rank)][index][i]) - 1, static_cast<int>(data[i]) - 1};
       if (block.first >= 0 && (blocks.empty() || blocks.back() != block)) blocks.push_back(block);
@@ -189,7 +189,7 @@ std::vector<std::vector<whole_moves::cargo>> trace(const whole_exchange& x, cons
 
 std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& all, const moves_target& to) {
   const pace when(all);
-  auto carried = x.traced ? trace(x, all) : std::vector<std::vector<whole_moves::cargo>>{};
+  auto carried = x.traced ? trace(x, all) : std::vector<std::vector<whole_moves::block_list>>{};
   std::size_t end = to.first;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const schedule& s = all[r];
@@ -201,8 +201,9 @@ std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& 
     for (std::size_t i = 0; i < s.rounds.size(); ++i) {
       for (; m < s.rounds[i].messages_end; ++m)
         if (const message& each = s.messages[m]; each.way == direction::send)
-          to.all.send(to.first + when.of(r, m), {rank, to.members[at(each.peer)], s.bytes(each),
-                                                 carried.empty() ? whole_moves::cargo{} : std::move(carried[r][m])});
+          to.all.send(to.first + when.of(r, m),
+                      {rank, to.members[at(each.peer)], s.bytes(each),
+                       carried.empty() ? whole_moves::block_list{} : std::move(carried[r][m])});
       for (; c < s.rounds[i].copies_end; ++c)
         to.all.copy(to.first + when.begins(r, i),
                     {rank, s.bytes(s.copies[c].from), s.copies[c].from.where, s.copies[c].to.where});

@@ -8,6 +8,12 @@
 
 namespace taquin::detail {
 
+std::size_t loops_of(const tree& t) noexcept {
+  std::size_t n = 1;
+  for (const tree& child : t.children) n += child.children.empty() ? 1 : loops_of(child);
+  return n;
+}
+
 namespace {
 
 tree repeat(tree t, count_t n, count_t stride) {
@@ -52,12 +58,6 @@ void append(std::vector<tree>& list, tree t) {
     }
   }
   list.push_back(std::move(t));
-}
-
-std::size_t loops_of(const tree& t) {
-  std::size_t n = 1;
-  for (const tree& child : t.children) n += child.children.empty() ? 1 : loops_of(child);
-  return n;
 }
 
 tree sequence(std::vector<tree> list) {

@@ -35,6 +35,9 @@ struct decoded {
   signature sign;
 };
 
+/// Loops of a tree, itself included.
+std::size_t loops_of(const tree& t) noexcept;
+
 /// Loops that a decoded type may have: 10 MB of them, which it keeps, and twice as much while it is decoded.
 constexpr std::size_t most_loops = std::size_t{1} << 18U;
 

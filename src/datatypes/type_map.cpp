@@ -13,12 +13,6 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t loops_of(const tree& t) noexcept {
-  std::size_t n = 1;
-  for (const tree& child : t.children) n += loops_of(child);
-  return n;
-}
-
 // The children of a loop stand together. What has been taken over is freed.
 void flatten(tree& t, std::size_t at, std::vector<loop>& flat) {
   const auto first = static_cast<std::uint32_t>(flat.size());

@@ -339,10 +339,7 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
   for (int peer = 0; !bad && peer < comm.size(); ++peer) {
     const count_t sent = theirs[static_cast<std::size_t>(peer)];
     const count_t expected = x.recv[peer].bytes();
-    if (sent != expected)
-      bad = invalid_argument{
-          fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, sent, comm.rank(), expected),
-          MPI_ERR_TRUNCATE, peer};
+    if (sent != expected) bad = invalid_argument{too_long(peer, sent, comm.rank(), expected), MPI_ERR_TRUNCATE, peer};
   }
   agree_on_invalid_argument(comm, bad);
 }

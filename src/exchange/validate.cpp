@@ -228,4 +228,8 @@ std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr:
   return std::nullopt;
 }
 
+std::string too_long(int from, count_t sent, int to, count_t expected) {
+  return fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", from, sent, to, expected);
+}
+
 }  // namespace taquin::detail

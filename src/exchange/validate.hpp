@@ -3,6 +3,7 @@
 
 #include <memory_resource>
 #include <optional>
+#include <string>
 
 #include "base/invalid_argument.hpp"
 #include "taquin/exchange.hpp"
@@ -10,8 +11,11 @@
 namespace taquin::detail {
 
 /// The first defect of this rank's arguments, if any: negative counts, a null buffer or type for a block with data,
-/// receive blocks that overlap (in place: send blocks as well), with MPICH one buffer for both sides. Local; O(ranks) when blocks are in order, otherwise
-/// O(ranks log ranks). Blocks of types with holes may interleave legally and are not compared.
+/// receive blocks that overlap (in place: send blocks as well), with MPICH one buffer for both sides. Local; O(ranks)
+/// when blocks are in order, otherwise O(ranks log ranks). Blocks of types with holes may interleave legally and are not compared.
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
+
+/// What is said of a block that is longer than its receive block.
+std::string too_long(int from, count_t sent, int to, count_t expected);
 
 }  // namespace taquin::detail

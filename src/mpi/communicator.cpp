@@ -8,10 +8,17 @@
 #include <limits>
 #include <memory>
 
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
+
+bool holds_everywhere(bool mine, MPI_Comm comm) {
+  int all = mine ? 1 : 0;
+  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+  return all != 0;
+}
 
 namespace {
 
@@ -52,12 +59,6 @@ class quiet {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-bool on_all_ranks(bool mine, MPI_Comm comm) {
-  int all = mine ? 1 : 0;
-  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));
-  return all != 0;
-}
-
 // Not a duplicate: that would call the copy functions of the user's attributes.
 MPI_Comm same_ranks(MPI_Comm user) {
   MPI_Group group = MPI_GROUP_NULL;
@@ -71,7 +72,7 @@ MPI_Comm same_ranks(MPI_Comm user) {
 // Null on all ranks where any has none.
 MPI_Comm make_private(MPI_Comm user, int& sets) {
   const quiet q(user);
-  if (!on_all_ranks(private_communicators < communicator::limit(), user)) return MPI_COMM_NULL;
+  if (!holds_everywhere(private_communicators < communicator::limit(), user)) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
   // Ranks give out the same tags without asking, as long as there are some.
   sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;

@@ -23,6 +23,13 @@ void fail_truncated(const MPI_Status& status, count_t room, const char* call) {
                   MPI_ERR_TRUNCATE, MPI_ERR_TRUNCATE, call);
 }
 
+void refuse_truncation(const truncation& t, int rank) {
+  const std::string sent = t.sent > t.room ? fmt::format("{}", t.sent) : "more";
+  throw usage_error(
+      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", t.sender, sent, rank, t.room),
+      MPI_ERR_TRUNCATE, rank, t.sender);
+}
+
 void abandon(MPI_Request& request, request_kind what) noexcept {
   if (request == MPI_REQUEST_NULL || finalized()) return;
   if (what == request_kind::receive || what == request_kind::persistent_receive) {

@@ -36,6 +36,9 @@ struct truncation {
   count_t room = 0;
 };
 
+/// Throws usage_error on the rank that was sent too much, as a call that has gone through all its rounds does.
+[[noreturn]] void refuse_truncation(const truncation& t, int rank);
+
 /// The error of a message that is longer than its room: "rank 3 sends 28 bytes where 16 are expected".
 [[noreturn]] void fail_truncated(const MPI_Status& status, count_t room, const char* call);
 

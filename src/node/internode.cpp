@@ -44,12 +44,6 @@ void put(std::byte* to, T value) noexcept {
 
 std::size_t whole(int n) noexcept { return static_cast<std::size_t>(n); }
 
-bool everywhere(bool here, const mpi::communicator& comm) {
-  int all = here ? 1 : 0;
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get());
-  return all != 0;
-}
-
 // A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
 std::size_t most_bytes_of(int ranks) noexcept {
   const std::size_t block = most_share / (5 * whole(ranks));
@@ -63,7 +57,8 @@ internode* internode::of(mpi::communicator& comm) {
   comm.between_is_known = true;
   if (comm.size() < 3) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
-  if (!everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm)) return nullptr;
+  if (!mpi::holds_everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm.get()))
+    return nullptr;
   auto view = nodes_of(comm, {});
   const level& nodes = view->topology.nodes();
   const int others = nodes.groups() - 1;
@@ -71,7 +66,7 @@ internode* internode::of(mpi::communicator& comm) {
   if (others == 0 || nodes.largest() == 1 || most < least_block || others > most_messages * nodes.smallest())
     return nullptr;
   auto made = std::shared_ptr<internode>(new internode(comm, std::move(view), most));
-  if (everywhere(made->share_memory(), comm)) comm.between = std::move(made);
+  if (mpi::holds_everywhere(made->share_memory(), comm.get())) comm.between = std::move(made);
   return comm.between.get();
 }
 
@@ -362,10 +357,10 @@ std::size_t internode::used() const noexcept {
       const std::size_t head = record_bytes + sizeof(size_field) * whole(size_of(node) + 1);
       received += head + get<size_field>(offsets + sizeof(size_field) * whole(size_of(node)));
     }
-  return whole_part() + received / whole(members_) + static_cast<std::size_t>(bytes_sent_);
+  return part_used() + received / whole(members_) + static_cast<std::size_t>(bytes_sent_);
 }
 
-std::size_t internode::whole_part() const noexcept { return static_cast<std::size_t>(free_ - part(local_)); }
+std::size_t internode::part_used() const noexcept { return static_cast<std::size_t>(free_ - part(local_)); }
 
 std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node,
                                  std::size_t block) noexcept {

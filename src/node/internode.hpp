@@ -101,7 +101,7 @@ class internode final : private mpi::awaited {
   void send_messages(combine learn);
   void send_message(outgoing& to, const record& all);
   void end_run();
-  [[nodiscard]] std::size_t whole_part() const noexcept;
+  [[nodiscard]] std::size_t part_used() const noexcept;
   void take_messages();
   [[nodiscard]] bool all_here();
   void describe(mpi::wait_note& note) const override;

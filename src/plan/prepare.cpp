@@ -6,7 +6,6 @@
 #include <new>
 #include <optional>
 
-#include "algorithms/direct/unasked_exchange.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "exchange/agree.hpp"
@@ -14,7 +13,6 @@
 #include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
-#include "plan/early_exchange.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -43,9 +41,6 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 }
 
 namespace {
-
-// Told to all ranks as a wrong argument is.
-invalid_argument no_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
 
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
@@ -117,7 +112,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
     mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
   } catch (const std::bad_alloc&) {  // the others must not wait for this rank
     mine = propose_nothing(x, o, name);
-    mine.bad = no_memory();
+    mine.bad = out_of_memory();
   }
   mine.facts = facts;
   mine.number = number;
@@ -170,8 +165,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   }
   shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if (free_choice) {
-    const algorithm* carried = chooser::last_choice(*comm, x.kind);
-    if (all.carried && shape.carried_block > 0) carried = &node_aggregated;
+    const algorithm* const carried = all.carried ? &node_aggregated : chooser::last_choice(*comm, x.kind);
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
     const bool direct = !reused && !x.in_place && !all.large && all.memory == unlimited && all.min_block_bytes > 0;
     if (shape.carried_block > 0 && !reused) comm->choices->agreed_on(x.kind, direct ? chosen : nullptr);
@@ -196,10 +190,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited && shape.carried_block > 0 &&
       all.max_block_bytes <= shape.carried_block) {
     auto blocks = make_operation<carried_exchange>(budget, x, *comm->between, budget);
-    comm->between->begin(tag);
-    blocks->write(*comm->between);
-    comm->between->publish({});
-    comm->between->complete([](internode::record&, const internode::record&) {});
+    blocks->carry(tag);
     body = std::move(blocks);
     return;
   }
@@ -212,28 +203,6 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
   const context c{comm, own_tag, &shape, &o, nodes.get(), reused, left};
   body = prepare_operation(*chosen, x, c, budget);
-}
-
-bool plan_state::skips_agreement(const options& o, exchange::form kind) const {
-  const bool always = o.agreement == agreement_when::always || environment::get().always_agree;
-  return comm->between != nullptr && comm->choices != nullptr && !always && comm->choices->skip_agreement(kind);
-}
-
-// As what ranks have agreed on last: directly. A rank that cannot tells those that wait for its data.
-void plan_state::exchange_unasked(const exchange& x, const proposal& mine, int tag) {
-  chosen = &spread_out;
-  running = chosen->name;
-  std::optional<invalid_argument> bad = mine.bad;
-  const std::size_t needed = unasked_exchange::footprint(comm->size());
-  const bool enough = needed <= budget.limit() - std::min(budget.limit(), budget.used());
-  const bool untold = x.kind == exchange::form::alltoallw && x.send.elements == nullptr;  // no memory for its types
-  if (!bad && (!enough || untold))
-    bad = invalid_argument{
-        fmt::format("an exchange needs {} bytes of extra memory, {} are allowed", needed, budget.limit()),
-        MPI_ERR_NO_MEM};
-  std::pmr::memory_resource& memory =
-      enough ? static_cast<std::pmr::memory_resource&>(budget) : *std::pmr::new_delete_resource();
-  body = make_operation<unasked_exchange>(memory, x, *comm, tag, std::move(bad), &memory);
 }
 
 // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
@@ -256,7 +225,7 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
         payload = a->carried.prepare(x, *comm, tag, o, budget);
       } catch (const std::bad_alloc&) {
         proposal failed = mine;
-        failed.bad = no_memory();
+        failed.bad = out_of_memory();
         return agree(*comm, agreement_tag, failed, way, &budget);
       }
       way.payload = payload.get();
@@ -274,56 +243,6 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
     way.payload = &nothing;
     return agree(*comm, agreement_tag, mine, way, std::pmr::new_delete_resource());
   }
-}
-
-// In a step among nodes. What this form's last call was done by tells how this one begins: with small blocks in the
-// step's messages, or with large ones on their way at once. Nothing was chosen before the first call.
-agreed plan_state::agree_between(const exchange& x, const options& o, std::string_view name, const proposal& mine,
-                                 int tag, agreement_way& way, const algorithm* last, bool may) {
-  const bool first = name == automatic && comm->choices == nullptr;
-  const bool carries = first || (last != nullptr && last->carried.between_nodes);
-  may = may && !mine.bad;
-  proposal ours = mine;
-  try {
-    if (may && carries && carried_exchange::possible(x, *way.between, budget)) {
-      auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
-      way.blocks = blocks.get();
-      body = std::move(blocks);
-    } else if (may && last == &spread_out && !mine.large && mine.max_block_bytes < early_exchange::most_bytes) {
-      const detail::shape s{.ranks = comm->size(), .kind = x.kind};
-      if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
-        const context c{comm, tag, &s, &o, nullptr, false, unlimited};
-        auto direct =
-            make_operation<early_exchange>(budget, x, comm->rank(), prepare_operation(spread_out, x, c, budget));
-        way.early = direct.get();
-        way.early_tag = tag;
-        body = std::move(direct);
-      }
-    }
-  } catch (const std::bad_alloc&) {
-    ours.bad = no_memory();
-  }
-  agreed all;
-  try {
-    all = agree(*comm, tag + mpi::communicator::agreement_tag, ours, way, &budget);
-  } catch (const error& e) {
-    if (way.early != nullptr && e.collective()) complete_in_vain();
-    throw;
-  }
-  if (comm->choices != nullptr) comm->choices->learn(all.last_time);
-  if (way.early != nullptr && (!all.early || (x.kind == exchange::form::alltoall && !all.uniform))) complete_in_vain();
-  if (!all.carried && !all.early) body.reset();
-  return all;
-}
-
-// What this rank has begun ends, because the others have answered its messages; nobody wants to know how.
-void plan_state::complete_in_vain() noexcept {
-  try {
-    body->wait();
-  } catch (const error&) {
-    body.reset();
-  }
-  body.reset();
 }
 
 // Several candidates, as far as the memory allows; false where it allows one only.
@@ -393,7 +312,9 @@ void plan_state::run() {
     if (tuned != nullptr) chosen = tuned->running();
     throw;
   }
-  if (comm != nullptr && comm->choices != nullptr) comm->choices->took(std::chrono::steady_clock::now() - begun);
+  const bool blocking = (facts & mpi::whereabouts::plan) == 0;
+  if (blocking && comm != nullptr && comm->choices != nullptr)
+    comm->choices->took(std::chrono::steady_clock::now() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

@@ -22,6 +22,10 @@ progress_by progress_of(const options& o) {
   return asked && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
 }
 
+bool always_agrees(const options& o) {
+  return o.agreement == agreement_when::always || environment::get().always_agree;
+}
+
 namespace {
 
 constexpr int most_ports = mpi::communicator::tags_per_plan - 2;  // each port has a tag of its own
@@ -88,8 +92,7 @@ std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view 
   add(static_cast<std::uint64_t>(o.ports));
   add(static_cast<std::uint64_t>(o.aux_parts));
   add(static_cast<std::uint64_t>(progress_of(o)) + (patience::of(o).seconds > 0 ? 4U : 0U));
-  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U) +
-      (o.agreement == agreement_when::always ? 8U : 0U));
+  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U) + (always_agrees(o) ? 8U : 0U));
   const auto add_sizes = [&](std::span<const int> sizes) {
     add(sizes.size());
     for (const int size : sizes) add(static_cast<std::uint64_t>(size));

@@ -17,10 +17,16 @@ constexpr std::string_view automatic = "auto";
 /// What makes progress with a plan of these options: TAQUIN_PROGRESS_THREAD is looked at. Local.
 progress_by progress_of(const options& o);
 
+/// Ranks agree on every call of these options: TAQUIN_AGREEMENT is looked at. Local.
+bool always_agrees(const options& o);
+
 /// Checks the arguments and options of a call by the algorithm `name`, and finds its figures. `comm` is null on an
 /// intercommunicator. Local.
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory);
+/// Memory that has run out, told to all ranks as a wrong argument is.
+inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
+
 /// Of a rank whose limit is too small to find them: the agreement fails on all ranks.
 proposal propose_nothing(const exchange& x, const options& o, std::string_view name);
 

@@ -392,10 +392,7 @@ void executor::check_sizes() {
   if (!kept) return;
   int rank = 0;
   TAQUIN_MPI(MPI_Comm_rank(where_.comm, &rank));
-  const std::string sent = kept->sent > kept->room ? fmt::format("{}", kept->sent) : "more";
-  throw usage_error(
-      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", kept->sender, sent, rank, kept->room),
-      MPI_ERR_TRUNCATE, rank, kept->sender);
+  mpi::refuse_truncation(*kept, rank);
 }
 
 // The peers of messages that are under way.

@@ -142,13 +142,18 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
 }
 
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
+  running_ = nullptr;
+  const bool measures = !reused && s.carried_block > 0 && profile_.points.empty();
+  const algorithm* const a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
+  if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
+  return a;
+}
+
+const algorithm* chooser::predicted(const shape& s, const options& o, bool reused, std::size_t limit) {
   const std::uint64_t key = choice_key(s, o, reused, limit);
   const auto found = remembered_.find(key);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
-  running_ = nullptr;
-  if (!reused && s.carried_block > 0 && profile_.points.empty()) {
-    a = measure(s, o, limit);
-  } else if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
+  if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
     a = select(s, o, reused, limit, profile_);
     if (!alike_) a = told({&a, 1}).front();
     if (a == nullptr)
@@ -156,7 +161,6 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[key] = a;
   }
-  if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
   return a;
 }
 

@@ -71,6 +71,7 @@ class chooser {
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
   std::array<const algorithm*, 3> last_{};
 
+  const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
   std::array<direct_calls, 3> direct_{};
   std::unordered_map<std::uint64_t, contest> contests_;

@@ -53,7 +53,7 @@ export function prepareSchedule(data, name) {
 
 /// What passes through other ranks: "3>7 4>7"; empty where it is the sender's block for the receiver alone; null where the
 /// file does not tell.
-export function cargo(message, most = 8) {
+export function carriedBlocks(message, most = 8) {
   if (message.blocks === null || message.blocks === undefined) return null;
   if (!message.blocks.length) return "no block";
   const foreign = message.blocks.filter(([from, to]) => from !== message.from || to !== message.to);

@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { byteTicks, bytes, count, counted } from "../data/format.mjs";
-import { cargo } from "../data/schedule.mjs";
+import { carriedBlocks } from "../data/schedule.mjs";
 import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { player } from "./player.mjs";
@@ -11,7 +11,7 @@ const BETWEEN = "var(--c1)";
 const MOST_LINKS = 4000; // of one round: more is a grey surface
 
 function told(message, most) {
-  const blocks = cargo(message, most);
+  const blocks = carriedBlocks(message, most);
   return blocks === null ? "the file does not tell" : blocks || "its own block";
 }
 

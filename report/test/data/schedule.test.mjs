@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cargo, prepareSchedule } from "../../src/data/schedule.mjs";
+import { carriedBlocks, prepareSchedule } from "../../src/data/schedule.mjs";
 import { prepareStrip, put, settled, takeOut } from "../../src/data/strip.mjs";
 import { stepsOf, stepsOfRecords } from "../../src/data/redistribution.mjs";
 
@@ -17,11 +17,11 @@ test("messages between nodes are told, and links add them up", () => {
 });
 
 test("what passes through others is told, its own block is not", () => {
-  assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
-  assert.equal(cargo({ from: 1, to: 2, blocks: [[1, 2]] }), "");
-  assert.equal(cargo({ from: 1, to: 2, blocks: null }), null);
-  assert.equal(cargo({ from: 1, to: 2, blocks: [] }), "no block");
-  assert.equal(cargo({ from: 1, to: 2, blocks: Array(10).fill([0, 3]) }, 2), "0>3 0>3 and 8 more");
+  assert.equal(carriedBlocks({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
+  assert.equal(carriedBlocks({ from: 1, to: 2, blocks: [[1, 2]] }), "");
+  assert.equal(carriedBlocks({ from: 1, to: 2, blocks: null }), null);
+  assert.equal(carriedBlocks({ from: 1, to: 2, blocks: [] }), "no block");
+  assert.equal(carriedBlocks({ from: 1, to: 2, blocks: Array(10).fill([0, 3]) }, 2), "0>3 0>3 and 8 more");
 });
 
 test("for which use a picture holds stands in its name", () => {

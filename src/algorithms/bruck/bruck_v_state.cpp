@@ -7,6 +7,7 @@
 
 #include "algorithms/bruck/bruck.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "exchange/validate.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail::bruck {
@@ -108,10 +109,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
     const size_field size = sizes_[static_cast<std::size_t>(t)];
     if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
     if (shorter && size < expected && expected <= route_.threshold) continue;
-    if (travels(size))
-      return invalid_argument{
-          fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, size, x_.rank, expected),
-          MPI_ERR_TRUNCATE, peer};
+    if (travels(size)) return invalid_argument{too_long(peer, size, x_.rank, expected), MPI_ERR_TRUNCATE, peer};
     return invalid_argument{fmt::format("rank {} sends more than {} bytes to rank {}, which expects {} bytes", peer,
                                         route_.threshold, x_.rank, expected),
                             MPI_ERR_TRUNCATE, peer};

@@ -27,6 +27,7 @@
 #include "datatypes/typed_copy.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/owned_blocks.hpp"
+#include "exchange/validate.hpp"
 #include "model/terms.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -170,9 +171,7 @@ class two_phase_body final : public operation {
   [[nodiscard]] std::optional<invalid_argument> mismatch() const {
     for (int i = 0; i < p_; ++i)
       if (const count_t sent = cut_.bytes(i, rank_), expected = recv_[i].bytes(); sent > expected)
-        return invalid_argument{
-            fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", i, sent, rank_, expected),
-            MPI_ERR_TRUNCATE, i};
+        return invalid_argument{too_long(i, sent, rank_, expected), MPI_ERR_TRUNCATE, i};
     return std::nullopt;
   }
 

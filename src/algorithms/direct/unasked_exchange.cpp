@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "datatypes/typed_copy.hpp"
+#include "exchange/validate.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -102,13 +103,9 @@ void unasked_exchange::wait() {
 
 void unasked_exchange::end() {
   const int own = comm_.rank();
-  const auto fail = [&](int peer, count_t sent) {
-    throw usage_error(
-        fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", peer, sent, own, x_.recv.bytes(peer)),
-        MPI_ERR_TRUNCATE, own, peer);
-  };
-  if (x_.send.bytes(own) > x_.recv.bytes(own)) fail(own, x_.send.bytes(own));
-  if (const auto long_one = requests_.take_truncation()) fail(long_one->sender, long_one->sent);
+  if (const count_t sent = x_.send.bytes(own); sent > x_.recv.bytes(own))
+    throw usage_error(too_long(own, sent, own, x_.recv.bytes(own)), MPI_ERR_TRUNCATE, own, own);
+  if (const auto long_one = requests_.take_truncation()) mpi::refuse_truncation(*long_one, own);
   if (silent_ < 0) return;
   throw usage_error(fmt::format("rank {} sends nothing to rank {}, which expects {} bytes: its call has failed, or its "
                                 "counts do not match",

@@ -7,6 +7,7 @@
 
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "exchange/validate.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -35,6 +36,13 @@ void carried_exchange::write(internode& step) {
   }
 }
 
+void carried_exchange::carry(int tag) {
+  step_.begin(tag);
+  write(step_);
+  step_.publish({});
+  step_.complete([](internode::record&, const internode::record&) {});
+}
+
 void carried_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();
@@ -51,9 +59,7 @@ void carried_exchange::start() {
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;
   const auto bytes = rank == own ? x_.send.bytes(own) : static_cast<count_t>(step_.block(rank).size());
-  throw usage_error(
-      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", rank, bytes, own, x_.recv.bytes(rank)),
-      MPI_ERR_TRUNCATE, own, rank);
+  throw usage_error(too_long(rank, bytes, own, x_.recv.bytes(rank)), MPI_ERR_TRUNCATE, own, rank);
 }
 
 // A block that is too long is cut to its receive block.

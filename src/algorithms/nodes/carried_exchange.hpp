@@ -21,6 +21,8 @@ class carried_exchange final : public operation, public carried_blocks {
       : x_(x), step_(step), budget_(budget) {}
 
   void write(internode& step) override;
+  /// A step for the blocks alone, where ranks have agreed before. Collective.
+  void carry(int tag);
   /// Puts the blocks of the others into their places. To be called when all ranks' blocks have come. Throws usage_error
   /// on the rank whose receive block is too short, with everything else in place.
   void start() override;

@@ -139,13 +139,6 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
   return {nodes, node, std::move(to_node), std::move(from)};
 }
 
-// True where all nodes have got their memory: messages between nodes go by the way that both have taken.
-bool everywhere(bool here, const mpi::communicator& comm) {
-  int all = here ? 1 : 0;
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.get());
-  return all != 0;
-}
-
 // Null where ranks of a node cannot have shared memory, which all find out together.
 operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
                              const node_traffic& traffic, memory_budget& budget) {
@@ -158,13 +151,14 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   shared_segment own;
   if (c.reused) {
     if (size > 1) own = shared_segment::make(view.local.get(), s.shared_bytes);
-    view.shares = everywhere(size == 1 || !own.empty(), *c.comm);
+    // Messages between nodes go by the way that both have taken.
+    view.shares = mpi::holds_everywhere(size == 1 || !own.empty(), c.comm->get());
   } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, d).scratch, 1);
              share > view.blocking_share) {
     view.blocking = shared_segment();
     if (size > 1) view.blocking = shared_segment::make(view.local.get(), share * size);
     view.blocking_share = share;
-    view.shares = everywhere(size == 1 || !view.blocking.empty(), *c.comm);
+    view.shares = mpi::holds_everywhere(size == 1 || !view.blocking.empty(), c.comm->get());
   }
   if (!view.shares) return nullptr;
   const execution where{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused};

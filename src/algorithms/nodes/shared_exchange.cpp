@@ -9,6 +9,7 @@
 #include <new>
 
 #include "datatypes/typed_copy.hpp"
+#include "exchange/validate.hpp"
 #include "node/shared_segments.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
@@ -253,9 +254,7 @@ void shared_exchange::deliver_from(int writer) {
   const auto bytes = static_cast<count_t>(line.size());
   const count_t most = expected(writer);
   const count_t n = std::min(bytes, most);
-  if (bytes > n)
-    fail(writer, MPI_ERR_TRUNCATE,
-         fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", writer, bytes, c_.rank(), n));
+  if (bytes > n) fail(writer, MPI_ERR_TRUNCATE, too_long(writer, bytes, c_.rank(), n));
   if (n == 0) return;
   const std::byte* from = nullptr;
   switch (line.what()) {

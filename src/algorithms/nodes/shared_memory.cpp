@@ -151,7 +151,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options&, const
       const bool small = bytes <= static_cast<count_t>(node_line::capacity);
       if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
         written += bytes;
-      whole_moves::cargo blocks;
+      whole_moves::block_list blocks;
       if (x.traced)
         for (const origin& o : x.origins(rank, peer, 0, bytes)) blocks.emplace_back(o.from, o.to);
       to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes, std::move(blocks)});
