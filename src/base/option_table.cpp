@@ -28,7 +28,6 @@ constexpr bool has_kind() {
   return false;
 }
 
-constexpr bool is_default(std::string_view value, std::string_view given) { return value == given; }
 constexpr bool is_default(std::span<const int> value, std::nullptr_t) { return value.empty(); }
 constexpr bool is_default(std::optional<int> value, int given) { return value.value_or(0) == given; }
 template <class Value, class Given>
