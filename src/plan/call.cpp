@@ -79,17 +79,21 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
 
 bool run_on_node(const exchange& x, const options& o) {
   if (x.comm == MPI_COMM_NULL) return false;
+  const patience timeout = patience::of(o);
+  mpi::communicator* state = nullptr;
+  if (timeout.seconds > 0) [[unlikely]] {
+    state = mpi::communicator::known(x.comm);
+    if (state == nullptr) return false;  // the long way makes it, and watches over that
+  }
   channel* node = blocking_channel(x.comm);
   if (node == nullptr) return false;
   const std::uint64_t number = mpi::count_call(*node->calls());
   if (!plain_environment() || !plain(o) || x.fault != nullptr) return false;
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
-  if (const patience p = patience::of(o); p.seconds > 0) [[unlikely]] {
-    mpi::communicator* const state = mpi::communicator::known(x.comm);
-    if (state == nullptr) return false;  // the long way makes it
+  if (state != nullptr) [[unlikely]] {
     share_calls(x.comm, *state);
-    watching.emplace(*state, facts_of(x), number, shared_memory.name, p);
+    watching.emplace(*state, facts_of(x), number, shared_memory.name, timeout);
   }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);

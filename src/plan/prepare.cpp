@@ -9,10 +9,10 @@
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "exchange/agree.hpp"
+#include "exchange/meet.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
-#include "node/blocking_channel.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -75,19 +75,18 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (environment::get().invalid_argument.empty()) o.progress = progress_of(asked);
   by_thread = o.progress == progress_by::thread;
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  comm = mpi::communicator::known(given.comm);
-  const bool inter = comm == nullptr && mpi::is_inter(given.comm);
-  channel* node = inter ? nullptr : blocking_channel(given.comm);
-  if (comm == nullptr && !inter) {
-    if (node != nullptr) meet_on_node(*node);
-    comm = &mpi::communicator::of(given.comm);
-  }
-  if (!inter) comm_lease = comm->keep();
-  if (!inter) share_calls(given.comm, *comm);
   facts = facts_of(given) | (reused ? mpi::whereabouts::plan : 0);
   timeout = patience::of(asked);
-  // A blocking call on a node was counted when the short way was tried.
-  if (node == nullptr || reused) {
+  const bool inter = mpi::communicator::known(given.comm) == nullptr && mpi::is_inter(given.comm);
+  meeting here;
+  if (!inter) {
+    here = meet(given.comm, facts, timeout);
+    comm = here.state;
+    comm_lease = comm->keep();
+  }
+  channel* const node = here.node;
+  // A blocking call on a node was counted when the short way was tried, which does not watch over a first call.
+  if (node == nullptr || reused || (here.first && timeout.seconds > 0)) {
     count();
   } else {
     number = comm->calls().calls.load(std::memory_order_relaxed);

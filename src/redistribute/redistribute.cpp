@@ -11,8 +11,8 @@
 #include "base/checked.hpp"
 #include "base/environment.hpp"
 #include "exchange/agree.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
 #include "protocol/mpi_port.hpp"
@@ -68,9 +68,8 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 
 struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
-      : budget(o.memory), options(o), comm(mpi::communicator::of(user).keep()) {
+      : budget(o.memory), options(o), comm(meet(user, o).state->keep()) {
     channel* const node = blocking_channel(user);
-    share_calls(user, *comm);
     number = mpi::count_call(comm->calls());
     const in_redistribution during(*comm, number, running_name, options);
     proposal p;
@@ -99,7 +98,7 @@ struct redistribution::state final : private mpi::started {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    TAQUIN_MPI_MEET(PMPI_Iallgather, &mine, 1, MPI_INT64_T, blocks->data(), 1, MPI_INT64_T, comm->get());
+    mpi::allgather(mine, std::span(*blocks), comm->get());
     for (const count_t b : *blocks) {
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);

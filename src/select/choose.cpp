@@ -17,8 +17,8 @@
 
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/detect.hpp"
 #include "select/profile.hpp"
 #include "taquin/error.hpp"
@@ -72,9 +72,9 @@ std::string share_profile(mpi::communicator& comm, int& cores) {
   std::string text;
   if (comm.rank() == 0 && !environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
   std::array<int, 2> head{static_cast<int>(text.size()), static_cast<int>(std::thread::hardware_concurrency())};
-  TAQUIN_MPI_MEET(PMPI_Ibcast, head.data(), 2, MPI_INT, 0, comm.get());
+  mpi::broadcast(std::span<int>(head), 0, comm.get());
   text.resize(static_cast<std::size_t>(head[0]));
-  if (!text.empty()) TAQUIN_MPI_MEET(PMPI_Ibcast, text.data(), head[0], MPI_BYTE, 0, comm.get());
+  if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
   cores = std::max(head[1], 1);
   return text;
 }
@@ -99,7 +99,7 @@ std::uint64_t kind_of_processor() noexcept {
 bool alike_on_all(std::uint64_t mine, mpi::communicator& comm) {
   const auto value = static_cast<std::int64_t>(mine);
   std::array<std::int64_t, 2> ends{value, -value};
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, ends.data(), 2, MPI_INT64_T, MPI_MAX, comm.get());
+  mpi::allreduce(std::span<std::int64_t>(ends), MPI_MAX, comm.get());
   return ends[0] == -ends[1];
 }
 
@@ -132,7 +132,7 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
   for (const algorithm* a : mine.first(std::min(mine.size(), numbers.size() - 1)))
     numbers[++n] = static_cast<int>(std::ranges::find(list, a) - list.begin());
   numbers[0] = static_cast<int>(n);
-  TAQUIN_MPI_MEET(PMPI_Ibcast, numbers.data(), static_cast<int>(numbers.size()), MPI_INT, 0, comm_.get());
+  mpi::broadcast(std::span<int>(numbers), 0, comm_.get());
   std::vector<const algorithm*> theirs;
   for (int i = 1; i <= numbers[0]; ++i) {
     const auto number = static_cast<std::size_t>(numbers[static_cast<std::size_t>(i)]);

@@ -8,8 +8,8 @@
 #include "datatypes/typed_copy.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/validate.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/level_comms.hpp"
 #include "taquin/error.hpp"
 
@@ -119,8 +119,7 @@ void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& insid
     rdispls[i] = static_cast<int>(i * served_);
   }
   sizes_.resize(n * served_);
-  TAQUIN_MPI_MEET(PMPI_Ialltoallv, mine.data(), counts.data(), displs.data(), MPI_INT64_T, sizes_.data(),
-                  rcounts.data(), rdispls.data(), MPI_INT64_T, inside.get());
+  mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside.get());
 }
 
 void multilevel_operation::deal() {
