@@ -62,8 +62,8 @@ enum class after_timeout : std::uint8_t {
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
 
-/// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
-/// differ: the smallest one rules.
+/// Choices for one exchange, the same on all ranks, except that `memory` may differ: the smallest one rules. `stats`,
+/// `on_timeout` and `scratch_sends` are each rank's own, and so is the length of a `timeout` that all have.
 struct options {
   /// A name from the list; TAQUIN_ALGORITHM overrides "auto".
   std::string_view algorithm = "auto";

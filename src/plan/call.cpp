@@ -4,12 +4,14 @@
 #include <memory_resource>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/environment.hpp"
 #include "base/inline_pool.hpp"
+#include "base/option_table.hpp"
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
@@ -31,13 +33,20 @@ bool plain_environment() {
 
 // Mostly the same text at the same place.
 bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && (a.data() == b.data() || a == b); }
+bool same(std::span<const int> a, std::span<const int> b) { return std::ranges::equal(a, b); }
+template <class Value>
+bool same(const Value& a, const Value& b) {
+  return a == b;
+}
 
-// The choice is taquin's, and no option narrows it.
+// The choice is taquin's, and no option says how the exchange is done.
 bool plain(const options& o) {
   static constexpr options defaults;
-  return same(o.algorithm, defaults.algorithm) && !o.check && !o.tune && o.nodes.empty() && !o.radix &&
-         o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
-         !o.sparse_requests && !o.scratch_sends && same(o.inner, defaults.inner) && same(o.levels, defaults.levels);
+#define TAQUIN_OPTION(NAME, ...)                                                                              \
+  if (option_rows::NAME.part == "call" ? !in_range(option_rows::NAME, o.NAME) : !same(o.NAME, defaults.NAME)) \
+    return false;
+#include "base/options.def"
+  return true;
 }
 
 // What must be alike on all ranks of such a call.

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "node/detect.hpp"
@@ -81,19 +82,18 @@ std::string share_profile(mpi::communicator& comm, int& cores) {
 // What a rank's floating-point results depend on: the mathematical functions of the C library differ between its
 // releases, and with what the processor can do.
 std::uint64_t kind_of_processor() noexcept {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  fingerprint all;
 #ifdef __x86_64__
-  add((__builtin_cpu_supports("fma") != 0 ? 1U : 0U) + (__builtin_cpu_supports("avx2") != 0 ? 2U : 0U) +
-      (__builtin_cpu_supports("fma4") != 0 ? 4U : 0U));
+  all.add((__builtin_cpu_supports("fma") != 0 ? 1U : 0U) + (__builtin_cpu_supports("avx2") != 0 ? 2U : 0U) +
+          (__builtin_cpu_supports("fma4") != 0 ? 4U : 0U));
 #else
-  add(getauxval(AT_HWCAP));
-  add(getauxval(AT_HWCAP2));
+  all.add(getauxval(AT_HWCAP));
+  all.add(getauxval(AT_HWCAP2));
 #endif
 #ifdef __GLIBC__
-  for (const char* c = gnu_get_libc_version(); *c != '\0'; ++c) add(static_cast<unsigned char>(*c));
+  all.add(std::string_view(gnu_get_libc_version()));
 #endif
-  return h >> 1U;
+  return all.value() >> 1U;
 }
 
 bool alike_on_all(std::uint64_t mine, mpi::communicator& comm) {
