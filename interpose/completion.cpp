@@ -1,7 +1,7 @@
-// What starts, completes and frees requests. Arrays may mix the program's own requests with those that taquin looks after.
-// Of those whose plan runs, the MPI library's request is inactive: in what is passed on MPI_REQUEST_NULL stands in their
-// places, for which the MPI library gives the status of an inactive request. So it does for those that are inactive indeed,
-// because MPICH 4.0 waits for such ones for ever.
+// What starts, completes and frees requests. Arrays may mix the program's own requests with those that taquin looks
+// after. Of those whose plan runs, the MPI library's request is inactive: in what is passed on MPI_REQUEST_NULL stands
+// in their places, for which the MPI library gives the status of an inactive request. So it does for those that are
+// inactive indeed, because MPICH 4.0 waits for such ones for ever.
 #include <mpi.h>
 
 #include <algorithm>
@@ -361,8 +361,8 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
 
 }  // namespace
 
-// While no request is looked after, a call costs one look at their number. With no tool below both names are one function,
-// which needs no guard against coming back.
+// While no request is looked after, a call costs one look at their number. With no tool below both names are one
+// function, which needs no guard against coming back.
 #define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
   TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)

@@ -39,8 +39,8 @@ std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
   return ranks;
 }
 
-// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A call that
-// waits for no other rank must not do so here: its communicator's name may come later.
+// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A call
+// that waits for no other rank must not do so here: its communicator's name may come later.
 std::uintptr_t name(MPI_Comm comm, int size, call_form form) {
   recorder_state& s = recorder_state::get();
   known_comm c;

@@ -52,8 +52,8 @@ void complete(const call_in_flight& c) noexcept;
 std::uintptr_t name_communicator(MPI_Comm comm);
 
 /// One call of the program, from its begin on. The first one on a communicator is collective: it agrees on the
-/// communicator's name, without waiting for the others unless the call is blocking; so is each 512th blocking one, which
-/// tells how long each rank waited for the last one.
+/// communicator's name, without waiting for the others unless the call is blocking; so is each 512th blocking one,
+/// which tells how long each rank waited for the last one.
 class observed_call {
  public:
   observed_call(MPI_Comm comm, workloads::call_kind kind, call_form form, const void* site);

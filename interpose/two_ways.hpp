@@ -11,10 +11,10 @@
 
 namespace taquin::interpose {
 
-/// A plan beside the MPI library's own request for the same exchange. Unless the plan is to do all, both do a few starts
-/// in turn; in the start after these all ranks tell each other their times, and then the faster one does the rest. A way
-/// takes as long as on its slowest rank, and there as long as in its best start. The times travel as the exchange does,
-/// between its start and its completion: no rank waits for another one's completion.
+/// A plan beside the MPI library's own request for the same exchange. Unless the plan is to do all, both do a few
+/// starts in turn; in the start after these all ranks tell each other their times, and then the faster one does the
+/// rest. A way takes as long as on its slowest rank, and there as long as in its best start. The times travel as the
+/// exchange does, between its start and its completion: no rank waits for another one's completion.
 class two_ways {
  public:
   static constexpr int tries = 3;

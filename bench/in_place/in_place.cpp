@@ -60,8 +60,7 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const cli::test_case test(cli::parse_workload(workload), exchange::form::alltoallv, cli::buffering::one_buffer, bytes,
                             1);
-  cli::arena memory;
-  for (const cli::problem& p : test.calls()) p.reserve(memory);
+  cli::arenas memory(std::pmr::new_delete_resource(), test.calls());
   std::vector<cli::contender> contenders(variants.size() + 1);
   contenders[0].asked = "native";
   contenders[0].raw = true;

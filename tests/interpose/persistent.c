@@ -1,5 +1,6 @@
 /* persistent [WHAT]: persistent exchanges, started and completed in every way that MPI has, mixed with other requests.
- * Every value is checked. WHAT is one of the functions at the end; without it all of them but `errors` run, in which a served program does what is wrong. */
+ * Every value is checked. WHAT is one of the functions at the end; without it all of them run but `errors`, in which a
+ * served program does what is wrong. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
