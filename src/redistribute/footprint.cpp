@@ -14,12 +14,13 @@ constexpr slot most_scattered = 128;
 constexpr std::size_t frames = 4096;  // coroutines
 }  // namespace
 
-buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept {
+buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks, slot most_chunk) noexcept {
   const std::size_t l = std::max<std::size_t>(block_bytes, 1);
   const std::size_t m = least_blocks;
   const std::size_t bytes = std::min(chunk_bytes, 10 * l + 2 * m);
   buffer_sizes s;
   s.chunk = static_cast<slot>(std::clamp<std::size_t>(bytes / l, 1, 10 + m / 32));
+  s.chunk = std::min(s.chunk, most_chunk);
   // The smaller the blocks, the longer it takes to ask for a buffer full of them: then more buffers keep others busy.
   const auto more = static_cast<slot>(std::min<std::size_t>(std::min(4 * m / l, m / 8) / s.chunk, 18));
   s.receive_buffers = 6 + more;

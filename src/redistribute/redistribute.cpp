@@ -106,9 +106,11 @@ struct redistribution::state final : private mpi::started {
     }
     chosen = find_redistribution(o.algorithm);
     running_name = chosen->name;
+    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm->size(), most, bytes); };
     sizes = redistribution_sizes(bytes, least);
-    const std::size_t needed = redistribution_footprint(*chosen, sizes, comm->size(), most, bytes);
-    if (mine == 0) sizes = redistribution_sizes(bytes, 0);
+    while (sizes.chunk > 1 && need() > all.memory) sizes = redistribution_sizes(bytes, least, sizes.chunk - 1);
+    const std::size_t needed = need();
+    if (mine == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
     if (needed > all.memory) too_small(needed);
     units.emplace(data, mine, length, e, staging_slots(sizes), &budget);
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 namespace taquin::detail {
 
@@ -62,6 +63,15 @@ double number(const json& j, const char* key, double most) {
   if (!std::isfinite(v) || v < 0 || v > most) throw profile_error(fmt::format("'{}' is {}", key, v));
   return v;
 }
+// Numbers with a fraction, or beyond the type, are none.
+template <class T>
+T integer(const json& j, const char* key, T least = 0) {
+  const json& v = j.at(key);
+  const bool fits = v.is_number_unsigned() ? std::in_range<T>(v.get<std::uint64_t>())
+                                           : v.is_number_integer() && std::in_range<T>(v.get<std::int64_t>());
+  if (!fits || v.get<T>() < least) throw profile_error(fmt::format("'{}' is {}", key, v.dump()));
+  return v.get<T>();
+}
 constexpr double most_seconds = 10;
 constexpr double most_per_byte = 1e-3;
 
@@ -73,16 +83,15 @@ link_model link(const json& j) {
   l.hockney = {number(h, "tau", most_seconds), number(h, "mu", most_per_byte)};
   const json& p = j.at("logp");
   l.logp = {number(p, "latency", most_seconds), number(p, "overhead", most_seconds), number(p, "gap", most_seconds),
-            p.at("packet").get<count_t>()};
-  if (l.logp.packet < 1) throw profile_error(fmt::format("'packet' is {}", l.logp.packet));
+            integer<count_t>(p, "packet", 1)};
   const json& g = j.at("loggp");
   l.loggp = {number(g, "latency", most_seconds), number(g, "overhead", most_seconds), number(g, "gap", most_seconds),
              number(g, "per_byte", most_per_byte)};
   l.plogp.latency = number(j.at("plogp"), "latency", most_seconds);
   for (const json& q : j.at("plogp").at("points")) {
-    const plogp::point point{q.at("bytes").get<count_t>(), number(q, "send_overhead", most_seconds),
+    const plogp::point point{integer<count_t>(q, "bytes"), number(q, "send_overhead", most_seconds),
                              number(q, "receive_overhead", most_seconds), number(q, "gap", most_seconds)};
-    if (point.bytes < 0 || (!l.plogp.points.empty() && point.bytes <= l.plogp.points.back().bytes))
+    if (!l.plogp.points.empty() && point.bytes <= l.plogp.points.back().bytes)
       throw profile_error("the points of plogp are not in ascending order");
     l.plogp.points.push_back(point);
   }
@@ -95,12 +104,12 @@ measured_point point(const json& j) {
   if (form == form_names.end()) throw profile_error("unknown collective " + j.at("collective").dump());
   measured_point m;
   m.algorithm = j.at("algorithm").get<std::string>();
-  m.ranks = j.at("ranks").get<int>();
+  m.ranks = integer<int>(j, "ranks");
   m.kind = static_cast<exchange::form>(form - form_names.begin());
   m.in_place = j.at("in_place").get<bool>();
   m.symmetric = j.at("symmetric").get<bool>();
   m.reused = j.at("reused").get<bool>();
-  m.skew = j.at("skew").get<int>();
+  m.skew = integer<int>(j, "skew");
   m.bytes = number(j, "bytes", 1e18);
   m.time = number(j, "time", 1e6);
   if (j.contains("predicted") && !j.at("predicted").is_null()) m.predicted = number(j, "predicted", 1e6);
@@ -126,12 +135,11 @@ profile parse(const json& j) {
   for (std::size_t i = 0; i < m.levels.size(); ++i) m.levels[i] = link(levels[i]);
   m.copy = local(j.at("copy"));
   m.pack = local(j.at("pack"));
-  m.ports = j.at("ports").get<int>();
-  if (m.ports < 1) throw profile_error(fmt::format("'ports' is {}", m.ports));
+  m.ports = integer<int>(j, "ports", 1);
   m.ranks_per_core = number(j, "ranks_per_core", 1e6);
   if (m.ranks_per_core < 1) throw profile_error(fmt::format("'ranks_per_core' is {}", m.ranks_per_core));
   m.wait = number(j, "wait", most_seconds);
-  m.ranks = j.at("ranks").get<int>();
+  m.ranks = integer<int>(j, "ranks");
   m.machine = j.at("machine").get<std::string>();
   for (const json& q : j.at("measured")) p.points.push_back(point(q));
   return p;
