@@ -89,8 +89,7 @@ detail::profile profile_for(const arguments& a, int ranks, int world) {
 std::map<std::string, double> measure_all(const arguments& a, const workloads::workload& w, exchange::form kind,
                                           buffering how, count_t bytes, std::size_t limit) {
   const test_case test(w, kind, how, bytes, a.seed);
-  arena memory;
-  for (const problem& p : test.calls()) p.reserve(memory);
+  arenas memory(std::pmr::new_delete_resource(), test.calls());
   auto names = test.served_by();
   if (how == buffering::separate) names.insert(names.begin(), "native");
   std::vector<contender> contenders(names.size() + 1);

@@ -92,9 +92,7 @@ using model_of = std::function<std::optional<seconds>(const contender&)>;
 
 int measure_case(const choices& c, const test_case& test, setting s, const model_of& model, output& out,
                  progress& display) {
-  arena memory{c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()};
-  for (const problem& p : test.calls())
-    if (p.takes_part()) p.reserve(memory);
+  arenas memory(c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource(), test.calls());
   s.bytes_per_rank = test.bytes_per_rank();
   s.memory_limit = c.memory.limit(s.bytes_per_rank);
   auto contenders = line_up(c, test, s.memory_limit);

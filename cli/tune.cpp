@@ -61,8 +61,7 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   const auto s = offline_shape(w, size, kind, c.how);
   const test_case test(w, kind, c.how, size.bytes, size.seed);
   const predictor predict(w, size, kind, c.how, c.persistent, unlimited);
-  arena memory;
-  for (const problem& p : test.calls()) p.reserve(memory);
+  arenas memory(std::pmr::new_delete_resource(), test.calls());
   auto names = test.served_by();
   if (c.how == buffering::separate) names.insert(names.begin(), "native");
   std::vector<contender> contenders(names.size() + 1);

@@ -1,7 +1,9 @@
 #include "harness/cases.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "harness/errors.hpp"
@@ -39,6 +41,27 @@ MPI_Comm make_communicator(const std::vector<int>& members) {
   return comm;
 }
 
+// A graph of the ranks that exchange; MPI_COMM_NULL outside of the communicator.
+MPI_Comm make_graph(MPI_Comm comm, const std::vector<count_t>& sent, const std::vector<count_t>& received) {
+  if (comm == MPI_COMM_NULL) return MPI_COMM_NULL;
+  const auto ranks_with = [](const std::vector<count_t>& bytes) {
+    std::vector<int> ranks;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] > 0) ranks.push_back(static_cast<int>(i));
+    return ranks;
+  };
+  const auto to = ranks_with(sent);
+  const auto from = ranks_with(received);
+  const std::vector<int> weights(std::max(to.size(), from.size()) + 1, 1);
+  MPI_Comm graph = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Dist_graph_create_adjacent(comm, static_cast<int>(from.size()), from.data(), weights.data(),
+                                            static_cast<int>(to.size()), to.data(), weights.data(), MPI_INFO_NULL, 0,
+                                            &graph));
+  return graph;
+}
+
+bool among_neighbours(workloads::call_kind kind) { return kind >= workloads::call_kind::neighbor_alltoall; }
+
 // What MPI demands of such calls; a file made by hand may say otherwise.
 void check_call(const workloads::byte_matrix& m, const workloads::recorded_call& call) {
   const auto& flows = m.flows();
@@ -71,6 +94,7 @@ test_case::test_case(const workloads::traffic& t, bool one_buffer) {
     comms.push_back(members == everyone ? MPI_COMM_WORLD : make_communicator(members));
     if (comms.back() != MPI_COMM_WORLD && comms.back() != MPI_COMM_NULL) owned_.push_back(comms.back());
   }
+  std::map<std::pair<std::size_t, std::size_t>, MPI_Comm> graphs;  // by communicator and matrix
   for (const auto& call : t.calls) {
     MPI_Comm comm = comms[call.communicator];
     const auto& matrix = t.matrices[call.matrix];
@@ -85,7 +109,15 @@ test_case::test_case(const workloads::traffic& t, bool one_buffer) {
     }
     const auto kind = one_buffer ? exchange::form::alltoallv : form_of(call.kind);
     const auto how = one_buffer ? buffering::one_buffer : (call.in_place ? buffering::in_place : buffering::separate);
-    calls_.emplace_back(comm, kind, how, std::move(sent), std::move(received), call.repeats);
+    how_called called;
+    if (!one_buffer) called = {call.form, call.in_flight, MPI_COMM_NULL};
+    if (!one_buffer && among_neighbours(call.kind)) {
+      const auto [graph, fresh] = graphs.try_emplace({call.communicator, call.matrix}, MPI_COMM_NULL);
+      if (fresh) graph->second = make_graph(comm, sent, received);
+      if (fresh && comm != MPI_COMM_NULL) owned_.push_back(graph->second);
+      called.neighbours = graph->second;
+    }
+    calls_.emplace_back(comm, kind, how, std::move(sent), std::move(received), call.repeats, called);
   }
 }
 

@@ -21,8 +21,8 @@ class test_case {
   /// One exchange of a workload on all ranks.
   test_case(const workloads::workload& w, exchange::form kind, buffering how, count_t bytes_per_rank,
             std::uint64_t seed);
-  /// Every recorded call, in order. `one_buffer` turns them all into exchanges in one buffer. Collective over the
-  /// world, which must have as many ranks as the recording's.
+  /// Every recorded call, in order, in the form that it had. `one_buffer` turns them all into blocking exchanges in one
+  /// buffer. Collective over the world, which must have as many ranks as the recording's.
   test_case(const workloads::traffic& t, bool one_buffer);
   test_case(const test_case&) = delete;
   test_case& operator=(const test_case&) = delete;

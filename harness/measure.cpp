@@ -8,6 +8,7 @@
 #include "harness/session.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
+#include "workloads/traffic.hpp"
 
 namespace taquin::harness {
 
@@ -19,69 +20,133 @@ constexpr double seconds_each = 2;  // per contender, verification included
 constexpr double shortest = 1e-3;   // a repetition
 constexpr int most_inner = 10000;
 
-// Makes the calls of one contender and runs them once. Errors that all ranks of a communicator see alike disqualify it.
-void prepare(const std::vector<problem>& calls, arena& memory, contender& c, bool persistent,
-             const std::function<void(double)>& progress) {
-  c.opts.algorithm = c.asked;
-  c.opts.stats = c.raw ? nullptr : &c.stats;
-  const auto* named = c.default_for_others ? detail::find_algorithm(c.asked) : nullptr;
-  std::optional<std::string> fault;
-  std::string_view before;
-  for (const problem& p : calls) {
-    progress(static_cast<double>(c.calls.size()) / static_cast<double>(calls.size()));
-    try {
-      options o = c.opts;
-      if (named != nullptr && p.takes_part() && !named->supports(p.shape())) {
-        o.algorithm = "auto";
-        if (p.leads()) c.by_default += p.repeats();
-      }
-      c.calls.push_back(c.raw ? p.native(memory) : (persistent ? p.persistent(memory, o) : p.blocking(memory, o)));
-      for (std::uint64_t i = 0; i < p.repeats(); ++i) {
-        p.fill(memory);
-        c.calls.back()();
-      }
-      c.wrong += p.wrong_bytes(memory);
-      if (p.takes_part() && o.algorithm == c.opts.algorithm) {
-        c.several = c.several || (!before.empty() && before != c.stats.algorithm);
-        before = c.stats.algorithm;
-      }
-    } catch (const usage_error& e) {
-      fault = e.what();
-    } catch (const budget_exceeded& e) {
-      fault = e.what();
+// The calls of one contender, as they are made and run for the first time. Errors that all ranks of a communicator see
+// alike disqualify it.
+class first_run {
+ public:
+  first_run(const std::vector<problem>& calls, arenas& memory, contender& c, bool persistent)
+      : calls_(calls), memory_(memory), c_(c), persistent_(persistent) {
+    c.opts.algorithm = c.asked;
+    c.opts.stats = c.raw ? nullptr : &c.stats;
+    named_ = c.default_for_others ? detail::find_algorithm(c.asked) : nullptr;
+    c.exchanges.resize(calls.size());
+  }
+
+  void of(const section& s) {
+    bool made = true;
+    for (std::size_t i = s.first; i < s.end; ++i)
+      if (calls_[i].takes_part()) made = guarded([&] { make(i); }) && made;
+    if (s.overlaps) made = !any_failure(made ? std::nullopt : fault_, MPI_COMM_WORLD);  // a rank may lack a plan for it
+    if (!made || !guarded([&] { run(s); })) return;
+    for (std::size_t i = s.first; i < s.end; ++i) {
+      for (std::size_t slot = 0; slot < memory_.slots(i); ++slot)
+        c_.wrong += calls_[i].wrong_bytes(memory_.at(i, slot));
+      if (!calls_[i].takes_part() || replaced(calls_[i])) continue;
+      c_.several = c_.several || (!before_.empty() && before_ != c_.stats.algorithm);
+      before_ = c_.stats.algorithm;
     }
   }
-  if (named != nullptr) {
-    std::array<std::uint64_t, 2> v{c.by_default, 0};
-    for (const problem& p : calls) v[1] += p.leads() ? p.repeats() : 0;
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
-    c.by_default = v[0];
-    if (v[0] == v[1]) fault = "serves none of the calls";
+
+  void end() {
+    if (named_ != nullptr) {
+      std::array<std::uint64_t, 2> v{c_.by_default, 0};
+      for (const problem& p : calls_) v[1] += p.leads() ? p.repeats() : 0;
+      TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+      c_.by_default = v[0];
+      if (v[0] == v[1]) fault_ = "serves none of the calls";
+    }
+    c_.fault = any_failure(fault_, MPI_COMM_WORLD);
   }
-  c.fault = any_failure(fault, MPI_COMM_WORLD);
+
+ private:
+  [[nodiscard]] bool replaced(const problem& p) const {
+    return named_ != nullptr && p.takes_part() && !named_->supports(p.shape());
+  }
+
+  void make(std::size_t i) {
+    const problem& p = calls_[i];
+    options o = c_.opts;
+    if (replaced(p)) {
+      o.algorithm = "auto";
+      if (p.leads()) c_.by_default += p.repeats();
+    }
+    const bool plan = persistent_ || p.called().form != workloads::call_form::blocking;
+    for (std::size_t slot = 0; slot < memory_.slots(i); ++slot) {
+      arena& m = memory_.at(i, slot);
+      c_.exchanges[i].push_back(c_.raw ? p.native(m) : (plan ? p.persistent(m, o) : p.blocking(m, o)));
+    }
+  }
+
+  void run(const section& s) {
+    if (s.overlaps) {
+      for (std::size_t i = s.first; i < s.end; ++i)
+        for (std::size_t slot = 0; slot < memory_.slots(i); ++slot) calls_[i].fill(memory_.at(i, slot));
+      return execute(calls_, s, c_.exchanges);
+    }
+    const problem& p = calls_[s.first];
+    for (std::uint64_t i = 0; p.takes_part() && i < p.repeats(); ++i) {
+      p.fill(memory_.at(s.first, 0));
+      c_.exchanges[s.first].at(0)();
+    }
+  }
+
+  template <class F>
+  bool guarded(F f) {
+    try {
+      f();
+      return true;
+    } catch (const usage_error& e) {
+      fault_ = e.what();
+    } catch (const budget_exceeded& e) {
+      fault_ = e.what();
+    }
+    return false;
+  }
+
+  const std::vector<problem>& calls_;
+  arenas& memory_;
+  contender& c_;
+  bool persistent_;
+  const detail::algorithm* named_ = nullptr;
+  std::optional<std::string> fault_;
+  std::string_view before_;
+};
+
+// Each rank's time for a section, `inner` times.
+double timed(const std::vector<problem>& calls, const section& s, arenas& memory, contender& c, int inner) {
+  // In place, data must be laid out anew for each exchange.
+  const bool alone = !s.overlaps;
+  const problem& first = calls[s.first];
+  const bool anew = std::any_of(calls.begin() + static_cast<std::ptrdiff_t>(s.first),
+                                calls.begin() + static_cast<std::ptrdiff_t>(s.end),
+                                [](const problem& p) { return p.how() != buffering::separate; });
+  const std::uint64_t times = (alone ? first.repeats() : 1) * static_cast<unsigned>(inner);
+  const std::uint64_t runs = anew ? times : 1;
+  double sum = 0;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    for (std::size_t i = s.first; i < s.end; ++i)
+      for (std::size_t slot = 0; slot < memory.slots(i); ++slot) calls[i].fill(memory.at(i, slot));
+    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    const double start = MPI_Wtime();
+    for (std::uint64_t k = 0; k < times / runs; ++k) {
+      if (!alone)
+        execute(calls, s, c.exchanges);
+      else if (first.takes_part())
+        c.exchanges[s.first].front()();
+    }
+    sum += MPI_Wtime() - start;
+    // Verification does not yield: a rank that is done would take the core from those that still exchange.
+    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (std::size_t i = s.first; i < s.end; ++i)
+      for (std::size_t slot = 0; slot < memory.slots(i); ++slot) c.wrong += calls[i].wrong_bytes(memory.at(i, slot));
+  }
+  return sum;
 }
 
-// One repetition: each rank's time for each call, then the slowest rank's.
-double repetition(const std::vector<problem>& calls, arena& memory, contender& c, int inner) {
+// One repetition: each rank's time for each section, then the slowest rank's.
+double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner) {
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const problem& p = calls[i];
-    // In place, data must be laid out anew for each exchange.
-    const std::uint64_t runs = p.how() == buffering::separate ? 1 : p.repeats() * static_cast<unsigned>(inner);
-    const std::uint64_t batch = p.repeats() * static_cast<unsigned>(inner) / runs;
-    double sum = 0;
-    for (std::uint64_t run = 0; run < runs; ++run) {
-      p.fill(memory);
-      TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-      const double start = MPI_Wtime();
-      for (std::uint64_t k = 0; k < batch; ++k) c.calls[i]();
-      sum += MPI_Wtime() - start;
-      // Verification does not yield: a rank that is done would take the core from those that still exchange.
-      TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-      c.wrong += p.wrong_bytes(memory);
-    }
-    seconds.push_back(sum);
-  }
+  for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner));
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
                            MPI_COMM_WORLD));
   double total = 0;
@@ -90,7 +155,7 @@ double repetition(const std::vector<problem>& calls, arena& memory, contender& c
 }
 
 // The same number on every rank.
-int calibrate(const std::vector<problem>& calls, arena& memory, contender& native) {
+int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native) {
   double once = repetition(calls, memory, native, 1);
   if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
   once = std::min(once, repetition(calls, memory, native, 1));
@@ -150,10 +215,17 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
   return m;
 }
 
-measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
+measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<contender>& contenders,
                  const measure_settings& settings, const std::function<void(const std::string&, double)>& progress) {
-  for (contender& c : contenders)
-    prepare(calls, memory, c, settings.persistent, [&](double part) { progress(c.asked + ": first run", part); });
+  const auto sections = sections_of(calls);
+  for (contender& c : contenders) {
+    first_run first(calls, memory, c, settings.persistent);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      progress(c.asked + ": first run", static_cast<double>(i) / static_cast<double>(sections.size()));
+      first.of(sections[i]);
+    }
+    first.end();
+  }
   const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front());
   const measured m = race(
       contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); },
@@ -163,7 +235,7 @@ measured measure(const std::vector<problem>& calls, arena& memory, std::vector<c
     if (c.raw)
       for (const problem& p : calls) p.account(c.stats);
     if (!c.fault) reduce(c, c.raw ? 1 : executed);
-    c.calls.clear();  // plans are freed before their communicators
+    c.exchanges.clear();  // plans are freed before their communicators
   }
   return m;
 }

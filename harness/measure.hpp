@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/overlap.hpp"
 #include "harness/problem.hpp"
 #include "taquin/options.hpp"
 
@@ -27,8 +28,9 @@ struct contender {
   count_t wrong = 0;                 ///< bytes, over all ranks and repetitions
   statistics stats{};                ///< largest over ranks, of one repetition
 
-  std::vector<std::function<void()>> calls;
-  bool several = false;  ///< its calls ran by more than one algorithm
+  std::vector<std::function<void()>> calls;       // of a redistribution
+  std::vector<std::vector<operation>> exchanges;  // by call, one for each of its memories
+  bool several = false;                           ///< its calls ran by more than one algorithm
 };
 
 struct measure_settings {
@@ -53,7 +55,7 @@ void reduce(contender& c, std::uint64_t done);
 
 /// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
 /// is told what goes on ("NAME: first run", or nothing for the race) and the part of that which is done.
-measured measure(const std::vector<problem>& calls, arena& memory, std::vector<contender>& contenders,
+measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<contender>& contenders,
                  const measure_settings& settings, const std::function<void(const std::string&, double)>& progress);
 
 }  // namespace taquin::harness

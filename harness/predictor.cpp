@@ -47,8 +47,7 @@ std::optional<seconds> predictor::of(std::string_view algorithm, const detail::s
   return detail::predict(*a, s, o, persistent_, {model, {}});
 }
 
-replay_predictor::replay_predictor(const test_case& test, bool persistent, std::size_t limit)
-    : persistent_(persistent), limit_(limit) {
+replay_predictor::replay_predictor(const test_case& test, bool persistent, std::size_t limit) : limit_(limit) {
   for (const problem& p : test.calls()) {
     if (!p.takes_part()) continue;
     mpi::communicator& comm = mpi::communicator::of(p.comm());
@@ -56,7 +55,12 @@ replay_predictor::replay_predictor(const test_case& test, bool persistent, std::
     describe(detail::nodes_of(comm, {})->topology, s);
     s.memory_limit = limit;
     const auto& known = detail::chooser::of(comm).known();
-    if (p.leads()) calls_.push_back({s, p.how() == buffering::one_buffer, p.repeats(), {known.model, {}}});
+    if (p.leads())
+      calls_.push_back({s,
+                        p.how() == buffering::one_buffer,
+                        persistent || p.called().form != workloads::call_form::blocking,
+                        p.repeats(),
+                        {known.model, {}}});
   }
 }
 
@@ -65,9 +69,9 @@ std::optional<seconds> replay_predictor::of(const led& call, std::string_view al
   detail::shape s = call.shape;
   if (raw && call.one_buffer) s.in_place = s.one_unit = false;
   const detail::algorithm* a = detail::find_algorithm(raw ? "native" : algorithm);
-  if (a == nullptr || !a->supports(s)) a = detail::select(s, o, persistent_, limit_, call.known);
+  if (a == nullptr || !a->supports(s)) a = detail::select(s, o, call.plan, limit_, call.known);
   if (a == nullptr) return std::nullopt;
-  return static_cast<double>(call.repeats) * detail::predict(*a, s, o, persistent_, call.known);
+  return static_cast<double>(call.repeats) * detail::predict(*a, s, o, call.plan, call.known);
 }
 
 std::optional<seconds> replay_predictor::operator()(std::string_view algorithm, const options& o, bool raw) const {

@@ -54,13 +54,13 @@ class replay_predictor {
   struct led {
     detail::shape shape;
     bool one_buffer;
+    bool plan;  // made before it is started
     std::uint64_t repeats;
     detail::profile known;
   };
   [[nodiscard]] std::optional<seconds> of(const led& call, std::string_view algorithm, const options& o,
                                           bool raw) const;
   std::vector<led> calls_;
-  bool persistent_;
   std::size_t limit_;
 };
 

@@ -12,6 +12,7 @@
 #include "mpi/check.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/alltoall.hpp"
+#include "taquin/plan.hpp"
 
 namespace taquin::harness {
 
@@ -39,8 +40,8 @@ std::vector<int> narrow(const std::vector<count_t>& values) {
 }  // namespace
 
 problem::problem(MPI_Comm comm, exchange::form kind, buffering how, std::vector<count_t> sent,
-                 std::vector<count_t> received, std::uint64_t repeats)
-    : comm_(comm), kind_(kind), how_(how), repeats_(repeats) {
+                 std::vector<count_t> received, std::uint64_t repeats, how_called called)
+    : comm_(comm), kind_(kind), how_(how), repeats_(repeats), called_(called) {
   if (!takes_part()) return;
   TAQUIN_MPI(MPI_Comm_rank(comm, &rank_));
   TAQUIN_MPI(MPI_Comm_size(comm, &ranks_));
@@ -165,45 +166,101 @@ exchange problem::make(arena& memory) const {
   return exchange::alltoallw(send, scounts, sdispls, types_.data(), recv, rcounts, rdispls, types_.data(), comm_);
 }
 
-std::function<void()> problem::blocking(arena& memory, const options& o) const {
-  if (!takes_part()) return [] {};
-  return [this, &memory, o] { run(make(memory), o); };
+operation problem::blocking(arena& memory, const options& o) const {
+  if (!takes_part()) return {[] {}, {}};
+  return {[this, &memory, o] { run(make(memory), o); }, {}};
 }
 
-std::function<void()> problem::persistent(arena& memory, const options& o) const {
-  if (!takes_part()) return [] {};
-  return [p = std::make_shared<plan>(make(memory), o)] {
-    p->start();
-    p->wait();
-  };
+operation problem::persistent(arena& memory, const options& o) const {
+  if (!takes_part()) return {[] {}, {}};
+  auto p = std::make_shared<plan>(make(memory), o);
+  return {[p] { p->start(); }, [p] { p->wait(); }};
 }
 
-std::function<void()> problem::native(arena& memory) const {
-  if (!takes_part()) return [] {};
+namespace {
+
+// The arguments of the MPI library's calls, and the request of one that does not block.
+struct native_arguments {
+  std::vector<int> scounts, sdispls, rcounts, rdispls;
+  std::vector<MPI_Datatype> types;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+// `begin` gets a request, or null for the blocking call.
+template <class Begin>
+operation as_called(bool blocking, std::shared_ptr<native_arguments> a, Begin begin) {
+  if (blocking) return {[begin, a] { begin(*a, nullptr); }, {}};
+  return {[begin, a] { begin(*a, &a->request); }, [a] { TAQUIN_MPI(MPI_Wait(&a->request, MPI_STATUS_IGNORE)); }};
+}
+
+}  // namespace
+
+// Of the lists for all ranks those of the neighbours, in the order of ranks.
+operation problem::native_among_neighbours(arena& memory) const {
+  auto a = std::make_shared<native_arguments>();
+  for (int i = 0; i < ranks_; ++i) {
+    if (send_.counts[index(i)] > 0) {
+      a->scounts.push_back(static_cast<int>(send_.counts[index(i)]));
+      a->sdispls.push_back(static_cast<int>(send_.displs[index(i)]));
+    }
+    if (recv_.counts[index(i)] > 0) {
+      a->rcounts.push_back(static_cast<int>(recv_.counts[index(i)]));
+      a->rdispls.push_back(static_cast<int>(recv_.displs[index(i)]));
+    }
+  }
+  return as_called(
+      called_.form == workloads::call_form::blocking, std::move(a),
+      [send = memory.send.data(), recv = memory.recv.data(), comm = called_.neighbours](native_arguments& n,
+                                                                                        MPI_Request* request) {
+        if (request == nullptr)
+          TAQUIN_MPI(PMPI_Neighbor_alltoallv(send, n.scounts.data(), n.sdispls.data(), MPI_BYTE, recv, n.rcounts.data(),
+                                             n.rdispls.data(), MPI_BYTE, comm));
+        else
+          TAQUIN_MPI(PMPI_Ineighbor_alltoallv(send, n.scounts.data(), n.sdispls.data(), MPI_BYTE, recv,
+                                              n.rcounts.data(), n.rdispls.data(), MPI_BYTE, comm, request));
+      });
+}
+
+operation problem::native(arena& memory) const {
+  if (!takes_part()) return {[] {}, {}};
   if (shape().large) return persistent(memory, {.algorithm = "native"});  // beyond what the raw call can say
+  if (called_.neighbours != MPI_COMM_NULL) return native_among_neighbours(memory);
   const bool in_place = how_ == buffering::in_place;
+  // Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place where some counts are zero (4.1.4).
+  const bool blocking =
+      called_.form == workloads::call_form::blocking || (in_place && kind_ != exchange::form::alltoall);
   const void* send = in_place ? MPI_IN_PLACE : memory.send.data();
-  void* recv = memory.recv.data();
+  std::byte* recv = memory.recv.data();
+  auto a = std::make_shared<native_arguments>();
   if (kind_ == exchange::form::alltoall) {
     const void* first = in_place ? MPI_IN_PLACE : memory.send.data() + guard;
-    return [first, to = memory.recv.data() + guard, n = static_cast<int>(send_.counts[0]), comm = comm_] {
-      TAQUIN_MPI(PMPI_Alltoall(first, n, MPI_BYTE, to, n, MPI_BYTE, comm));
-    };
+    return as_called(blocking, std::move(a),
+                     [first, to = recv + guard, n = static_cast<int>(send_.counts[0]), comm = comm_](
+                         native_arguments&, MPI_Request* request) {
+                       if (request == nullptr)
+                         TAQUIN_MPI(PMPI_Alltoall(first, n, MPI_BYTE, to, n, MPI_BYTE, comm));
+                       else
+                         TAQUIN_MPI(PMPI_Ialltoall(first, n, MPI_BYTE, to, n, MPI_BYTE, comm, request));
+                     });
   }
-  struct arguments {
-    std::vector<int> scounts, sdispls, rcounts, rdispls;
-  };
-  auto a = std::make_shared<const arguments>(
-      arguments{narrow(send_.counts), narrow(send_.displs), narrow(recv_.counts), narrow(recv_.displs)});
+  *a = {narrow(send_.counts), narrow(send_.displs), narrow(recv_.counts), narrow(recv_.displs), types_};
   if (kind_ == exchange::form::alltoallv)
-    return [a, send, recv, comm = comm_] {
-      TAQUIN_MPI(PMPI_Alltoallv(send, a->scounts.data(), a->sdispls.data(), MPI_BYTE, recv, a->rcounts.data(),
-                                a->rdispls.data(), MPI_BYTE, comm));
-    };
-  return [a, send, recv, types = types_.data(), comm = comm_] {
-    TAQUIN_MPI(PMPI_Alltoallw(send, a->scounts.data(), a->sdispls.data(), types, recv, a->rcounts.data(),
-                              a->rdispls.data(), types, comm));
-  };
+    return as_called(blocking, std::move(a), [send, recv, comm = comm_](native_arguments& n, MPI_Request* request) {
+      if (request == nullptr)
+        TAQUIN_MPI(PMPI_Alltoallv(send, n.scounts.data(), n.sdispls.data(), MPI_BYTE, recv, n.rcounts.data(),
+                                  n.rdispls.data(), MPI_BYTE, comm));
+      else
+        TAQUIN_MPI(PMPI_Ialltoallv(send, n.scounts.data(), n.sdispls.data(), MPI_BYTE, recv, n.rcounts.data(),
+                                   n.rdispls.data(), MPI_BYTE, comm, request));
+    });
+  return as_called(blocking, std::move(a), [send, recv, comm = comm_](native_arguments& n, MPI_Request* request) {
+    if (request == nullptr)
+      TAQUIN_MPI(PMPI_Alltoallw(send, n.scounts.data(), n.sdispls.data(), n.types.data(), recv, n.rcounts.data(),
+                                n.rdispls.data(), n.types.data(), comm));
+    else
+      TAQUIN_MPI(PMPI_Ialltoallw(send, n.scounts.data(), n.sdispls.data(), n.types.data(), recv, n.rcounts.data(),
+                                 n.rdispls.data(), n.types.data(), comm, request));
+  });
 }
 
 }  // namespace taquin::harness

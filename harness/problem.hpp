@@ -11,6 +11,7 @@
 #include "algorithms/algorithm.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
+#include "workloads/traffic.hpp"
 
 namespace taquin::harness {
 
@@ -28,11 +29,30 @@ struct arena {
   const void* sender = nullptr;  ///< the problem whose data `send` holds
 };
 
+/// How a program makes the call.
+struct how_called {
+  workloads::call_form form = workloads::call_form::blocking;
+  int in_flight = 0;  ///< calls in flight when it begins
+  MPI_Comm neighbours =
+      MPI_COMM_NULL;  ///< a graph of the ranks that exchange: between neighbours, in the order of ranks
+};
+
+/// A call in two parts; without an end the first one does all.
+struct operation {
+  std::function<void()> begin;
+  std::function<void()> end;
+  /// Both.
+  void operator()() const {
+    begin();
+    if (end) end();
+  }
+};
+
 class problem {
  public:
   /// Bytes to and from each rank of `comm`. A rank outside of the communicator (MPI_COMM_NULL) has none.
   problem(MPI_Comm comm, exchange::form kind, buffering how, std::vector<count_t> sent, std::vector<count_t> received,
-          std::uint64_t repeats = 1);
+          std::uint64_t repeats = 1, how_called called = {});
 
   /// Makes the arena large enough. Before anything that takes addresses in it.
   void reserve(arena& memory) const;
@@ -56,12 +76,14 @@ class problem {
 
   /// The exchange; views of this problem and of the arena.
   [[nodiscard]] exchange make(arena& memory) const;
+  [[nodiscard]] const how_called& called() const noexcept { return called_; }
   /// A blocking call of the library, all its preparation included.
-  [[nodiscard]] std::function<void()> blocking(arena& memory, const options& o) const;
-  /// Start and wait of a plan made here. Collective over the communicator.
-  [[nodiscard]] std::function<void()> persistent(arena& memory, const options& o) const;
-  /// The MPI library's own call, its arguments prepared here. Out of place where MPI has no such call in place.
-  [[nodiscard]] std::function<void()> native(arena& memory) const;
+  [[nodiscard]] operation blocking(arena& memory, const options& o) const;
+  /// A plan made here, its start and its wait. Collective over the communicator.
+  [[nodiscard]] operation persistent(arena& memory, const options& o) const;
+  /// The MPI library's own call, its arguments prepared here, blocking or not and between neighbours as the program
+  /// makes it; instead of a persistent one a nonblocking one. Out of place where MPI has no such call in place.
+  [[nodiscard]] operation native(arena& memory) const;
 
  private:
   struct side {
@@ -79,7 +101,10 @@ class problem {
   buffering how_;
   int rank_ = 0;
   int ranks_ = 0;
+  [[nodiscard]] operation native_among_neighbours(arena& memory) const;
+
   std::uint64_t repeats_;
+  how_called called_;
   side send_;
   side recv_;
   std::vector<MPI_Datatype> types_;  // alltoallw

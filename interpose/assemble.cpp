@@ -114,6 +114,7 @@ struct assembly {
       const run_of_calls& run = *queue.front().run;
       c.kind = run.what.kind;
       c.form = run.what.form;
+      c.in_flight = std::max(c.in_flight, run.what.in_flight);
       c.in_place = c.in_place || run.what.in_place;
       c.element_bytes = std::gcd(c.element_bytes, run.what.element_bytes);
       c.seconds.min = std::max(c.seconds.min, run.min);

@@ -15,12 +15,13 @@
 #include "interpose/next.hpp"
 #include "interpose/presence.hpp"
 #include "interpose/recorder.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/route.hpp"
 
 namespace taquin::interpose {
 
-thread_local bool inside = false;
-thread_local const void* caller = nullptr;
+constinit thread_local bool inside = false;
+constinit thread_local const void* caller = nullptr;
 bool other_library = false;
 
 namespace {
@@ -70,6 +71,7 @@ __attribute__((destructor)) void tell_without_mpi() {
 }
 
 void end() noexcept {
+  untrack_all();
   if (in_service() && observing()) write_observations();
   end_service();
   forget_absent_ranks();

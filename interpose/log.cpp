@@ -25,18 +25,18 @@ std::uint32_t log_writer::add_comm(known_comm comm) {
   return static_cast<std::uint32_t>(log_.comms.size() - 1);
 }
 
-std::uint32_t log_writer::add_call(signature what, const std::vector<count_t>& row, double seconds) {
+std::uint32_t log_writer::add_call(signature what, const std::vector<count_t>& row) {
   what.row = id_of(row);
-  if (log_.runs.empty() || log_.runs.back().what != what) {
-    log_.runs.push_back({what, 1, seconds, seconds, seconds});
-    return static_cast<std::uint32_t>(log_.runs.size() - 1);
-  }
-  run_of_calls& run = log_.runs.back();
-  ++run.repeats;
-  run.total += seconds;
-  run.min = std::min(run.min, seconds);
-  run.max = std::max(run.max, seconds);
+  if (log_.runs.empty() || log_.runs.back().what != what) log_.runs.emplace_back().what = what;
+  ++log_.runs.back().repeats;
   return static_cast<std::uint32_t>(log_.runs.size() - 1);
+}
+
+void run_of_calls::took(double seconds) noexcept {
+  min = timed == 0 ? seconds : std::min(min, seconds);
+  max = std::max(max, seconds);
+  total += seconds;
+  ++timed;
 }
 
 std::vector<std::uint8_t> rank_log::packed() const {
@@ -71,7 +71,7 @@ std::vector<std::uint8_t> rank_log::packed() const {
   for (const known_comm& c : comms) j["comms"].push_back({c.id.leader, c.id.serial, c.rank, c.world_ranks});
   for (const run_of_calls& r : runs)
     j["runs"].push_back({r.what.comm, r.what.row, static_cast<int>(r.what.kind), r.what.in_place, r.what.element_bytes,
-                         r.repeats, r.total, r.min, r.max, static_cast<int>(r.what.form), r.waiting});
+                         r.repeats, r.total, r.min, r.max, static_cast<int>(r.what.form), r.waiting, r.what.in_flight});
   return json::to_cbor(j);
 }
 
@@ -84,7 +84,7 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
     log.comms.push_back({{c.at(0), c.at(1)}, c.at(2), c.at(3).get<std::vector<int>>()});
   for (const json& r : j.at("runs"))
     log.runs.push_back({{r.at(0), r.at(1), static_cast<workloads::call_kind>(r.at(2).get<int>()), r.at(3),
-                         static_cast<workloads::call_form>(r.at(9).get<int>()), r.at(4)},
+                         static_cast<workloads::call_form>(r.at(9).get<int>()), r.at(11), r.at(4)},
                         r.at(5),
                         r.at(6),
                         r.at(7),

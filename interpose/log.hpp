@@ -34,6 +34,7 @@ struct signature {
   workloads::call_kind kind = workloads::call_kind::alltoallv;
   bool in_place = false;
   workloads::call_form form = workloads::call_form::blocking;
+  int in_flight = 0;          ///< calls begun before and not complete
   count_t element_bytes = 0;  ///< 0: this rank sends nothing that would tell
   bool operator==(const signature&) const = default;
 };
@@ -45,7 +46,10 @@ struct run_of_calls {
   double total = 0;  ///< seconds
   double min = 0;
   double max = 0;
-  double waiting = 0;  ///< until the last rank entered, added up
+  double waiting = 0;       ///< until the last rank entered, added up
+  std::uint64_t timed = 0;  ///< calls that `total`, `min` and `max` are of; the others are not complete
+
+  void took(double seconds) noexcept;
 };
 
 /// A call whose last rank is not known yet.
@@ -100,8 +104,8 @@ struct rank_log {
 class log_writer {
  public:
   std::uint32_t add_comm(known_comm comm);
-  /// Returns the index of the run.
-  std::uint32_t add_call(signature what, const std::vector<count_t>& row, double seconds);
+  /// Returns the index of the run, which the call's time is still to be added to.
+  std::uint32_t add_call(signature what, const std::vector<count_t>& row);
   [[nodiscard]] rank_log& log() noexcept { return log_; }
 
  private:

@@ -15,9 +15,9 @@
 namespace taquin::interpose {
 
 /// This thread is inside taquin.
-extern thread_local bool inside;
+extern constinit thread_local bool inside;
 /// Where this thread's call of MPI comes from.
-extern thread_local const void* caller;
+extern constinit thread_local const void* caller;
 /// The program runs another MPI library than this one was built for.
 extern bool other_library;
 
@@ -79,17 +79,20 @@ F* next(const char* name) noexcept {
 #define TAQUIN_BOTH_NAMES(X, PARAMETERS, ARGUMENTS)             \
   TAQUIN_ONE_NAME(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_ONE_NAME(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
-#define TAQUIN_ONE_NAME(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                                     \
-  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                                        \
-  extern "C" int exported_##NAME PARAMETERS {                                                       \
-    if (::taquin::interpose::inside) {                                                              \
-      static auto* const own = ::taquin::interpose::next<decltype(exported_##NAME)>("PMPI_" #X);    \
-      return own ARGUMENTS;                                                                         \
-    }                                                                                               \
-    if (::taquin::interpose::other_library) {                                                       \
-      static auto* const chained = ::taquin::interpose::next<decltype(exported_##NAME)>("MPI_" #X); \
-      return chained ARGUMENTS;                                                                     \
-    }                                                                                               \
-    ::taquin::interpose::caller = __builtin_return_address(0);                                      \
-    return intercepted_##X ARGUMENTS;                                                               \
+#define TAQUIN_ONE_NAME(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS) \
+  TAQUIN_NAME(NAME, SYMBOL, "MPI_" #X, "PMPI_" #X, intercepted_##X, PARAMETERS, ARGUMENTS)
+/// The same for a function whose names are TOP and OWN.
+#define TAQUIN_NAME(NAME, SYMBOL, TOP, OWN, WORK, PARAMETERS, ARGUMENTS)                      \
+  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                                  \
+  extern "C" int exported_##NAME PARAMETERS {                                                 \
+    if (::taquin::interpose::inside) {                                                        \
+      static auto* const own = ::taquin::interpose::next<decltype(exported_##NAME)>(OWN);     \
+      return own ARGUMENTS;                                                                   \
+    }                                                                                         \
+    if (::taquin::interpose::other_library) {                                                 \
+      static auto* const chained = ::taquin::interpose::next<decltype(exported_##NAME)>(TOP); \
+      return chained ARGUMENTS;                                                               \
+    }                                                                                         \
+    ::taquin::interpose::caller = __builtin_return_address(0);                                \
+    return WORK ARGUMENTS;                                                                    \
   }

@@ -3,60 +3,25 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
 
 #include "interpose/message.hpp"
-#include "interpose/report.hpp"
+#include "interpose/recorder_state.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::interpose {
 
 namespace {
-
-constexpr std::size_t most_open = 512;  // entries of a communicator until waiting is told apart
-
-struct state {
-  std::mutex mutex;
-  log_writer writer;
-  std::vector<std::vector<entry>> open;  // by communicator
-  std::vector<std::uint64_t> calls;      // by communicator
-  std::unordered_map<std::string, std::uint32_t> sites;
-  std::unordered_map<const void*, std::pair<std::string, std::uint64_t>> places;
-  int keyval = MPI_KEYVAL_INVALID;
-  int named = 0;  // communicators that this rank has named
-  int node = 0;
-  double offset = 0;  // of this rank's clock from rank 0's
-  double begin = 0;
-};
-
-// Never destroyed: calls may come while the program ends.
-state& shared() {
-  static auto* s = new state;
-  return *s;
-}
-
-std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(other_call::kinds)> counts{};
-
-// One clock for all processes of a node.
-double now() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  constexpr double nano = 1e-9;
-  return static_cast<double>(t.tv_sec) + nano * static_cast<double>(t.tv_nsec);
-}
 
 // The world ranks of an intracommunicator's ranks; empty when some process is of another world.
 std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
@@ -74,33 +39,40 @@ std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
   return ranks;
 }
 
-// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out.
-std::uintptr_t name(MPI_Comm comm, int size) {
-  state& s = shared();
+// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A call
+// that waits for no other rank must not do so here: its communicator's name may come later.
+std::uintptr_t name(MPI_Comm comm, int size, call_form form) {
+  recorder_state& s = recorder_state::get();
   known_comm c;
+  naming own;
   c.world_ranks = world_ranks_of(comm, size);
   TAQUIN_MPI(MPI_Comm_rank(comm, &c.rank));
-  if (!c.world_ranks.empty()) {
-    if (c.rank == 0) {
-      const std::lock_guard lock(s.mutex);
-      c.id = {c.world_ranks.front(), s.named++};
-    }
-    int both[] = {c.id.leader, c.id.serial};
-    TAQUIN_MPI(MPI_Bcast(both, 2, MPI_INT, 0, comm));
-    c.id = {both[0], both[1]};
+  const bool left_out = c.world_ranks.empty();
+  if (!left_out && c.rank == 0) {
+    const std::lock_guard lock(s.mutex);
+    own.name = {c.world_ranks.front(), s.named++};
+  }
+  if (!left_out && form == call_form::blocking) {
+    TAQUIN_MPI(MPI_Bcast(own.name.data(), 2, MPI_INT, 0, comm));
+    c.id = {own.name[0], own.name[1]};
   }
   const std::lock_guard lock(s.mutex);
-  const std::uintptr_t index = c.world_ranks.empty() ? 0 : s.writer.add_comm(std::move(c)) + 1;
+  const std::uintptr_t index = left_out ? 0 : s.writer.add_comm(std::move(c)) + 1;
   if (index > 0) {
     s.open.emplace_back().reserve(most_open);
     s.calls.push_back(0);
+  }
+  if (index > 0 && form != call_form::blocking) {
+    own.comm = index - 1;
+    naming& later = s.names.emplace_back(own);
+    TAQUIN_MPI(PMPI_Ibcast(later.name.data(), 2, MPI_INT, 0, comm, &later.request));
   }
   TAQUIN_MPI(MPI_Comm_set_attr(comm, s.keyval, reinterpret_cast<void*>(index)));
   return index;
 }
 
-std::uintptr_t index_of(MPI_Comm comm, int size) {
-  state& s = shared();
+std::uintptr_t index_of(MPI_Comm comm, int size, call_form form) {
+  recorder_state& s = recorder_state::get();
   {
     const std::lock_guard lock(s.mutex);
     if (s.keyval == MPI_KEYVAL_INVALID)
@@ -109,7 +81,7 @@ std::uintptr_t index_of(MPI_Comm comm, int size) {
   void* value = nullptr;
   int found = 0;
   TAQUIN_MPI(MPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
-  return found != 0 ? reinterpret_cast<std::uintptr_t>(value) : name(comm, size);
+  return found != 0 ? reinterpret_cast<std::uintptr_t>(value) : name(comm, size, form);
 }
 
 // All ranks have made as many calls on the communicator: who was last in each of them.
@@ -118,7 +90,7 @@ void tell_waiting_apart(std::size_t comm_index, MPI_Comm comm) {
     double begin;
     int rank;
   };
-  state& s = shared();
+  recorder_state& s = recorder_state::get();
   auto& open = s.open[comm_index];
   int rank = 0;
   TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
@@ -162,7 +134,7 @@ const void* past_wrappers(const void* site) {
 
 // The file that the address lies in, and its offset there, which is the same on all ranks.
 const std::pair<std::string, std::uint64_t>& place_of(const void* address) {
-  auto& places = shared().places;
+  auto& places = recorder_state::get().places;
   const auto found = places.find(address);
   if (found != places.end() && !found->second.first.empty()) return found->second;
   Dl_info info{};
@@ -177,7 +149,7 @@ const std::pair<std::string, std::uint64_t>& place_of(const void* address) {
 }
 
 std::uint32_t site_index(std::uint32_t comm, workloads::call_kind kind, call_form form, const void* address) {
-  state& s = shared();
+  recorder_state& s = recorder_state::get();
   static const std::pair<std::string, std::uint64_t> nowhere;
   const auto& [object, offset] = settings::get().at_end == settings::report::full ? place_of(address) : nowhere;
   const std::string key = object + ' ' + std::to_string(offset) + ' ' + std::to_string(comm) + ' ' +
@@ -192,33 +164,6 @@ std::uint32_t site_index(std::uint32_t comm, workloads::call_kind kind, call_for
     site.form = form;
   }
   return found->second;
-}
-
-void send_all(const std::vector<std::uint8_t>& bytes, MPI_Comm comm) {
-  constexpr std::size_t most = std::size_t{1} << 30;
-  std::uint64_t size = bytes.size();
-  TAQUIN_MPI(MPI_Send(&size, 1, MPI_UINT64_T, 0, 0, comm));
-  for (std::size_t at = 0; at < bytes.size(); at += most)
-    TAQUIN_MPI(MPI_Send(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, 0, 0, comm));
-}
-
-std::vector<std::uint8_t> receive_all(int from, MPI_Comm comm) {
-  constexpr std::size_t most = std::size_t{1} << 30;
-  std::uint64_t size = 0;
-  TAQUIN_MPI(MPI_Recv(&size, 1, MPI_UINT64_T, from, 0, comm, MPI_STATUS_IGNORE));
-  std::vector<std::uint8_t> bytes(size);
-  for (std::size_t at = 0; at < bytes.size(); at += most)
-    TAQUIN_MPI(MPI_Recv(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, from, 0, comm,
-                        MPI_STATUS_IGNORE));
-  return bytes;
-}
-
-std::string command_line() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  std::ranges::replace(text, '\0', ' ');
-  return text;
 }
 
 // Bytes to each peer, and the greatest size that divides all elements.
@@ -237,7 +182,7 @@ count_t row_of(const blocks& side, int size, std::vector<count_t>& row) {
 }
 
 // The first rank of each node asks rank 0 for its time; the quickest of several answers counts.
-void compare_clocks(state& s, int rank) {
+void compare_clocks(recorder_state& s, int rank) {
   constexpr int questions = 10;
   int ranks = 1;
   TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
@@ -268,25 +213,32 @@ void compare_clocks(state& s, int rank) {
   TAQUIN_MPI(MPI_Comm_free(&comm));
 }
 
-void tell_what_else(const std::vector<rank_log>& logs) {
-  std::array<std::uint64_t, static_cast<std::size_t>(other_call::kinds)> all{};
-  for (const rank_log& log : logs)
-    for (std::size_t i = 0; i < all.size() && i < log.others.size(); ++i) all[i] += log.others[i];
-  say("the program made no all-to-all calls: the recording is empty. On all ranks it sent " + std::to_string(all[0]) +
-      " messages point to point");
+void took(site_log& site, double seconds, bool sampled) {
+  site.seconds += seconds;
+  if (!sampled) return;
+  ++site.sampled;
+  site.sampled_seconds += seconds;
 }
 
 }  // namespace
+
+// Never destroyed: calls may come while the program ends.
+recorder_state& recorder_state::get() {
+  static auto* s = new recorder_state;
+  return *s;
+}
 
 bool observing() noexcept {
   const settings& s = settings::get();
   return !s.record.empty() || s.at_end != settings::report::none;
 }
 
-void count(other_call what) noexcept { counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed); }
+void count(other_call what) noexcept {
+  recorder_state::get().counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
+}
 
 void start_observing() {
-  state& s = shared();
+  recorder_state& s = recorder_state::get();
   int rank = 0;
   MPI_Comm node = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -299,18 +251,27 @@ void start_observing() {
   s.begin = now();
 }
 
+std::uintptr_t name_communicator(MPI_Comm comm) {
+  int size = 0;
+  TAQUIN_MPI(MPI_Comm_size(comm, &size));
+  return index_of(comm, size, call_form::persistent);
+}
+
+observed_call::observed_call(std::uintptr_t named, workloads::call_kind kind, const void* site) noexcept
+    : kind_(kind), form_(call_form::persistent), site_(site), comm_(named - 1), known_(named != 0), begin_(now()) {}
+
 observed_call::observed_call(MPI_Comm comm, workloads::call_kind kind, call_form form, const void* site)
     : call_comm_(comm), kind_(kind), form_(form), site_(site) {
   int size = 0;
   TAQUIN_MPI(MPI_Comm_size(comm, &size));
-  const std::uintptr_t index = index_of(comm, size);
+  const std::uintptr_t index = index_of(comm, size, form);
   begin_ = now();
   if (index == 0) return;
   known_ = true;
   comm_ = index - 1;
   // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
   if (form != call_form::blocking || kind > workloads::call_kind::alltoallw) return;
-  state& s = shared();
+  recorder_state& s = recorder_state::get();
   if (s.open[comm_].size() == most_open) {  // all ranks have begun as many calls, whatever became of them
     tell_waiting_apart(comm_, comm);
     begin_ = now();
@@ -322,94 +283,82 @@ observed_call::observed_call(MPI_Comm comm, workloads::call_kind kind, call_form
   if (settings::get().at_end == settings::report::full) sampled_ = ++s.calls[comm_] % sampling == 0;
 }
 
+moved moved_by(const exchange& x) {
+  moved m;
+  int size = 0;
+  TAQUIN_MPI(MPI_Comm_size(x.comm, &size));
+  m.in_place = x.in_place;
+  m.element_bytes = row_of(x.send, size, m.sent);
+  if (settings::get().at_end == settings::report::full) row_of(x.recv, size, m.received);
+  return m;
+}
+
 void observed_call::end(const exchange& x, const outcome& o) {
   if (!known_) return;
-  seconds_ = now() - begin_;
-  thread_local rows r;
+  const double seconds = now() - begin_;
+  thread_local moved m;
   int size = 0;
   TAQUIN_MPI(MPI_Comm_size(call_comm_, &size));
-  r.element_bytes = row_of(x.send, size, r.sent);
-  if (settings::get().at_end == settings::report::full) row_of(x.recv, size, r.received);
-  end(o, x.in_place, r);
+  m.in_place = x.in_place;
+  m.element_bytes = row_of(x.send, size, m.sent);
+  if (settings::get().at_end == settings::report::full) row_of(x.recv, size, m.received);
+  end(o, m, seconds);
 }
 
-void observed_call::end(const outcome& o, bool in_place, const rows& r) {
-  if (!known_) return;
-  const double seconds = seconds_ >= 0 ? seconds_ : now() - begin_;
-  state& s = shared();
-  const auto& row = r.sent;
-  const bool full = settings::get().at_end == settings::report::full;
-  {
-    const std::lock_guard lock(s.mutex);
-    const auto comm = static_cast<std::uint32_t>(comm_);
-    const auto run = s.writer.add_call({comm, 0, kind_, in_place, form_, r.element_bytes}, row, seconds);
-    const auto at = site_index(comm, kind_, form_, site_);
-    site_log& site = s.writer.log().sites[at];
-    ++site.calls;
-    site.bytes += std::accumulate(row.begin(), row.end(), count_t{0});
-    site.seconds += seconds;
-    site.peak_memory = std::max(site.peak_memory, o.peak_memory);
-    if (sampled_) {
-      ++site.sampled;
-      site.sampled_seconds += seconds;
-    }
-    ++site.algorithms[o.algorithm.empty() ? std::string("native") : std::string(o.algorithm)];
-    if (!o.reason.empty()) ++site.fallbacks[std::string(o.reason)];
-    if (full) {
-      site.received += std::accumulate(r.received.begin(), r.received.end(), count_t{0});
-      site.flows.resize(row.size());
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        site.flows[i] += row[i];
-        ++site.sizes[row[i] == 0 ? -1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row[i]))) - 1];
-      }
-    }
-    if (waits_) {
-      s.open[comm_][entry_].run = run;
-      s.open[comm_][entry_].site = at;
-    }
-  }
+void observed_call::end(const outcome& o, const moved& m) {
+  if (known_) end(o, m, now() - begin_);
 }
 
-void write_observations() noexcept {
-  const settings& given = settings::get();
-  try {
-    MPI_Comm comm = MPI_COMM_NULL;
-    int rank = 0;
-    int size = 0;
-    TAQUIN_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    TAQUIN_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
-    TAQUIN_MPI(MPI_Comm_size(comm, &size));
-    state& s = shared();
-    rank_log& own = s.writer.log();
-    own.seconds = now() - s.begin;
-    own.node = s.node;
-    own.open = s.open;
-    for (const auto& c : counts) own.others.push_back(c.load());
-    if (rank > 0) {
-      send_all(own.packed(), comm);
-    } else {
-      own.program = command_line();
-      std::vector<rank_log> logs(static_cast<std::size_t>(size));
-      for (int from = 1; from < size; ++from)
-        logs[static_cast<std::size_t>(from)] = rank_log::unpacked(receive_all(from, comm));
-      logs.front() = std::move(own);
-      close_entries(logs);
-      if (!given.record.empty()) {
-        try {
-          const auto traffic = assemble(logs);
-          if (traffic.calls.empty()) tell_what_else(logs);
-          write_traffic(traffic, given.record);
-        } catch (const std::exception& e) {
-          say(std::string("nothing is recorded: ") + e.what());
-        }
-      }
-      if (given.at_end != settings::report::none) write_report(logs);
-    }
-    TAQUIN_MPI(MPI_Comm_free(&comm));
-  } catch (const std::exception& e) {
-    say(std::string("what was observed is lost: ") + e.what());
+call_in_flight observed_call::begun(const outcome& o, const moved& m) {
+  if (!known_) return {};
+  recorder_state& s = recorder_state::get();
+  const std::lock_guard lock(s.mutex);
+  const auto [run, site] = add(o, m);
+  ++s.in_flight;
+  return {true, sampled_, run, site, now() - begin_};
+}
+
+void complete(const call_in_flight& c) noexcept {
+  if (!c.known) return;
+  recorder_state& s = recorder_state::get();
+  const std::lock_guard lock(s.mutex);
+  --s.in_flight;
+  s.writer.log().runs[c.run].took(c.seconds);
+  took(s.writer.log().sites[c.site], c.seconds, c.sampled);
+}
+
+void observed_call::end(const outcome& o, const moved& m, double seconds) {
+  recorder_state& s = recorder_state::get();
+  const std::lock_guard lock(s.mutex);
+  const auto [run, site] = add(o, m);
+  s.writer.log().runs[run].took(seconds);
+  took(s.writer.log().sites[site], seconds, sampled_);
+  if (!waits_) return;
+  s.open[comm_][entry_].run = run;
+  s.open[comm_][entry_].site = site;
+}
+
+// The run and the site that its time belongs to.
+std::pair<std::uint32_t, std::uint32_t> observed_call::add(const outcome& o, const moved& m) {
+  recorder_state& s = recorder_state::get();
+  const auto comm = static_cast<std::uint32_t>(comm_);
+  const auto run = s.writer.add_call({comm, 0, kind_, m.in_place, form_, s.in_flight, m.element_bytes}, m.sent);
+  const auto at = site_index(comm, kind_, form_, site_);
+  site_log& site = s.writer.log().sites[at];
+  ++site.calls;
+  site.bytes += std::accumulate(m.sent.begin(), m.sent.end(), count_t{0});
+  site.peak_memory = std::max(site.peak_memory, o.peak_memory);
+  ++site.algorithms[o.algorithm.empty() ? std::string("native") : std::string(o.algorithm)];
+  if (!o.reason.empty()) ++site.fallbacks[std::string(o.reason)];
+  if (settings::get().at_end != settings::report::full) return {run, at};
+  site.received += std::accumulate(m.received.begin(), m.received.end(), count_t{0});
+  site.flows.resize(m.sent.size());
+  for (std::size_t i = 0; i < m.sent.size(); ++i) {
+    const count_t bytes = m.sent[i];
+    site.flows[i] += bytes;
+    ++site.sizes[bytes == 0 ? -1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))) - 1];
   }
+  return {run, at};
 }
 
 }  // namespace taquin::interpose

@@ -48,16 +48,15 @@ void tell_warnings() noexcept {
     for (const std::string& line : settings::get().warnings) say(line);
 }
 
-bool run_through(const exchange& x, outcome* what_became) {
+namespace {
+
+// Whether taquin can do what `x` asks for.
+template <class Do>
+bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   static std::atomic<bool> said_fallback{false};
   const settings& s = settings::get();
   try {
-    options o;
-    o.memory = s.memory;
-    statistics stats;
-    if (what_became != nullptr) o.stats = &stats;
-    run(x, o);
-    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
+    attempt();
     return true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
@@ -81,6 +80,23 @@ bool run_through(const exchange& x, outcome* what_became) {
   return false;
 }
 
+}  // namespace
+
+bool run_through(const exchange& x, outcome* what_became) {
+  return can(x, what_became, [&] {
+    options o;
+    o.memory = settings::get().memory;
+    statistics stats;
+    if (what_became != nullptr) o.stats = &stats;
+    run(x, o);
+    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
+  });
+}
+
+bool make_through(const exchange& x, outcome* what_became, const std::function<void()>& make) {
+  return can(x, what_became, make);
+}
+
 namespace {
 
 bool all_ranks_fail() noexcept {
@@ -102,6 +118,11 @@ bool is_fatal(MPI_Comm comm) noexcept {
 }
 
 }  // namespace
+
+int raise(MPI_Comm comm, int code) noexcept {
+  if (is_fatal(comm)) say(detail::last_error());
+  return detail::call_errhandler(comm, code);
+}
 
 int fail(MPI_Comm comm) noexcept {
   const int code = detail::code_of_current_exception();

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <optional>
 
 #include "interpose/device.hpp"
@@ -30,10 +31,22 @@ void tell_warnings() noexcept;
 /// the MPI library on all ranks.
 inline constexpr const char* device_memory = "a buffer in the memory of a device";
 
+/// `x` with that fault where it has such a buffer.
+inline exchange off_devices(exchange x) noexcept {
+  if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base))) x.fault = device_memory;
+  return x;
+}
+
 /// Runs `x` through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
 /// (both warned of once), or taquin objects to buffers that the MPI library may accept. All ranks get the same answer.
 /// Other errors are thrown. `what` is told what became of the call; it may be null.
 bool run_through(const exchange& x, outcome* what);
+
+/// Prepares what `x` asks for, by `make`, under the same rules.
+bool make_through(const exchange& x, outcome* what, const std::function<void()>& make);
+
+/// An error of this rank alone: the communicator's handler is called with `code`, which is returned.
+int raise(MPI_Comm comm, int code) noexcept;
 
 /// The exception that is being handled becomes MPI's error: the communicator's handler is called, its code returned.
 /// To be called in a catch block.
@@ -46,8 +59,7 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
   if (!served(comm)) return native();
   try {
     const settings& s = settings::get();
-    exchange x = make();
-    if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base))) x.fault = device_memory;
+    const exchange x = off_devices(make());
     std::optional<observed_call> observed;
     if (observing())
       observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);

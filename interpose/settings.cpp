@@ -46,6 +46,13 @@ settings read() {
   } else if (!text.empty() && text != "none") {
     s.warnings.push_back("TAQUIN_REPORT='" + std::string(text) + "' is ignored: not none, summary or full[:FILE]");
   }
+  if (const auto text = variable("TAQUIN_PERSISTENT"); text == "always") {
+    s.persistent = settings::persistent_by::plan;
+  } else if (text == "never") {
+    s.persistent = settings::persistent_by::library;
+  } else if (!text.empty() && text != "measured") {
+    s.warnings.push_back("TAQUIN_PERSISTENT='" + std::string(text) + "' is ignored: not measured, always or never");
+  }
   s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_PATIENCE"), s.patience.count()));
   if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
     s.disabled = true;

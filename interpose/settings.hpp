@@ -20,9 +20,11 @@ struct settings {
   std::chrono::duration<double> patience{10};   ///< TAQUIN_PATIENCE: seconds to wait for ranks without the library
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
   enum class report { none, summary, full };
-  report at_end = report::none;       ///< TAQUIN_REPORT
-  std::string report_file;            ///< where the full one goes
-  std::vector<std::string> warnings;  ///< what is wrong with variables that are ignored
+  report at_end = report::none;  ///< TAQUIN_REPORT
+  std::string report_file;       ///< where the full one goes
+  enum class persistent_by { measured, plan, library };
+  persistent_by persistent = persistent_by::measured;  ///< TAQUIN_PERSISTENT: who does persistent calls
+  std::vector<std::string> warnings;                   ///< what is wrong with variables that are ignored
 
   static const settings& get();
 };

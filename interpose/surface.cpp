@@ -1,13 +1,15 @@
 // Exchanges that go to the MPI library as they are, observed like the others: nonblocking ones, and those between the
-// neighbours of a topology. A nonblocking call's time is that of the call itself, without what is waited for later.
+// neighbours of a topology. Requests are followed until they are complete.
 #include <mpi.h>
 
+#include <memory>
 #include <numeric>
 #include <vector>
 
-#include "interpose/message.hpp"
+#include "interpose/arguments.hpp"
 #include "interpose/next.hpp"
 #include "interpose/recorder.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/route.hpp"
 #include "taquin/exchange.hpp"
 
@@ -19,15 +21,27 @@ using kind = taquin::workloads::call_kind;
 
 namespace {
 
-// Passes a call on; `observe` gives what is noted of it.
+// Passes a call on; `observe` gives what it moves. A request that the call makes is looked after until it is complete.
 template <class Native, class Observe>
-int pass(MPI_Comm comm, const void* site, kind what, call_form form, Native&& native, Observe&& observe) noexcept {
+int pass(MPI_Comm comm, const void* site, kind what, call_form form, MPI_Request* request, Native&& native,
+         Observe&& observe) noexcept {
   const guard g;
   if (!observing() || !served(comm)) return native();
   try {
+    if (form == call_form::persistent) {
+      const int code = native();
+      if (code != MPI_SUCCESS) return code;
+      tracked_request::observation seen{name_communicator(comm), what, site, observe(), {}};
+      track(*request, std::make_unique<tracked_request>(comm, nullptr, std::move(seen)));
+      return code;
+    }
     observed_call call(comm, what, form, site);
     const int code = native();
-    if (code == MPI_SUCCESS) observe(call);
+    if (code != MPI_SUCCESS) return code;
+    if (request == nullptr)
+      call.end({}, observe());
+    else
+      track(*request, std::make_unique<tracked_request>(call.begun({}, observe())));
     return code;
   } catch (...) {
     return fail(comm);
@@ -73,11 +87,11 @@ std::vector<int> neighbours(MPI_Comm comm, bool send) {
 
 // The bytes of neighbours' blocks as rows over all ranks of the communicator.
 template <class Sent, class Received>
-void observe_neighbours(observed_call& call, MPI_Comm comm, const count_view& sends, const Sent& send_types,
-                        const count_view& receives, const Received& receive_types) {
+moved among_neighbours(MPI_Comm comm, const count_view& sends, const Sent& send_types, const count_view& receives,
+                       const Received& receive_types) {
   int size = 0;
   MPI_Comm_size(comm, &size);
-  rows r;
+  moved r;
   const auto add = [&](std::vector<count_t>& row, bool send, const count_view& counts, const auto& types) {
     row.assign(static_cast<std::size_t>(size), 0);
     const auto peers = neighbours(comm, send);
@@ -91,63 +105,55 @@ void observe_neighbours(observed_call& call, MPI_Comm comm, const count_view& se
   };
   add(r.sent, true, sends, send_types);
   add(r.received, false, receives, receive_types);
-  call.end({}, false, r);
+  return r;
 }
 
 count_view same(count_t count) { return {count, 0}; }
 
 }  // namespace
 
-#define PARAMETERS_alltoall(COUNT, DISPL) \
-  const void *sendbuf, COUNT sendcount, handle sendtype, void *recvbuf, COUNT recvcount, handle recvtype, handle comm
-#define PARAMETERS_alltoallv(COUNT, DISPL)                                                              \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtype, void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], handle recvtype, handle comm
-#define PARAMETERS_alltoallw(COUNT, DISPL)                                                                             \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], handle comm
-#define ARGUMENTS_alltoall sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-#define ARGUMENTS_alltoallv sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
-#define ARGUMENTS_alltoallw sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
-
-#define OBSERVE_alltoall \
-  call.end(exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), {})
-#define OBSERVE_alltoallv                                                                               \
-  call.end(exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf, \
-                               count_view(recvcounts), count_view(rdispls), recvtype, comm),            \
-           {})
-#define OBSERVE_alltoallw                                                                                \
-  call.end(exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf, \
-                               count_view(recvcounts), count_view(rdispls), recvtypes, comm),            \
-           {})
+#define OBSERVE_alltoall moved_by(EXCHANGE_alltoall)
+#define OBSERVE_alltoallv moved_by(EXCHANGE_alltoallv)
+#define OBSERVE_alltoallw moved_by(EXCHANGE_alltoallw)
 #define OBSERVE_neighbor_alltoall \
-  observe_neighbours(             \
-      call, comm, same(sendcount), [&](int) { return sendtype; }, same(recvcount), [&](int) { return recvtype; })
-#define OBSERVE_neighbor_alltoallv                                                               \
-  observe_neighbours(                                                                            \
-      call, comm, count_view(sendcounts), [&](int) { return sendtype; }, count_view(recvcounts), \
+  among_neighbours(               \
+      comm, same(sendcount), [&](int) { return sendtype; }, same(recvcount), [&](int) { return recvtype; })
+#define OBSERVE_neighbor_alltoallv                                                         \
+  among_neighbours(                                                                        \
+      comm, count_view(sendcounts), [&](int) { return sendtype; }, count_view(recvcounts), \
       [&](int) { return recvtype; })
-#define OBSERVE_neighbor_alltoallw                                                                     \
-  observe_neighbours(                                                                                  \
-      call, comm, count_view(sendcounts), [&](int i) { return sendtypes[i]; }, count_view(recvcounts), \
+#define OBSERVE_neighbor_alltoallw                                                               \
+  among_neighbours(                                                                              \
+      comm, count_view(sendcounts), [&](int i) { return sendtypes[i]; }, count_view(recvcounts), \
       [&](int i) { return recvtypes[i]; })
 
-// A blocking call, and a nonblocking one, which has a request behind its arguments.
-#define TAQUIN_PASS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                                         \
-  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL)) {                                          \
-    return pass(                                                                                                 \
-        comm, caller, kind::KIND, call_form::blocking, [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE); }, \
-        [&](observed_call& call) { OBSERVE_##KIND; });                                                           \
-  }                                                                                                              \
+// A blocking call, and others, which have a request behind their arguments.
+#define TAQUIN_PASS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                           \
+  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL)) {                            \
+    return pass(                                                                                   \
+        comm, caller, kind::KIND, call_form::blocking, nullptr,                                    \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE); }, [&] { return OBSERVE_##KIND; }); \
+  }                                                                                                \
   TAQUIN_BOTH_NAMES(X##SUFFIX, (PARAMETERS_##LIKE(COUNT, DISPL)), (ARGUMENTS_##LIKE))
-#define TAQUIN_PASS_REQUEST(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                              \
-  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL), MPI_Request* request) { \
-    return pass(                                                                              \
-        comm, caller, kind::KIND, call_form::nonblocking,                                     \
-        [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE, request); },                    \
-        [&](observed_call& call) { OBSERVE_##KIND; });                                        \
-  }                                                                                           \
+#define TAQUIN_PASS_REQUEST(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                            \
+  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL), MPI_Request* request) {               \
+    return pass(                                                                                            \
+        comm, caller, kind::KIND, call_form::nonblocking, request,                                          \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE, request); }, [&] { return OBSERVE_##KIND; }); \
+  }                                                                                                         \
   TAQUIN_BOTH_NAMES(X##SUFFIX, (PARAMETERS_##LIKE(COUNT, DISPL), MPI_Request * request), (ARGUMENTS_##LIKE, request))
+#define TAQUIN_PASS_INIT(PREFIX, X, LIKE, KIND, COUNT, DISPL)                                                  \
+  static int intercepted_##PREFIX##_##X PARAMETERS_INIT(LIKE, COUNT, DISPL) {                                  \
+    return pass(                                                                                               \
+        comm, caller, kind::KIND, call_form::persistent, request,                                              \
+        [&] { return TAQUIN_NEXT_INIT(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL)) ARGUMENTS_INIT(LIKE); }, \
+        [&] { return OBSERVE_##KIND; });                                                                       \
+  }                                                                                                            \
+  TAQUIN_INIT_NAMES(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL), ARGUMENTS_INIT(LIKE))
+#define TAQUIN_NEIGHBOUR_INIT(PREFIX, SUFFIX, COUNT, DISPL)                                              \
+  TAQUIN_PASS_INIT(PREFIX, Neighbor_alltoall_init##SUFFIX, alltoall, neighbor_alltoall, COUNT, DISPL)    \
+  TAQUIN_PASS_INIT(PREFIX, Neighbor_alltoallv_init##SUFFIX, alltoallv, neighbor_alltoallv, COUNT, DISPL) \
+  TAQUIN_PASS_INIT(PREFIX, Neighbor_alltoallw_init##SUFFIX, alltoallw, neighbor_alltoallw, COUNT, MPI_Aint)
 
 #define TAQUIN_SURFACE(SUFFIX, COUNT, DISPL)                                                    \
   TAQUIN_PASS_REQUEST(Ialltoall, alltoall, alltoall, SUFFIX, COUNT, DISPL)                      \
@@ -164,3 +170,4 @@ TAQUIN_SURFACE(, int, int)
 #if MPI_VERSION >= 4
 TAQUIN_SURFACE(_c, MPI_Count, MPI_Aint)
 #endif
+TAQUIN_EACH_INIT(TAQUIN_NEIGHBOUR_INIT)

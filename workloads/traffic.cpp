@@ -163,6 +163,9 @@ recorded_call call_from(const json& j, const traffic& t, const std::vector<count
     if (form == std::end(forms)) damaged(fmt::format("{}.form is not known: {}", where, j["form"].dump()));
     c.form = static_cast<call_form>(form - std::begin(forms));
   }
+  if (j.contains("in_flight"))
+    c.in_flight =
+        static_cast<int>(integer(j["in_flight"], where + ".in_flight", 0, std::numeric_limits<std::int32_t>::max()));
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   c.element_bytes = integer(member(j, "element_bytes", where), where + ".element_bytes", 1, most);
   const json& in_place = member(j, "in_place", where);
@@ -299,6 +302,7 @@ std::string traffic_text(const traffic& t) {
                           {"seconds", {{"min", c.seconds.min}, {"mean", c.seconds.mean}, {"max", c.seconds.max}}}});
     auto& last = j["calls"].back();
     if (c.form != call_form::blocking) last["form"] = forms[static_cast<std::size_t>(c.form)];
+    if (c.in_flight > 0) last["in_flight"] = c.in_flight;
     if (c.seconds.waiting > 0) last["seconds"]["waiting"] = c.seconds.waiting;
   }
   // A command line need not be UTF-8: what is not is replaced.

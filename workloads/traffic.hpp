@@ -84,6 +84,7 @@ struct recorded_call {
   count_t element_bytes = 1;  ///< of one element; divides every block
   bool in_place = false;      ///< MPI_IN_PLACE was given
   call_form form = call_form::blocking;
+  int in_flight = 0;  ///< nonblocking and persistent calls begun before and not complete, of the rank with most
   std::uint64_t repeats = 1;
   call_seconds seconds{};
   bool operator==(const recorded_call&) const = default;

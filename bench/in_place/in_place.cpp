@@ -60,8 +60,7 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const harness::test_case test(harness::parse_workload(workload), exchange::form::alltoallv,
                                 harness::buffering::one_buffer, bytes, 1);
-  harness::arena memory;
-  for (const harness::problem& p : test.calls()) p.reserve(memory);
+  harness::arenas memory(std::pmr::new_delete_resource(), test.calls());
   std::vector<harness::contender> contenders(variants.size() + 1);
   contenders[0].asked = "native";
   contenders[0].raw = true;

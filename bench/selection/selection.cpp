@@ -88,8 +88,7 @@ nlohmann::json prediction_errors(const cell& c, int ranks, const std::vector<con
 
 nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
   const test_case test(parse_workload(c.workload), exchange::form::alltoallv, c.how, c.bytes * ranks, 1);
-  arena memory;
-  for (const problem& p : test.calls()) p.reserve(memory);
+  arenas memory(std::pmr::new_delete_resource(), test.calls());
   auto all = line_up(c, test);
   measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](auto&&...) {});
   nlohmann::json r{{"ranks", ranks},

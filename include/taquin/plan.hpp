@@ -10,9 +10,12 @@
 
 namespace taquin {
 
+class plan;
+
 namespace detail {
 struct plan_state;
-}
+bool completes_alone(const plan& p) noexcept;
+}  // namespace detail
 
 /// An exchange that can be run again and again on the same buffers, counts and types. Move-only.
 class plan {
@@ -44,6 +47,7 @@ class plan {
   [[nodiscard]] const memory_budget& memory() const noexcept;
 
  private:
+  friend bool detail::completes_alone(const plan& p) noexcept;
   std::unique_ptr<detail::plan_state> state_;
 };
 

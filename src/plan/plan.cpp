@@ -55,6 +55,12 @@ void plan::run() {
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
 const memory_budget& plan::memory() const noexcept { return state_->budget; }
 
+bool detail::completes_alone(const plan& p) noexcept {
+  const plan_state& s = *p.state_;
+  const auto ends = s.chosen->ends_by_itself;
+  return s.by_thread || (ends != nullptr && ends(s.shape, {}, s.shape.memory_limit));
+}
+
 void run(const exchange& x, const options& o) {
   or_lose([&] { detail::lose(x.comm); },
           [&] {

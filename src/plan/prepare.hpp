@@ -21,6 +21,7 @@
 #include "taquin/exchange.hpp"
 #include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
+#include "taquin/plan.hpp"
 
 namespace taquin::detail {
 
@@ -81,5 +82,9 @@ struct plan_state final : private mpi::started {
   void count();
   void end();
 };
+
+/// Once it is started its peers need nothing more of this rank: MPI's own progress, memory that is shared, or a thread
+/// does the rest.
+bool completes_alone(const plan& p) noexcept;
 
 }  // namespace taquin::detail

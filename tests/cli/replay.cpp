@@ -90,6 +90,45 @@ TEST(replay, a_call_in_place_is_replayed_in_place) {
   for (const auto& one : r.json()) EXPECT_EQ(one["wrong_bytes"], 0) << one;
 }
 
+// Two nonblocking calls at once, one of them often and on a part of the ranks, then one that waits for nothing; and
+// calls between neighbours.
+TEST(replay, calls_that_were_in_flight_together_are_so_again) {
+  using workloads::call_form;
+  auto t = recording();
+  t.calls = {
+      {.communicator = 0, .matrix = 1, .kind = call_kind::alltoallv, .form = call_form::nonblocking},
+      {.communicator = 1,
+       .matrix = 2,
+       .kind = call_kind::alltoallw,
+       .form = call_form::nonblocking,
+       .in_flight = 1,
+       .repeats = 4},
+      {.communicator = 0,
+       .matrix = 0,
+       .kind = call_kind::alltoall,
+       .in_place = true,
+       .form = call_form::nonblocking,
+       .in_flight = 2,
+       .repeats = 3},
+      {.communicator = 0, .matrix = 1, .kind = call_kind::alltoallv, .in_flight = 1},
+      {.communicator = 0,
+       .matrix = 1,
+       .kind = call_kind::neighbor_alltoallv,
+       .form = call_form::persistent,
+       .in_flight = 2,
+       .repeats = 2},
+      {.communicator = 1, .matrix = 2, .kind = call_kind::neighbor_alltoall},
+  };
+  const file f(t);
+  const auto r = taquin(3, "run -a spread_out,pairwise,auto --reps 2 --json - --traffic " + f.path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  ASSERT_EQ(r.json().size(), 4U);
+  for (const auto& one : r.json()) {
+    EXPECT_EQ(one["wrong_bytes"], 0) << one;
+    EXPECT_GT(one.value("predicted_s", 0.0), 0) << one;
+  }
+}
+
 TEST(replay, auto_does_the_calls_that_an_algorithm_does_not_serve_and_their_number_is_told) {
   const file f(recording());
   const auto r = taquin(3, "run -a all,in_place --reps 2 --json - --traffic " + f.path);

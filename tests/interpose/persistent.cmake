@@ -1,0 +1,38 @@
+# Persistent exchanges: served always, where that measures better, or never.
+find_package(Threads REQUIRED)
+add_executable(interpose_persistent persistent.c)
+target_link_libraries(interpose_persistent PRIVATE MPI::MPI_C Threads::Threads)
+set(persistent $<TARGET_FILE:interpose_persistent>)
+
+# persistent_test(NAME RANKS PART WHO MESSAGE [SETTINGS…])
+function(persistent_test name ranks part who message)
+  list(JOIN ARGN " " settings)
+  neighbour_test(${name}_np${ranks} "${message}"
+    "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_PERSISTENT=${who} ${settings} ${persistent} ${part}")
+endfunction()
+
+set(own "(spread_out|shared_memory)")
+foreach(ranks 2 3)
+  foreach(part one_by_one arrays any_order halves errors threads)
+    persistent_test(persistent_${part} ${ranks} ${part} always "algorithms +${own} [0-9]+[\n].*status 0")
+  endforeach()
+  foreach(part one_by_one any_order threads)
+    persistent_test(measured_${part} ${ranks} ${part} measured "algorithms +native [0-9]+, ${own} [0-9]+[\n].*status 0")
+  endforeach()
+  persistent_test(measured_by_seven_starts ${ranks} seven_starts measured "algorithms +native 3, ${own} 4[\n].*status 0")
+  persistent_test(persistent_passed_on ${ranks} one_by_one never "algorithms +native 54[\n].*status 0")
+  persistent_test(persistent_between_neighbours ${ranks} neighbours always "algorithms +native 3[\n].*status 0")
+endforeach()
+persistent_test(persistent_by_a_named_algorithm 3 any_order measured "algorithms +spread_out 36[\n].*status 0"
+  TAQUIN_ALGORITHM=spread_out)
+persistent_test(persistent_leaves_several_rounds_to_mpi 3 any_order always
+  "taquin: algorithm 'pairwise' needs its rank between the start .*such calls go to the MPI library[\n].*algorithms +native 36[\n].*status 0"
+  TAQUIN_ALGORITHM=pairwise)
+persistent_test(persistent_by_the_progress_thread 3 any_order always "algorithms +pairwise 36[\n].*status 0"
+  TAQUIN_ALGORITHM=pairwise TAQUIN_PROGRESS_THREAD=1)
+persistent_test(persistent_beyond_the_memory 2 one_by_one always "algorithms +native 54[\n].*left to MPI +[0-9]+: no algorithm fits.*status 0"
+  TAQUIN_MEMORY=10)
+persistent_test(persistent_by_a_wrong_word 2 seven_starts sometimes
+  "taquin: TAQUIN_PERSISTENT='sometimes' is ignored: not measured, always or never[\n].*status 0")
+neighbour_test(persistent_without_a_tool "^status 0"
+  "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 ${persistent} one_by_one")
