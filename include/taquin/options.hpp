@@ -78,7 +78,8 @@ struct options {
   /// two_phase: the algorithm of its two exchanges.
   std::string_view inner = "spread_out";
   /// multilevel: the algorithms of its levels, separated by commas: between nodes, between the groups inside each, and
-  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least.
+  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least. "auto": the
+  /// one of least predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
   std::string_view levels = "bruck_v,spread_out";
   /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <span>
@@ -58,10 +59,24 @@ std::optional<invalid_argument> check_inner(std::string_view name) {
   return invalid_argument{fmt::format("algorithm '{}' does not serve as an inner one", name)};
 }
 
+// A name, and the base of its digits; or taquin's choice.
+std::optional<invalid_argument> check_level(std::string_view level) {
+  if (level == automatic) return std::nullopt;
+  const auto colon = level.find(':');
+  if (colon != std::string_view::npos) {
+    int radix = 0;
+    const char* const end = level.data() + level.size();
+    const auto [stop, failed] = std::from_chars(level.data() + colon + 1, end, radix);
+    if (failed != std::errc{} || stop != end || radix < 2)
+      return invalid_argument{fmt::format("level '{}' has no base of digits, at least 2, after the colon", level)};
+  }
+  return check_inner(level.substr(0, colon));
+}
+
 std::optional<invalid_argument> check_levels(std::string_view names) {
   while (true) {
     const auto comma = names.find(',');
-    if (auto bad = check_inner(names.substr(0, comma))) return bad;
+    if (auto bad = check_level(names.substr(0, comma))) return bad;
     if (comma == std::string_view::npos) return std::nullopt;
     names = names.substr(comma + 1);
   }

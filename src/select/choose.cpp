@@ -141,6 +141,15 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
   return theirs;
 }
 
+level_names chooser::levels(const shape& s, const options& o) {
+  level_names names = choose_levels(s, o, profile_.model);
+  if (!alike_) {
+    mpi::broadcast(std::span<char>(names.text()), 0, comm_.get());
+    names.cut_at_zero();
+  }
+  return names;
+}
+
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
   running_ = nullptr;
   const bool measures = !reused && s.carried_block > 0 && profile_.points.empty();
