@@ -8,8 +8,9 @@
 #include <numeric>
 
 #include "algorithms/algorithm.hpp"
-#include "cli/cases.hpp"
-#include "cli/report.hpp"
+#include "cli/command.hpp"
+#include "harness/cases.hpp"
+#include "harness/records.hpp"
 #include "select/choose.hpp"
 
 namespace taquin::cli {

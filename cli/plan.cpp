@@ -11,11 +11,11 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/names.hpp"
-#include "cli/offline.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/plan_json.hpp"
-#include "cli/sizes.hpp"
+#include "harness/names.hpp"
+#include "harness/offline.hpp"
+#include "harness/sizes.hpp"
 #include "schedule/print.hpp"
 #include "schedule/simulated.hpp"
 

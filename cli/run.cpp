@@ -6,18 +6,18 @@
 #include <memory>
 #include <optional>
 
-#include "cli/cases.hpp"
 #include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/names.hpp"
 #include "cli/option_flags.hpp"
-#include "cli/output.hpp"
-#include "cli/predictor.hpp"
-#include "cli/progress.hpp"
-#include "cli/recording.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
-#include "cli/sizes.hpp"
+#include "harness/cases.hpp"
+#include "harness/measure.hpp"
+#include "harness/names.hpp"
+#include "harness/output.hpp"
+#include "harness/predictor.hpp"
+#include "harness/progress.hpp"
+#include "harness/recording.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "harness/sizes.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {

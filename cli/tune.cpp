@@ -5,17 +5,17 @@
 #include <memory>
 #include <optional>
 
-#include "cli/cases.hpp"
 #include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/names.hpp"
-#include "cli/offline.hpp"
-#include "cli/predictor.hpp"
-#include "cli/progress.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
-#include "cli/sizes.hpp"
-#include "cli/statistics.hpp"
+#include "harness/cases.hpp"
+#include "harness/measure.hpp"
+#include "harness/names.hpp"
+#include "harness/offline.hpp"
+#include "harness/predictor.hpp"
+#include "harness/progress.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "harness/sizes.hpp"
+#include "harness/statistics.hpp"
 #include "select/calibrate.hpp"
 #include "select/profile.hpp"
 

@@ -71,18 +71,17 @@ typedef struct TAQUIN_Options {
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
                             fastest; for the algorithm "auto" */
   int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
-  const char *levels;  /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas, each with a
-                            radix after a colon if wanted, or "auto"; NULL: the
-                            default */
-  int progress;        /* plans: one of TAQUIN_PROGRESS_* */
-  int on_timeout;      /* one of TAQUIN_TIMEOUT_* */
-  double timeout;      /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
+  const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas, each
+                            with a radix after a colon if wanted, or "auto"; NULL: the default */
+  int progress;          /* plans: one of TAQUIN_PROGRESS_* */
+  int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
+  double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
-  int agreement;       /* one of TAQUIN_AGREEMENT_* */
-  int aux_parts;       /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
+  int agreement;         /* one of TAQUIN_AGREEMENT_* */
+  int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
                             rank, at least 1 */
-  int aux_heap;        /* not 0: in_place_phases: extra memory as one heap instead of static parts */
-  int sparse_requests; /* not 0: in_place_phases: requests only between ranks that have data for each other */
+  int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
+  int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "taquin/patterns.hpp"
 #include "taquin/taquin.h"
 #include "taquin/taquin.hpp"
 
