@@ -18,6 +18,8 @@ namespace {
 
 std::uint64_t unsigned_of(count_t n) { return static_cast<std::uint64_t>(n); }
 
+}  // namespace
+
 detail::shape shape_of(const workloads::traffic& t, const workloads::recorded_call& call) {
   const auto& m = t.matrices[call.matrix];
   detail::shape s{.ranks = m.ranks(),
@@ -50,6 +52,8 @@ detail::shape shape_of(const workloads::traffic& t, const workloads::recorded_ca
   }
   return s;
 }
+
+namespace {
 
 // Calls that are explained alike.
 struct kind_of_call {

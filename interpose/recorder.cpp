@@ -1,7 +1,5 @@
 #include "interpose/recorder.hpp"
 
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/call_site.hpp"
 #include "interpose/message.hpp"
 #include "interpose/recorder_state.hpp"
 #include "interpose/settings.hpp"
@@ -118,39 +117,9 @@ void tell_waiting_apart(std::size_t comm_index, MPI_Comm comm) {
   open.clear();
 }
 
-// Fortran's procedures are called by the program and call MPI's C functions: the place is one further up.
-const void* past_wrappers(const void* site) {
-  constexpr int most = 16;
-  std::array<void*, most> frames{};
-  const int n = backtrace(frames.data(), most);
-  auto at = std::find(frames.begin(), frames.begin() + n, site);
-  for (; at != frames.begin() + n; ++at) {
-    Dl_info info{};
-    if (dladdr(*at, &info) == 0 || std::string_view(info.dli_fname).find("libmpi") == std::string_view::npos)
-      return *at;
-  }
-  return site;
-}
-
-// The file that the address lies in, and its offset there, which is the same on all ranks.
-const std::pair<std::string, std::uint64_t>& place_of(const void* address) {
-  auto& places = recorder_state::get().places;
-  const auto found = places.find(address);
-  if (found != places.end() && !found->second.first.empty()) return found->second;
-  Dl_info info{};
-  const void* at = address;
-  if (dladdr(at, &info) != 0 && info.dli_fname != nullptr &&
-      std::string_view(info.dli_fname).find("libmpi") != std::string_view::npos) {
-    at = past_wrappers(address);
-    if (at != address) return place_of(at);
-  }
-  const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  return places[address] = {info.dli_fname != nullptr ? info.dli_fname : "?", offset};
-}
-
 std::uint32_t site_index(std::uint32_t comm, workloads::call_kind kind, call_form form, const void* address) {
   recorder_state& s = recorder_state::get();
-  static const std::pair<std::string, std::uint64_t> nowhere;
+  static const place nowhere;
   const auto& [object, offset] = settings::get().at_end == settings::report::full ? place_of(address) : nowhere;
   const std::string key = object + ' ' + std::to_string(offset) + ' ' + std::to_string(comm) + ' ' +
                           std::to_string(static_cast<int>(kind)) + ' ' + std::to_string(static_cast<int>(form));

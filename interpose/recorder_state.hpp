@@ -37,7 +37,6 @@ struct recorder_state {
   std::vector<std::uint64_t> calls;      // by communicator
   std::deque<naming> names;
   std::unordered_map<std::string, std::uint32_t> sites;
-  std::unordered_map<const void*, std::pair<std::string, std::uint64_t>> places;
   int keyval = MPI_KEYVAL_INVALID;
   int named = 0;  // communicators that this rank has named
   int node = 0;
