@@ -4,14 +4,10 @@
 #include <functional>
 
 #include "cli/sizes.hpp"
-#include "exchange/shape.hpp"
 #include "select/profile.hpp"
 #include "workloads/traffic.hpp"
 
 namespace taquin::cli {
-
-/// What is known of a recorded call, as if all its ranks were on one node.
-detail::shape shape_of(const workloads::traffic& t, const workloads::recorded_call& call);
 
 /// Prints, where `speaks`, a row for each kind of call: the choice and its predicted time. `profile_for` gives the
 /// profile for a number of ranks. All ranks lie on one node, for a recording does not tell. Returns the exit status.

@@ -12,13 +12,13 @@
 
 #include "cli/cases.hpp"
 #include "cli/command.hpp"
-#include "cli/explain_traffic.hpp"
 #include "cli/measure.hpp"
 #include "cli/report.hpp"
 #include "cli/rules.hpp"
 #include "cli/sizes.hpp"
 #include "cli/statistics.hpp"
 #include "mpi/check.hpp"
+#include "workloads/shapes.hpp"
 
 namespace taquin::cli {
 
@@ -46,7 +46,7 @@ std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t
   for (const auto& call : t.calls) {
     const bool plan = call.form != workloads::call_form::blocking;
     const auto [kind, first] =
-        kinds.try_emplace({call.communicator, call.matrix, form_of(call.kind), call.in_place, plan}, call);
+        kinds.try_emplace({call.communicator, call.matrix, workloads::form_of(call.kind), call.in_place, plan}, call);
     if (!first) kind->second.repeats += call.repeats;
   }
   std::vector<workloads::recorded_call> all;
@@ -88,7 +88,7 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::p
   std::string table;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const auto& call = kinds[i];
-    const detail::shape s = shape_of(t, call);
+    const detail::shape s = workloads::shape_of(t, call);
     std::set<int> on;
     for (const int rank : t.communicators[call.communicator]) on.insert(nodes[static_cast<std::size_t>(rank)]);
     measured_call m{.kind = s.kind,
