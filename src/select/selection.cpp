@@ -137,6 +137,8 @@ std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::siz
     add(quarter_octaves(bytes));
   add(limit);
   add(static_cast<std::uint64_t>(o.progress));
+  if (reused && o.progress == progress_by::library)  // sizes of a quarter of an octave may differ in this
+    for (const algorithm* a : algorithms()) add(a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit) ? 1 : 0);
   add(static_cast<std::uint64_t>(o.radix.value_or(0)));
   add(static_cast<std::uint64_t>(o.layout));
   add(static_cast<std::uint64_t>(o.ports));
