@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "node/shared_segments.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -21,7 +22,7 @@ class block_reader {
   static constexpr std::size_t least_bytes = 4096;
   /// Words in a note: MPI libraries send such messages without asking the receiver, who may be reading.
   static constexpr std::uint32_t most_words = 128;
-  static constexpr std::size_t per_rank = 2 * 5 * sizeof(word);
+  static constexpr std::size_t per_rank = 2 * 12 * sizeof(word);
 
   /// `t` must be what all ranks have learnt of a map that still holds.
   block_reader(machine& m, const targets& t);
@@ -32,10 +33,17 @@ class block_reader {
   void read(int source, std::span<const word> list, std::span<const unit_run> into);
 
  private:
-  static constexpr std::size_t words_each = 5;  // data, order, process
-  static constexpr std::size_t batch = 32;      // parts that are copied at once
-  void flush(int source);
-  [[nodiscard]] std::uint64_t address(int source, std::size_t first) const noexcept;
+  /// Where a rank's blocks are, and the order in which those for this rank are numbered.
+  struct owner {
+    std::uint64_t data = 0;
+    std::uint64_t order = 0;
+    segment_place shared;  // of the data, where they lie in a shared buffer; always names the process
+  };
+  static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
+  static_assert(words_each == 12);
+  static constexpr std::size_t batch = 32;  // parts that are copied at once
+  [[nodiscard]] owner of(int source) const noexcept;
+  void flush(int source, const owner& from);
 
   machine& m_;
   const targets& t_;
