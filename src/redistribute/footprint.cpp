@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t chunk_bytes =
     std::size_t{160} * 1024;  // a message; small enough that what is copied stays in cache
 constexpr slot most_scattered = 128;
-constexpr std::size_t frames = 4096;  // coroutines
+constexpr std::size_t frames = 6144;  // coroutines
 }  // namespace
 
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks, slot most_chunk) noexcept {
@@ -55,7 +55,7 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
   const auto own = [&](const redistribution_algorithm& x) { return x.per_block * blocks + x.per_rank * p; };
   const std::size_t work =
       std::max({learning, own(a), own(*find_redistribution("parking")), own(*find_redistribution("slots"))}) +
-      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * s.words;
+      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * (s.words + s.chunk);
   const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks);
   return staging * block_bytes + map + known + work + moving + frames + sizeof(count_t) * p +
          mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);
