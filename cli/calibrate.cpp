@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "cli/plot.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
-#include "cli/sizes.hpp"
+#include "harness/plot.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "harness/sizes.hpp"
 #include "select/profile.hpp"
 
 namespace taquin::cli {

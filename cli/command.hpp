@@ -4,26 +4,18 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <stdexcept>
-#include <string>
+
+#include "harness/errors.hpp"
 
 namespace taquin::cli {
 
-/// A wrong command line, found after parsing, on every rank alike: printed once, exit status 2.
-class usage : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Work that failed on every rank alike: printed once, exit status 1.
-class failure : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using namespace harness;  // what commands are made of
 
 struct command {
   const char* name;
   const char* summary;
   /// Adds options to `app`. What it returns runs after parsing and gives the exit status. MPI is not initialised then:
-  /// see session.hpp.
+  /// see harness/session.hpp.
   std::function<int()> (*setup)(CLI::App& app);
 };
 

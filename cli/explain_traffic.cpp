@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/algorithm.hpp"
-#include "cli/cases.hpp"
-#include "cli/report.hpp"
+#include "cli/command.hpp"
+#include "harness/cases.hpp"
+#include "harness/records.hpp"
 #include "select/choose.hpp"
 #include "workloads/shapes.hpp"
 

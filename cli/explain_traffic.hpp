@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "cli/sizes.hpp"
+#include "harness/sizes.hpp"
 #include "select/profile.hpp"
 #include "workloads/traffic.hpp"
 
@@ -11,7 +11,7 @@ namespace taquin::cli {
 
 /// Prints, where `speaks`, a row for each kind of call: the choice and its predicted time. `profile_for` gives the
 /// profile for a number of ranks. All ranks lie on one node, for a recording does not tell. Returns the exit status.
-int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
+int explain_traffic(const workloads::traffic& t, const harness::memory_choice& memory,
                     const std::function<detail::profile(int ranks)>& profile_for, bool persistent, bool json,
                     bool speaks);
 

@@ -7,7 +7,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/sizes.hpp"
+#include "harness/sizes.hpp"
 #include "redistribute/footprint.hpp"
 
 namespace taquin::cli {

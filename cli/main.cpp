@@ -10,7 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/preload.hpp"
-#include "cli/session.hpp"
+#include "harness/session.hpp"
 
 namespace {
 

@@ -11,10 +11,11 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/names.hpp"
-#include "cli/offline.hpp"
+#include "cli/option_flags.hpp"
 #include "cli/plan_json.hpp"
-#include "cli/sizes.hpp"
+#include "harness/names.hpp"
+#include "harness/offline.hpp"
+#include "harness/sizes.hpp"
 #include "schedule/print.hpp"
 #include "schedule/simulated.hpp"
 
@@ -30,8 +31,7 @@ struct arguments {
   std::string bytes = "64K";
   bool per_pair = false;
   std::string collective = "alltoallv";
-  std::optional<int> radix;
-  int in_flight = 0;
+  detail::owned_options opts;  // algorithm and memory aside
   std::uint64_t seed = 1;
   std::string json;
   std::string memory = "25%";
@@ -39,6 +39,12 @@ struct arguments {
   count_t blocks = 64;
   count_t free = 0;
 };
+
+options options_of(const arguments& a) {
+  options o = a.opts.view();
+  o.algorithm = a.algorithm;
+  return o;
+}
 
 void write_json(const std::string& path, const nlohmann::json& j) {
   const std::string text = j.dump() + "\n";
@@ -64,7 +70,7 @@ nlohmann::json all_ranks(const arguments& a) {
                   .what = parse_workload(a.workload),
                   .size = {a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed},
                   .kind = parse_collective(a.collective),
-                  .opts = {.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight},
+                  .opts = options_of(a),
                   .per_node = a.per_node};
   if (p.kind == exchange::form::alltoall && a.workload != "uniform")
     throw usage(
@@ -134,7 +140,7 @@ int work(const arguments& a) {
   if (!chosen->supports(shape)) throw usage(fmt::format("algorithm '{}' does not serve this exchange", a.algorithm));
 
   const offline_rank mine(w, size, kind, a.rank);
-  const options o{.algorithm = a.algorithm, .radix = a.radix, .max_in_flight = a.in_flight};
+  const options o = options_of(a);
   const auto local = mine.local();
   // Among more ranks nobody reads them.
   constexpr int most_shown = 256;
@@ -160,11 +166,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
-  app.add_option("--radix", a->radix, "base of Bruck's digits; otherwise chosen by the number of ranks")
-      ->check(CLI::Range(2, 1 << 30));
-  app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_option_flags(app, a->opts, {"radix", "max_in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
                    ->type_name("FILE");

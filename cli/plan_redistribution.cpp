@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "cli/block_maps.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
+#include "harness/block_maps.hpp"
 #include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
 #include "taquin/memory_budget.hpp"

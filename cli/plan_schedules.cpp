@@ -7,8 +7,8 @@
 
 #include "algorithms/whole.hpp"
 #include "cli/command.hpp"
-#include "cli/offline.hpp"
 #include "cli/plan_json.hpp"
+#include "harness/offline.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::cli {

@@ -10,15 +10,15 @@
 #include <numeric>
 #include <optional>
 
-#include "cli/block_maps.hpp"
 #include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/output.hpp"
 #include "cli/plan_json.hpp"
-#include "cli/progress.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
-#include "cli/sizes.hpp"
+#include "harness/block_maps.hpp"
+#include "harness/measure.hpp"
+#include "harness/output.hpp"
+#include "harness/progress.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "harness/sizes.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "redistribute/machine.hpp"

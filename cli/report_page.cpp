@@ -11,7 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/page_inputs.hpp"
-#include "cli/session.hpp"
+#include "harness/session.hpp"
 
 namespace taquin::cli {
 

@@ -6,17 +6,18 @@
 #include <memory>
 #include <optional>
 
-#include "cli/cases.hpp"
 #include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/names.hpp"
-#include "cli/output.hpp"
-#include "cli/predictor.hpp"
-#include "cli/progress.hpp"
-#include "cli/recording.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
-#include "cli/sizes.hpp"
+#include "cli/option_flags.hpp"
+#include "harness/cases.hpp"
+#include "harness/measure.hpp"
+#include "harness/names.hpp"
+#include "harness/output.hpp"
+#include "harness/predictor.hpp"
+#include "harness/progress.hpp"
+#include "harness/recording.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "harness/sizes.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
@@ -31,17 +32,13 @@ struct arguments {
   std::string memory = "unlimited";
   std::string json;
   std::string collective = "alltoallv";
-  std::string levels{options{}.levels};
+  detail::owned_options opts;  // algorithm and memory aside
   std::uint64_t seed = 1;
-  std::optional<int> radix;
   int repetitions = 0;
-  int in_flight = 0;
-  int ports = 0;
   int batch = 0;
   bool per_pair = false;
   bool in_place = false;
   bool persistent = false;
-  bool check = false;
   bool shared_buffers = false;
 };
 
@@ -84,12 +81,8 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   for (std::size_t i = 0; i < names.size(); ++i) {
     contenders[i + 1].asked = names[i];
     contenders[i + 1].default_for_others = test.calls().size() > 1 && names[i] != "auto";
-    contenders[i + 1].opts = {.memory = limit,
-                              .radix = c.given->radix,
-                              .max_in_flight = c.given->in_flight,
-                              .levels = c.given->levels,
-                              .ports = c.given->ports,
-                              .check = c.given->check};
+    contenders[i + 1].opts = c.given->opts.view();
+    contenders[i + 1].opts.memory = limit;
   }
   return contenders;
 }
@@ -216,16 +209,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--batch", a->batch, "exchanges of a repetition; default: as many as the clock needs")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
-  app.add_option("--radix", a->radix, "base of Bruck's digits; otherwise chosen by the number of ranks")
-      ->check(CLI::Range(2, 1 << 30));
-  app.add_option("--in-flight", a->in_flight, "pairs of messages pending at once; 0: the algorithm's default")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--ports", a->ports, "hierarchical_factor: exchanges of a node at once; 0: the algorithm's default")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--levels", a->levels, "multilevel: algorithms from nodes inwards, separated by commas")
-      ->capture_default_str();
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  app.add_flag("--check", a->check, "let taquin compare what ranks send with what their peers expect");
+  add_option_flags(app, a->opts);
   app.footer(footer());
   return [a] {
     const choices c = interpret(*a);

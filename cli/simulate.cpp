@@ -9,11 +9,11 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/names.hpp"
-#include "cli/offline.hpp"
-#include "cli/plot.hpp"
-#include "cli/report.hpp"
-#include "cli/sizes.hpp"
+#include "harness/names.hpp"
+#include "harness/offline.hpp"
+#include "harness/plot.hpp"
+#include "harness/records.hpp"
+#include "harness/sizes.hpp"
 #include "model/evaluate.hpp"
 #include "select/profile.hpp"
 

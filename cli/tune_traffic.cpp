@@ -10,13 +10,13 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/cases.hpp"
 #include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/report.hpp"
 #include "cli/rules.hpp"
-#include "cli/sizes.hpp"
-#include "cli/statistics.hpp"
+#include "harness/cases.hpp"
+#include "harness/measure.hpp"
+#include "harness/records.hpp"
+#include "harness/sizes.hpp"
+#include "harness/statistics.hpp"
 #include "mpi/check.hpp"
 #include "workloads/shapes.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/progress.hpp"
+#include "harness/progress.hpp"
 #include "select/profile.hpp"
 #include "workloads/traffic.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/names.hpp"
 #include "cli/preload.hpp"
-#include "cli/sizes.hpp"
+#include "harness/names.hpp"
+#include "harness/sizes.hpp"
 
 namespace taquin::cli {
 

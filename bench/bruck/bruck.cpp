@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "cli/statistics.hpp"
+#include "harness/statistics.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/datatypes.hpp"
 #include "taquin/taquin.hpp"
@@ -39,7 +39,7 @@ constexpr variant variants[] = {
     {"zero-packed", "zero_copy_bruck", bruck_layout::packed}, {"lean", "lean_bruck", bruck_layout::regular}};
 
 void print(const char* experiment, const std::string& name, int ranks, long bytes, const std::vector<double>& times) {
-  const auto s = cli::summarise(times);
+  const auto s = harness::summarise(times);
   fmt::print("{} {} {} {} {:.3f} {:.3f} {:.3f}\n", experiment, name, ranks, bytes, s.median * 1e6, s.ci95.low * 1e6,
              s.ci95.high * 1e6);
   std::fflush(stdout);

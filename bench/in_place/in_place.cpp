@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/cases.hpp"
-#include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/names.hpp"
-#include "cli/report.hpp"
-#include "cli/session.hpp"
+#include "harness/cases.hpp"
+#include "harness/errors.hpp"
+#include "harness/measure.hpp"
+#include "harness/names.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
 
 namespace {
 
@@ -58,11 +58,10 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const cli::test_case test(cli::parse_workload(workload), exchange::form::alltoallv, cli::buffering::one_buffer, bytes,
-                            1);
-  cli::arena memory;
-  for (const cli::problem& p : test.calls()) p.reserve(memory);
-  std::vector<cli::contender> contenders(variants.size() + 1);
+  const harness::test_case test(harness::parse_workload(workload), exchange::form::alltoallv,
+                                harness::buffering::one_buffer, bytes, 1);
+  harness::arenas memory(std::pmr::new_delete_resource(), test.calls());
+  std::vector<harness::contender> contenders(variants.size() + 1);
   contenders[0].asked = "native";
   contenders[0].raw = true;
   const auto limit = static_cast<std::size_t>(static_cast<double>(bytes) * memory_percent / 100);
@@ -71,14 +70,15 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
     contenders[i + 1].opts = variants[i].opts;
     contenders[i + 1].opts.memory = limit;
   }
-  cli::setting s{.workload = workload, .collective = "alltoallv", .ranks = ranks, .in_place = true, .persistent = true};
+  harness::setting s{
+      .workload = workload, .collective = "alltoallv", .ranks = ranks, .in_place = true, .persistent = true};
   s.bytes_per_rank = bytes;
   s.memory_limit = limit;
-  s.how = cli::measure(test.calls(), memory, contenders, {e.repetitions, 1, true}, [](auto&&...) {});
+  s.how = harness::measure(test.calls(), memory, contenders, {e.repetitions, 1, true}, [](auto&&...) {});
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    cli::contender& c = contenders[i];
+    harness::contender& c = contenders[i];
     if (c.fault) continue;
-    auto r = cli::record(s, c);
+    auto r = harness::record(s, c);
     r["experiment"] = e.name;
     r["x"] = x;
     r["variant"] = i == 0 ? "native" : variants[i - 1].name;
@@ -113,7 +113,7 @@ void run_experiment(const experiment& e, int ranks) {
       point(e, peers, fmt::format("sparse:{}", peers), e.bytes, 1, {in_place, phases, sparse});
     }
   } else {
-    throw cli::usage(fmt::format("no experiment is called '{}'", e.name));
+    throw harness::usage(fmt::format("no experiment is called '{}'", e.name));
   }
 }
 
@@ -122,7 +122,7 @@ void run_experiment(const experiment& e, int ranks) {
 int main(int argc, char** argv) {
   const experiment e{argc > 1 ? argv[1] : "", argc > 2 ? std::atoi(argv[2]) : 9,
                      argc > 3 ? std::atoll(argv[3]) : count_t{50} << 20};
-  return cli::in_session([&](int, int ranks) {
+  return harness::in_session([&](int, int ranks) {
     run_experiment(e, ranks);
     return 0;
   });

@@ -2,12 +2,12 @@
 //
 // One JSON record per line: algorithm, ranks, peers of each rank, and the rounds and bytes of bookkeeping of
 // the rank that has the most, and the mean of a rank's messages and copied bytes.
-#include "algorithms/in_place/scale.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "harness/in_place_scale.hpp"
 
 int main(int argc, char** argv) {
   using namespace taquin::detail;

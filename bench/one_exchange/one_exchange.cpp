@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/names.hpp"
-#include "cli/output.hpp"
-#include "cli/problem.hpp"
-#include "cli/session.hpp"
+#include "harness/names.hpp"
+#include "harness/output.hpp"
+#include "harness/problem.hpp"
+#include "harness/session.hpp"
 #include "mpi/check.hpp"
 #include "workloads/workload.hpp"
 
-namespace taquin::cli {
+namespace taquin::harness {
 
 namespace {
 
@@ -69,9 +69,9 @@ int work(const std::vector<std::string>& words, int rank, int ranks) {
 
 }  // namespace
 
-}  // namespace taquin::cli
+}  // namespace taquin::harness
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  return taquin::cli::in_session([&](int rank, int ranks) { return taquin::cli::work(words, rank, ranks); });
+  return taquin::harness::in_session([&](int rank, int ranks) { return taquin::harness::work(words, rank, ranks); });
 }

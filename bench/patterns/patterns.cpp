@@ -9,14 +9,14 @@
 #include <functional>
 #include <vector>
 
-#include "cli/plot.hpp"
-#include "cli/session.hpp"
-#include "cli/statistics.hpp"
+#include "harness/plot.hpp"
+#include "harness/session.hpp"
+#include "harness/statistics.hpp"
 #include "mpi/check.hpp"
 #include "schedule/collectives.hpp"
 #include "select/calibrate.hpp"
 
-namespace taquin::cli {
+namespace taquin::harness {
 
 namespace {
 
@@ -102,12 +102,12 @@ int work(const std::string& file, int rank, int ranks) {
 
 }  // namespace
 
-}  // namespace taquin::cli
+}  // namespace taquin::harness
 
 int main(int argc, char** argv) {
   CLI::App app("the hypercubic collectives: measured, the MPI library's, and closed forms");
   std::string file;
   app.add_option("--plot", file, "draw measured against closed forms (needs gnuplot)");
   CLI11_PARSE(app, argc, argv);
-  return taquin::cli::in_session([&](int rank, int ranks) { return taquin::cli::work(file, rank, ranks); });
+  return taquin::harness::in_session([&](int rank, int ranks) { return taquin::harness::work(file, rank, ranks); });
 }

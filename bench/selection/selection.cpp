@@ -10,18 +10,18 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/cases.hpp"
-#include "cli/command.hpp"
-#include "cli/measure.hpp"
-#include "cli/names.hpp"
-#include "cli/offline.hpp"
-#include "cli/session.hpp"
-#include "cli/statistics.hpp"
+#include "harness/cases.hpp"
+#include "harness/errors.hpp"
+#include "harness/measure.hpp"
+#include "harness/names.hpp"
+#include "harness/offline.hpp"
+#include "harness/session.hpp"
+#include "harness/statistics.hpp"
 #include "mpi/communicator.hpp"
 #include "node/detect.hpp"
 #include "select/choose.hpp"
 
-namespace taquin::cli {
+namespace taquin::harness {
 
 namespace {
 
@@ -88,8 +88,7 @@ nlohmann::json prediction_errors(const cell& c, int ranks, const std::vector<con
 
 nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
   const test_case test(parse_workload(c.workload), exchange::form::alltoallv, c.how, c.bytes * ranks, 1);
-  arena memory;
-  for (const problem& p : test.calls()) p.reserve(memory);
+  arenas memory(std::pmr::new_delete_resource(), test.calls());
   auto all = line_up(c, test);
   measure(test.calls(), memory, all, {.repetitions = repetitions, .persistent = c.persistent}, [](auto&&...) {});
   nlohmann::json r{{"ranks", ranks},
@@ -129,7 +128,7 @@ int work(int part, int parts, int repetitions, int rank, int ranks) {
 
 }  // namespace
 
-}  // namespace taquin::cli
+}  // namespace taquin::harness
 
 int main(int argc, char** argv) {
   CLI::App app("auto against every algorithm, over a grid of problems");
@@ -140,6 +139,6 @@ int main(int argc, char** argv) {
   app.add_option("--parts", parts, "of how many")->check(CLI::PositiveNumber);
   app.add_option("--reps", repetitions, "repetitions")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  return taquin::cli::in_session(
-      [&](int rank, int ranks) { return taquin::cli::work(part, parts, repetitions, rank, ranks); });
+  return taquin::harness::in_session(
+      [&](int rank, int ranks) { return taquin::harness::work(part, parts, repetitions, rank, ranks); });
 }

@@ -62,8 +62,8 @@ enum class after_timeout : std::uint8_t {
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
 
-/// Choices for one exchange. Everything but `stats` must be the same on all ranks, except that `memory` may
-/// differ: the smallest one rules.
+/// Choices for one exchange, the same on all ranks, except that `memory` may differ: the smallest one rules. `stats`,
+/// `on_timeout` and `scratch_sends` are each rank's own, and so is the length of a `timeout` that all have.
 struct options {
   /// A name from the list; TAQUIN_ALGORITHM overrides "auto".
   std::string_view algorithm = "auto";
@@ -78,7 +78,8 @@ struct options {
   /// two_phase: the algorithm of its two exchanges.
   std::string_view inner = "spread_out";
   /// multilevel: the algorithms of its levels, separated by commas: between nodes, between the groups inside each, and
-  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least.
+  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least. "auto": the
+  /// one of least predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
   std::string_view levels = "bruck_v,spread_out";
   /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;

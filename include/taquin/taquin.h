@@ -71,20 +71,24 @@ typedef struct TAQUIN_Options {
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
                             fastest; for the algorithm "auto" */
   int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
-  const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas; NULL: the
-                            default */
+  const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas, each
+                            with a radix after a colon if wanted, or "auto"; NULL: the default */
   int progress;          /* plans: one of TAQUIN_PROGRESS_* */
   int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
   int agreement;         /* one of TAQUIN_AGREEMENT_* */
+  int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
+                            rank, at least 1 */
+  int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
+  int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED                                      \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED, 0, 0, 0                             \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -139,11 +143,12 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 #define TAQUIN_PLAN_NULL NULL
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
- * and need not live on; buffers must. `info` may be MPI_INFO_NULL; the keys taquin_algorithm, taquin_memory (bytes),
- * taquin_radix, taquin_layout, taquin_max_in_flight, taquin_inner, taquin_levels, taquin_ports, taquin_check,
- * taquin_tune, taquin_scratch_sends, taquin_progress, taquin_timeout and taquin_on_timeout override the communicator's
- * options and must be the same on all ranks, but for
- * the memory. *plan is TAQUIN_PLAN_NULL after a failure. */
+ * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and must
+ * be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
+ * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
+ * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
+ * taquin_agreement, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests. Values are numbers, flags 0 or 1, choices
+ * numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 /* The same with 64-bit counts. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "taquin/alltoall.hpp"       // IWYU pragma: export
+#include "taquin/cost_model.hpp"     // IWYU pragma: export
 #include "taquin/datatypes.hpp"      // IWYU pragma: export
 #include "taquin/element_types.hpp"  // IWYU pragma: export
 #include "taquin/error.hpp"          // IWYU pragma: export
@@ -10,6 +11,7 @@
 #include "taquin/memory_budget.hpp"  // IWYU pragma: export
 #include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
+#include "taquin/patterns.hpp"       // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export
 #include "taquin/ranges.hpp"         // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export

@@ -216,6 +216,7 @@ PYBIND11_MODULE(_core, m) {
   load_mpi4py();
   register_errors();
 
+  m.attr("options") = table();
   m.def("run", &run_once, py::arg("form"), py::arg("send"), py::arg("recv"), py::arg("comm"), py::arg("keywords"),
         "Runs an exchange once and returns its statistics.");
 

@@ -1,19 +1,27 @@
 #include "options.hpp"
 
+#include <pybind11/stl.h>
+
+#include <type_traits>
+
 namespace py = pybind11;
 
 namespace taquin::python {
 
+namespace {
+
+template <class Value>
+void take(const py::handle& given, Value& value) {
+  if constexpr (std::is_enum_v<Value>)
+    value = static_cast<Value>(given.cast<int>());
+  else
+    value = given.cast<Value>();
+}
+
+}  // namespace
+
 options choices::for_exchange() {
-  options o;
-  o.algorithm = algorithm;
-  o.memory = memory;
-  o.check = check;
-  o.scratch_sends = scratch_sends;
-  o.tune = tune;
-  o.progress = progress;
-  o.on_timeout = on_timeout;
-  o.timeout = timeout;
+  options o = view();
   o.stats = &stats;
   return o;
 }
@@ -32,17 +40,25 @@ redistribute_options choices::for_redistribution() {
 
 void read(choices& into, const py::dict& keywords) {
   for (const auto& [key, value] : keywords) {
+    if (value.is_none()) continue;
     const auto name = key.cast<std::string>();
-    if (name == "algorithm") into.algorithm = value.cast<std::string>();
-    if (name == "memory" && !value.is_none()) into.memory = value.cast<std::size_t>();
-    if (name == "check") into.check = value.cast<bool>();
-    if (name == "scratch_sends") into.scratch_sends = value.cast<bool>();
-    if (name == "tune") into.tune = value.cast<bool>();
-    if (name == "progress") into.progress = static_cast<progress_by>(value.cast<int>());
-    if (name == "on_timeout") into.on_timeout = static_cast<after_timeout>(value.cast<int>());
-    if (name == "timeout") into.timeout = value.cast<float>();
-    if (name == "fault" && !value.is_none()) into.fault = value.cast<std::string>();
+#define TAQUIN_OPTION(NAME, ...) \
+  if (name == #NAME) take(value, into.NAME);
+#include "base/options.def"
+    if (name == "fault") into.fault = value.cast<std::string>();
   }
+}
+
+py::dict table() {
+  py::dict rows;
+#define TAQUIN_OPTION(NAME, KIND, ...)                                                                            \
+  {                                                                                                               \
+    py::list words;                                                                                               \
+    for (const detail::option_value& v : values_of(detail::option_rows::NAME)) words.append(std::string(v.word)); \
+    rows[#NAME] = py::make_tuple(#KIND, py::tuple(words));                                                        \
+  }
+#include "base/options.def"
+  return rows;
 }
 
 py::dict to_python(const statistics& s) {

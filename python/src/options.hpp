@@ -3,24 +3,16 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstddef>
 #include <string>
 
+#include "base/option_table.hpp"
 #include "taquin/options.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::python {
 
 /// Keywords of a call, checked on the Python side. Owns what the library's options refer to.
-struct choices {
-  std::string algorithm = "auto";
-  std::size_t memory = unlimited;
-  bool check = false;
-  bool scratch_sends = false;
-  bool tune = false;
-  progress_by progress = progress_by::library;
-  after_timeout on_timeout = after_timeout::wait;
-  float timeout = 0;
+struct choices : detail::owned_options {
   std::string fault{};  ///< what is wrong with this rank's arguments; empty: nothing
   statistics stats{};
 
@@ -36,6 +28,8 @@ struct choices {
 
 /// From a dict of the keywords, all of which may be missing.
 void read(choices& into, const pybind11::dict& keywords);
+/// What options.def says, for the checks on the Python side: name to kind and words of a choice.
+pybind11::dict table();
 /// The fields of taquin.Statistics.
 pybind11::dict to_python(const statistics& s);
 

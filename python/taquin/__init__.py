@@ -14,6 +14,7 @@ from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
+from ._options import Options
 from ._plan import Plan, plan
 from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
 from ._statistics import Statistics
@@ -22,6 +23,7 @@ __all__ = [
     "Blocks",
     "BudgetExceeded",
     "Error",
+    "Options",
     "Plan",
     "Redistribution",
     "Statistics",

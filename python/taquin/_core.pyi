@@ -5,6 +5,8 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+options: dict[str, tuple[str, tuple[str, ...]]]
+
 def run(form: str, send: object, recv: object, comm: MPI.Comm, keywords: dict[str, Any]) -> dict[str, Any]: ...
 
 class Plan:

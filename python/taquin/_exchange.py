@@ -10,7 +10,7 @@ from . import _core
 from . import _messages as messages
 from ._errors import UsageError
 from ._messages import Side
-from ._options import Memory, check_comm, check_statistics, describe, keywords
+from ._options import Memory, Options, check_comm, check_statistics, describe, keywords
 from ._statistics import Statistics
 
 Sides = tuple[Optional[Side], Optional[Side]]
@@ -129,6 +129,7 @@ def alltoall(
     check: bool = False,
     timeout: Optional[float] = None,
     on_timeout: str = "wait",
+    options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends one block of equal size to every rank, as ``comm.Alltoall``.
@@ -143,6 +144,7 @@ def alltoall(
     :param timeout: seconds that the call may wait until it says, once, on standard error, which ranks are missing and
         where those are; None: what ``TAQUIN_TIMEOUT`` says, or for ever. On all ranks or on none.
     :param on_timeout: what follows: "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
+    :param options: choices of single algorithms (:class:`Options`).
     :param statistics: added to.
     :raises UsageError: on every rank, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank, when `memory` is too small.
@@ -157,9 +159,9 @@ def alltoall(
     True
     """
     check_statistics(statistics)
-    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
-    options |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoall(sendbuf, recvbuf, comm, **options), statistics)
+    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
+    choices |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoall(sendbuf, recvbuf, comm, **choices), statistics)
 
 
 def alltoallv(
@@ -172,6 +174,7 @@ def alltoallv(
     check: bool = False,
     timeout: Optional[float] = None,
     on_timeout: str = "wait",
+    options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends a block of its own size to every rank, as ``comm.Alltoallv``. Counts and displacements have 64 bits.
@@ -194,9 +197,9 @@ def alltoallv(
     True
     """
     check_statistics(statistics)
-    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
-    options |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallv(sendbuf, recvbuf, comm, **options), statistics)
+    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
+    choices |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoallv(sendbuf, recvbuf, comm, **choices), statistics)
 
 
 def alltoallw(
@@ -209,6 +212,7 @@ def alltoallw(
     check: bool = False,
     timeout: Optional[float] = None,
     on_timeout: str = "wait",
+    options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Sends a block of its own type to every rank, as ``comm.Alltoallw``.
@@ -233,9 +237,9 @@ def alltoallw(
     >>> for column in columns: column.Free()
     """
     check_statistics(statistics)
-    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
-    options |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallw(sendbuf, recvbuf, comm, **options), statistics)
+    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
+    choices |= {"timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoallw(sendbuf, recvbuf, comm, **choices), statistics)
 
 
 def alltoallv_in_place(
@@ -250,6 +254,7 @@ def alltoallv_in_place(
     scratch_sends: bool = False,
     timeout: Optional[float] = None,
     on_timeout: str = "wait",
+    options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
     """Replaces what the send blocks of one buffer hold by what arrives, with any counts on either side.
@@ -275,6 +280,6 @@ def alltoallv_in_place(
     True
     """
     check_statistics(statistics)
-    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check}
-    options |= {"scratch_sends": bool(scratch_sends), "timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallv_in_place(buffer, send, recv, comm, **options), statistics)
+    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
+    choices |= {"scratch_sends": scratch_sends, "timeout": timeout, "on_timeout": on_timeout}
+    run(describe_alltoallv_in_place(buffer, send, recv, comm, **choices), statistics)

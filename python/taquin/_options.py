@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Sequence, TypedDict, Union
 
 from mpi4py import MPI
 
+from . import _core
 from ._errors import UsageError
 from ._statistics import Statistics
 
@@ -35,35 +36,100 @@ def memory_bytes(memory: Memory) -> Optional[int]:
     return min(size, _MOST)
 
 
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> int:
-    if value not in known:
-        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, known))}")
-    return known.index(str(value))
+class Options(TypedDict, total=False):
+    """Choices of single algorithms, for ``options=`` of an exchange and of a plan. The same on all ranks.
+
+    ``radix``: base of the digits of the Bruck algorithms. ``layout``: how they describe the scattered blocks of a message,
+    "automatic", "indexed", "regular", "elements", "blocks" or "packed". ``max_in_flight``: pairs of messages pending at
+    once. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
+    inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``nodes``: ranks per
+    node, in rank order. ``agreement``: "needed", or "always": ranks on several nodes agree on every blocking call.
+    ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases", how its extra memory is divided, and whether
+    only ranks that have data for each other exchange requests.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> send, recv = numpy.full(comm.size, comm.rank), numpy.empty(comm.size, int)
+    >>> choices: taquin.Options = {"radix": 2, "layout": "packed"}
+    >>> taquin.alltoall(send, recv, comm, algorithm="modified_bruck", options=choices)
+    >>> bool((recv == numpy.arange(comm.size)).all())
+    True
+    """
+
+    radix: int
+    max_in_flight: int
+    ports: int
+    nodes: Sequence[int]
+    layout: str
+    inner: str
+    levels: str
+    agreement: str
+    aux_parts: int
+    aux_heap: bool
+    sparse_requests: bool
 
 
-def keywords(
-    memory: Memory,
-    algorithm: str,
-    check: bool,
-    timeout: Optional[float] = None,
-    on_timeout: str = "wait",
-    progress: str = "library",
-    **others: Any,
-) -> dict[str, Any]:
-    """The keywords as the extension takes them. What is wrong with them is ``fault``: every rank hears of it."""
-    seconds = 0.0
-    if timeout is not None:
-        if isinstance(timeout, (bool, str)) or not hasattr(timeout, "__float__"):
-            raise TypeError(f"timeout={timeout!r} is no number of seconds")
-        seconds = float(timeout)
-        if not 0 < seconds < math.inf:
-            raise ValueError(f"timeout={timeout!r}: give a number of seconds above 0, or None to wait for ever")
-    others["timeout"] = seconds
-    others["on_timeout"] = _one_of("on_timeout", on_timeout, ("wait", "abort", "fail"))
-    others["progress"] = _one_of("progress", progress, ("library", "calls", "thread"))
-    if not isinstance(algorithm, str):
-        raise TypeError(f"algorithm={algorithm!r} is no name; `python3 -m taquin list` prints them")
-    return {"memory": memory_bytes(memory), "algorithm": algorithm, "check": bool(check), **others}
+def _number(name: str, value: Any, _: tuple[str, ...]) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}={value!r} is no whole number")
+    number = int(value.__index__())
+    if not -(1 << 31) <= number < 1 << 31:
+        raise ValueError(f"{name}={number} has more than 32 bits")
+    return number
+
+
+def _numbers(name: str, values: Any, words: tuple[str, ...]) -> list[int]:
+    return [_number(name, value, words) for value in values]
+
+
+def _text(name: str, value: Any, _: tuple[str, ...]) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name}={value!r} is no name; `python3 -m taquin list` prints them")
+    return value
+
+
+def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name}={value!r} is no number of seconds")
+    seconds = float(value)
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{name}={value!r}: give a number of seconds above 0, or None to wait for ever")
+    return seconds
+
+
+def _word(name: str, value: Any, words: tuple[str, ...]) -> int:
+    if value not in words:
+        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, words))}")
+    return words.index(str(value))
+
+
+_readers: dict[str, Callable[[str, Any, tuple[str, ...]], object]] = {
+    "text": _text,
+    "bytes": lambda name, value, words: memory_bytes(value),
+    "number": _number,
+    "base": _number,
+    "list": _numbers,
+    "flag": lambda name, value, words: bool(value),
+    "choice": _word,
+    "seconds": _seconds,
+}
+
+
+def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
+    """The keywords as the extension takes them; None: the default. What is wrong with them becomes a fault of this rank."""
+    taken: dict[str, Any] = {}
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options={options!r} is no dict")
+    for name, value in {**given, **(options or {})}.items():
+        if name not in _core.options:
+            raise TypeError(f"there is no option {name!r}")
+        if name in given and name in (options or {}):
+            raise TypeError(f"{name} is a keyword of its own, not one of options=")
+        kind, words = _core.options[name]
+        if value is not None:
+            taken[name] = _readers[kind](name, value, words)
+    return taken
 
 
 def check_comm(comm: object, intra: bool = False) -> MPI.Comm:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core
 from . import _exchange as exchange
 from ._errors import UsageError
-from ._options import Memory
+from ._options import Memory, Options
 from ._statistics import Statistics
 
 _describe: dict[str, Callable[..., exchange.Description]] = {
@@ -111,16 +111,19 @@ def plan(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
+    scratch_sends: bool = False,
     tune: bool = False,
     progress: str = "library",
     timeout: Optional[float] = None,
     on_timeout: str = "wait",
+    options: Optional[Options] = None,
 ) -> Plan:
     """Prepares an exchange: what `call` would do with these arguments. Collective.
 
     :param call: ``taquin.alltoall``, ``taquin.alltoallv``, ``taquin.alltoallw`` or ``taquin.alltoallv_in_place``, or
         its name.
     :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
+    :param scratch_sends: as in :func:`alltoallv_in_place`.
     :param tune: measure the best few algorithms on the first starts and stay with the fastest.
     :param progress: who goes on with a started plan while the program is elsewhere: "library", the MPI library, with
         algorithms that leave it to that; "calls", calls of taquin, with any algorithm; "thread", a thread as well, which
@@ -145,6 +148,6 @@ def plan(
     wanted = 4 if name == "alltoallv_in_place" else 3
     if len(arguments) != wanted:
         raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    options: dict[str, Any] = {"memory": memory, "algorithm": algorithm, "check": check, "tune": bool(tune)}
-    options |= {"progress": progress, "timeout": timeout, "on_timeout": on_timeout}
-    return Plan(_describe[name](*arguments, **options))
+    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check, "tune": tune}
+    choices |= {"scratch_sends": scratch_sends, "progress": progress, "timeout": timeout, "on_timeout": on_timeout}
+    return Plan(_describe[name](*arguments, **choices))

@@ -103,7 +103,7 @@ def migrate(
     options: dict[str, Any] = {}
     rows = 0
     try:
-        options = keywords(memory, algorithm, False, timeout, on_timeout)
+        options = keywords(memory=memory, algorithm=algorithm, timeout=timeout, on_timeout=on_timeout)
         _check_rows(array)
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
@@ -185,7 +185,9 @@ class Redistribution:
         options: dict[str, Any] = {}
         address = rows = row_bytes = 0
         try:
-            options = keywords(memory, algorithm, check, timeout, on_timeout)
+            options = keywords(
+                memory=memory, algorithm=algorithm, check=check, timeout=timeout, on_timeout=on_timeout
+            )
             _check_rows(array)
             address, rows, row_bytes = address_of(array), len(array), _row_bytes(array)
         except Exception as wrong:
@@ -337,7 +339,7 @@ def redistribute_nd(
         return source, target
 
     check_comm(comm, intra=True)
-    choices = (memory, algorithm, False, timeout, on_timeout)
+    choices = {"memory": memory, "algorithm": algorithm, "timeout": timeout, "on_timeout": on_timeout}
     return _exchange_blocks(
         array, check_arguments, comm, storage, lambda shape: shape, False, choices, statistics
     )
@@ -394,7 +396,7 @@ def transpose(
             )
         return source, Blocks(shape, (1, ranks))
 
-    choices = (memory, algorithm, False, timeout, on_timeout)
+    choices = {"memory": memory, "algorithm": algorithm, "timeout": timeout, "on_timeout": on_timeout}
     return _exchange_blocks(
         array, check_arguments, comm, storage, lambda shape: shape[::-1], True, choices, statistics
     )
@@ -407,7 +409,7 @@ def _exchange_blocks(
     storage: Optional[Array],
     result_shape: Callable[[tuple[int, ...]], tuple[int, ...]],
     transposing: bool,
-    choices: tuple[Any, ...],
+    choices: dict[str, Any],
     statistics: Optional[Statistics],
 ) -> Array:
     check_statistics(statistics)
@@ -418,7 +420,7 @@ def _exchange_blocks(
     grows = False
     shape: tuple[int, ...] = ()
     try:
-        options = keywords(*choices)
+        options = keywords(**choices)
         source, target = check_arguments()
         _check_storage(array)
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize

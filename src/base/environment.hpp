@@ -31,7 +31,7 @@ struct environment {
 
   static const environment& get();
 
-  /// What is wrong with the value that TAQUIN_CHECK or TAQUIN_NODES has; empty when nothing is. Reads it anew.
+  /// What is wrong with the value of this variable; empty when nothing is. Reads it anew.
   static std::string fault_of(std::string_view name);
 };
 

@@ -26,7 +26,7 @@ template <class Build>
 int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
   return guarded(comm, [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
-    stored_options own;
+    owned_options own;
     std::string fault = plan == nullptr ? "null address for the plan" : "";
     try {
       own = options_of(comm, info);

@@ -14,6 +14,7 @@
 #include "exchange/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/request_set.hpp"
 #include "node/places.hpp"
 #include "taquin/error.hpp"
@@ -191,8 +192,7 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag) {
     for (std::size_t i = 0; i < p; ++i)
       if (const auto peer = static_cast<int>(i); peer != comm.rank())
         ours[i] = {mine->sent(peer), mine->awaited(peer), tag};
-  TAQUIN_MPI_MEET(PMPI_Ialltoall, ours.data(), sizeof(message), MPI_BYTE, theirs.data(), sizeof(message), MPI_BYTE,
-                  comm.get());
+  mpi::alltoall(std::span<const message>(ours), std::span(theirs), comm.get());
   mpi::request_set empty(p, std::pmr::new_delete_resource());
   for (std::size_t i = 0; i < p; ++i)
     if (theirs[i].awaited > 0 && ours[i].sent == 0)
@@ -216,7 +216,7 @@ std::int64_t narrow(std::uint64_t v) {
 // The culprit tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
   told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
-  TAQUIN_MPI_MEET(PMPI_Ibcast, &news, sizeof news, MPI_BYTE, rank, comm.get());
+  mpi::broadcast(std::span(&news, 1), rank, comm.get());
   refuse(rank, news);
 }
 
@@ -231,7 +231,7 @@ std::int64_t narrow(std::uint64_t v) {
   call own{mine.facts, mine.number, {}};
   std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
   std::vector<call> all(static_cast<std::size_t>(comm.size()));
-  TAQUIN_MPI_MEET(PMPI_Iallgather, &own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm.get());
+  mpi::allgather(own, std::span(all), comm.get());
   const auto other = std::ranges::find_if(all, [&](const call& c) { return c != all.front(); });
   if (other == all.end()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
   const auto describe = [](const call& c) {
@@ -299,8 +299,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
   const bool wrong = v.culprit != 0 || !alike || (alltoall && !equal_blocks);
   if ((v.flags & any_early) != 0 && (wrong || (v.flags & any_waits) != 0)) answer_early(comm, way.early, way.early_tag);
-  if (v.culprit != 0 || !alike)
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &v.culprit, 1, MPI_INT32_T, MPI_MAX, comm.get());
+  if (v.culprit != 0 || !alike) mpi::allreduce(v.culprit, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
   if (!alike) report_calls(comm, mine);
   agreed a;
@@ -325,7 +324,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
   int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1) TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &culprit_rank, 1, MPI_INT, MPI_MAX, comm.get());
+  if (comm.size() > 1) mpi::allreduce(culprit_rank, MPI_MAX, comm.get());
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
 }
 
@@ -334,7 +333,7 @@ void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_re
   std::pmr::vector<std::int64_t> mine(p, memory);
   std::pmr::vector<std::int64_t> theirs(p, memory);
   for (int peer = 0; peer < comm.size(); ++peer) mine[static_cast<std::size_t>(peer)] = x.send[peer].bytes();
-  TAQUIN_MPI_MEET(PMPI_Ialltoall, mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, comm.get());
+  mpi::alltoall(std::span<const std::int64_t>(mine), std::span(theirs), comm.get());
   std::optional<invalid_argument> bad;
   for (int peer = 0; !bad && peer < comm.size(); ++peer) {
     const count_t sent = theirs[static_cast<std::size_t>(peer)];

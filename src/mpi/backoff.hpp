@@ -56,16 +56,4 @@ void complete(std::span<MPI_Request> requests, const char* call);
 /// Receives a message as MPI_Recv does, and waits so; what MPI returned.
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status);
 
-/// A collective of the MPI library that this rank waits for in this way: `begin(request)` is its nonblocking form.
-template <class Begin>
-void meet(Begin begin, const char* call) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(begin(&request), call);
-  complete(request, call);
-}
-
 }  // namespace taquin::mpi
-
-/// TAQUIN_MPI_MEET(MPI_Ibarrier, comm) waits for the collective so and throws on failure.
-#define TAQUIN_MPI_MEET(call, ...) \
-  ::taquin::mpi::meet([&](MPI_Request* taquin_request) { return call(__VA_ARGS__, taquin_request); }, #call)

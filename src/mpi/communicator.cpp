@@ -8,17 +8,11 @@
 #include <limits>
 #include <memory>
 
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
-
-bool holds_everywhere(bool mine, MPI_Comm comm) {
-  int all = mine ? 1 : 0;
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all != 0;
-}
 
 namespace {
 
@@ -76,7 +70,7 @@ MPI_Comm make_private(MPI_Comm user, int& sets) {
   MPI_Comm made = same_ranks(user);
   // Ranks give out the same tags without asking, as long as there are some.
   sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;
-  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &sets, 1, MPI_INT, MPI_MIN, user));
+  allreduce(sets, MPI_MIN, user);
   if (sets > 0) return made;
   if (made != MPI_COMM_NULL) PMPI_Comm_free(&made);
   return MPI_COMM_NULL;

@@ -127,9 +127,6 @@ class plan_tags {
   plan_tags* before_ = nullptr;
 };
 
-/// True on all ranks where `mine` is true on all. Collective; one reduction.
-bool holds_everywhere(bool mine, MPI_Comm comm);
-
 /// With the communicator's name.
 std::shared_ptr<call_record> make_call_record(MPI_Comm user);
 

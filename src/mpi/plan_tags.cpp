@@ -1,8 +1,8 @@
 // Which plan has which tags.
 #include <fmt/format.h>
 
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
 
@@ -28,15 +28,14 @@ int plan_tags::agree(communicator& comm, int sets) {
       const std::scoped_lock lock(comm.guard_);
       while (set + sets <= comm.sets_of_plans_ && !is_free(comm, set, sets)) ++set;
     }
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &set, 1, MPI_INT, MPI_MAX, comm.get());
+    allreduce(set, MPI_MAX, comm.get());
     if (set + sets > comm.sets_of_plans_) break;
-    int free = 0;
+    bool free = false;
     {
       const std::scoped_lock lock(comm.guard_);
-      free = is_free(comm, set, sets) ? 1 : 0;
+      free = is_free(comm, set, sets);
     }
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &free, 1, MPI_INT, MPI_MIN, comm.get());
-    if (free != 0) return set;
+    if (holds_everywhere(free, comm.get())) return set;
   }
   throw on_all_ranks(usage_error(
       fmt::format("all tags are in use: a communicator has them for {} plans at a time", comm.sets_of_plans_),

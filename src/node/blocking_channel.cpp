@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
@@ -52,20 +54,30 @@ bool room_for(std::size_t bytes) {
   return false;
 }
 
+std::unique_ptr<attribute> unshared(MPI_Comm comm) {
+  auto a = std::make_unique<attribute>();
+  a->record = mpi::make_call_record(comm);
+  return a;
+}
+
+// As an attribute of the communicator.
+attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
+  TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
+  return a.release();
+}
+
 attribute* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  auto a = std::make_unique<attribute>();
+  auto a = unshared(comm);
   const environment& e = environment::get();
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
-  a->record = mpi::make_call_record(comm);
   if (ranks > 1)
     a->shared = channel::make(comm, room, wanted, std::pmr::new_delete_resource(), a->record.get(), &a->places);
   if (!a->shared.empty()) taken += a->bytes = bytes;
-  TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
-  return a.release();
+  return keep(comm, std::move(a));
 }
 
 attribute* find(MPI_Comm comm) {
@@ -93,6 +105,7 @@ channel* blocking_channel(MPI_Comm comm) {
     if (inter != 0) return nullptr;
     a = make(comm);
   }
+  if (a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;
@@ -107,9 +120,12 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
 
 void lose(MPI_Comm comm) noexcept {
   try {
-    if (const attribute* const a = find(comm)) a->record->lost = true;
+    attribute* a = find(comm);
+    if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
+    if (a != nullptr) a->record->lost = true;
     if (mpi::communicator* const state = mpi::communicator::known(comm)) state->calls().lost = true;
   } catch (const error&) {  // it has no private communicator, and will not get one
+  } catch (const std::bad_alloc&) {
   }
 }
 

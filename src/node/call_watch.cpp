@@ -30,6 +30,18 @@ void translate(mpi::wait_note& note, MPI_Comm to) {
   note.missing = ranks;
 }
 
+std::string in_quotes(const char* name) {
+  return *name != '\0' ? fmt::format("'{}'", name) : std::string("a communicator");
+}
+
+// And does what is to follow.
+void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+  if (then == after_timeout::abort) PMPI_Abort(comm, MPI_ERR_OTHER);
+  if (then == after_timeout::fail) throw timed_out(text.substr(0, text.find('\n')), MPI_ERR_OTHER);
+}
+
 }  // namespace
 
 patience patience::of(const options& o) noexcept {
@@ -54,11 +66,10 @@ std::string call_watch::report(const mpi::awaited* what) const {
   if (what != nullptr) what->describe(note);
   translate(note, comm_.get());
   if (note.missing.empty()) miss_by_places(note);
-  const char* name = comm_.calls().name.data();
-  std::string text = fmt::format(
-      "taquin: rank {} of {} has waited {:.1f} s in call {} of {}: {}, algorithm {}{}{}\n", comm_.rank(), comm_.size(),
-      waited(), number_, *name != '\0' ? fmt::format("'{}'", name) : "a communicator", name_of_call(facts_),
-      algorithm_.empty() ? "not chosen yet" : algorithm_, note.what.empty() ? "" : ", ", note.what);
+  std::string text =
+      fmt::format("taquin: rank {} of {} has waited {:.1f} s in call {} of {}: {}, algorithm {}{}{}\n", comm_.rank(),
+                  comm_.size(), waited(), number_, in_quotes(comm_.calls().name.data()), name_of_call(facts_),
+                  algorithm_.empty() ? "not chosen yet" : algorithm_, note.what.empty() ? "" : ", ", note.what);
   if (note.missing.empty()) text += "taquin:   which ranks it waits for is not known\n";
   std::ranges::sort(note.missing);
   for (const int rank : note.missing) {
@@ -71,12 +82,17 @@ std::string call_watch::report(const mpi::awaited* what) const {
   return text;
 }
 
-void call_watch::expired(const mpi::awaited* what) {
-  const std::string text = report(what);
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
-  if (then_ == after_timeout::abort) PMPI_Abort(comm_.get(), MPI_ERR_OTHER);
-  if (then_ == after_timeout::fail) throw timed_out(text.substr(0, text.find('\n')), MPI_ERR_OTHER);
+void call_watch::expired(const mpi::awaited* what) { tell(report(what), then_, comm_.get()); }
+
+void meeting_watch::expired(const mpi::awaited*) {
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank));
+  TAQUIN_MPI(PMPI_Comm_size(comm_, &ranks));
+  tell(fmt::format("taquin: rank {} of {} has waited {:.1f} s in the first call of {}: {}\n"
+                   "taquin:   which ranks it waits for is not known before they have met\n",
+                   rank, ranks, waited(), in_quotes(mpi::make_call_record(comm_)->name.data()), name_of_call(facts_)),
+       then_, comm_);
 }
 
 }  // namespace taquin::detail

@@ -39,4 +39,18 @@ class call_watch final : public mpi::watch {
   after_timeout then_;
 };
 
+/// The beginning of a call whose ranks meet on their communicator for the first time: who has come is not known yet.
+class meeting_watch final : public mpi::watch {
+ public:
+  meeting_watch(MPI_Comm user, std::uint64_t facts, patience p)
+      : watch(p.seconds), comm_(user), facts_(facts), then_(p.then) {}
+
+ private:
+  void expired(const mpi::awaited* what) override;
+
+  MPI_Comm comm_;
+  std::uint64_t facts_;
+  after_timeout then_;
+};
+
 }  // namespace taquin::detail

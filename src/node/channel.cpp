@@ -10,6 +10,7 @@
 #include "base/environment.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/places.hpp"
 #include "node/single_copy.hpp"
 
@@ -111,7 +112,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
-  TAQUIN_MPI_MEET(PMPI_Iallgather, &me, sizeof me, MPI_BYTE, all.data(), sizeof me, MPI_BYTE, comm);
+  mpi::allgather(me, std::span(all), comm);
   if (places != nullptr) *places = places_of(all, host);
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
@@ -121,8 +122,8 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
     if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
     const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
     const bool copies = me.enabled == 3 && can_read(next);
-    std::array<int, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, good.data(), 2, MPI_INT, MPI_MIN, comm);
+    std::array<std::int32_t, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
+    mpi::allreduce(std::span<std::int32_t>(good), MPI_MIN, comm);
     mapped = good[0] != 0;
     c.single_copies_ = good[1] != 0;
   }

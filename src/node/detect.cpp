@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::detail {
 
@@ -80,7 +81,7 @@ node_view find_out(const mpi::communicator& comm) {
   TAQUIN_MPI(MPI_Bcast(mine.data(), 1, MPI_INT, 0, local));
   const auto p = static_cast<std::size_t>(comm.size());
   std::vector<int> all(facts * p);
-  TAQUIN_MPI(MPI_Allgather(mine.data(), facts, MPI_INT, all.data(), facts, MPI_INT, comm.get()));
+  mpi::allgather(std::span<const int>(mine), std::span(all), comm.get());
   std::array<std::vector<int>, facts> colours;
   for (std::size_t i = 0; i < all.size(); ++i) colours[i % facts].push_back(all[i]);
   view.topology.levels.push_back(level::of("node", colours[0]));

@@ -7,6 +7,7 @@
 #include "base/environment.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::detail {
 

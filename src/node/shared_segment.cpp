@@ -10,8 +10,8 @@
 #include <random>
 #include <utility>
 
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::detail {
 
@@ -83,12 +83,11 @@ shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
     if (s.memory_ == nullptr) name[0] = '\0';
     if (s.memory_ != nullptr) new (s.memory_) counter_type(0);
   }
-  TAQUIN_MPI_MEET(PMPI_Ibcast, name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, node);
+  mpi::broadcast(std::span<char>(name), 0, node);
   if (rank != 0 && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
-  int all = s.memory_ != nullptr ? 1 : 0;
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node);
+  const bool all = mpi::holds_everywhere(s.memory_ != nullptr, node);
   if (rank == 0 && name[0] != '\0') shm_unlink(name.data());
-  return all != 0 ? std::move(s) : shared_segment();
+  return all ? std::move(s) : shared_segment();
 }
 #endif
 

@@ -4,12 +4,14 @@
 #include <memory_resource>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/environment.hpp"
 #include "base/inline_pool.hpp"
+#include "base/option_table.hpp"
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
@@ -31,13 +33,20 @@ bool plain_environment() {
 
 // Mostly the same text at the same place.
 bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && (a.data() == b.data() || a == b); }
+bool same(std::span<const int> a, std::span<const int> b) { return std::ranges::equal(a, b); }
+template <class Value>
+bool same(const Value& a, const Value& b) {
+  return a == b;
+}
 
-// The choice is taquin's, and no option narrows it.
+// The choice is taquin's, and no option says how the exchange is done.
 bool plain(const options& o) {
   static constexpr options defaults;
-  return same(o.algorithm, defaults.algorithm) && !o.check && !o.tune && o.nodes.empty() && !o.radix &&
-         o.layout == defaults.layout && o.max_in_flight == 0 && o.ports == 0 && o.aux_parts == 0 && !o.aux_heap &&
-         !o.sparse_requests && !o.scratch_sends && same(o.inner, defaults.inner) && same(o.levels, defaults.levels);
+#define TAQUIN_OPTION(NAME, ...)                                                                              \
+  if (option_rows::NAME.part == "call" ? !in_range(option_rows::NAME, o.NAME) : !same(o.NAME, defaults.NAME)) \
+    return false;
+#include "base/options.def"
+  return true;
 }
 
 // What must be alike on all ranks of such a call.
@@ -70,17 +79,21 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
 
 bool run_on_node(const exchange& x, const options& o) {
   if (x.comm == MPI_COMM_NULL) return false;
+  const patience timeout = patience::of(o);
+  mpi::communicator* state = nullptr;
+  if (timeout.seconds > 0) [[unlikely]] {
+    state = mpi::communicator::known(x.comm);
+    if (state == nullptr) return false;  // the long way makes it, and watches over that
+  }
   channel* node = blocking_channel(x.comm);
   if (node == nullptr) return false;
   const std::uint64_t number = mpi::count_call(*node->calls());
   if (!plain_environment() || !plain(o) || x.fault != nullptr) return false;
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
-  if (const patience p = patience::of(o); p.seconds > 0) [[unlikely]] {
-    mpi::communicator* const state = mpi::communicator::known(x.comm);
-    if (state == nullptr) return false;  // the long way makes it
+  if (state != nullptr) [[unlikely]] {
     share_calls(x.comm, *state);
-    watching.emplace(*state, facts_of(x), number, shared_memory.name, p);
+    watching.emplace(*state, facts_of(x), number, shared_memory.name, timeout);
   }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);

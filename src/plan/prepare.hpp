@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/nodes/level_choice.hpp"
 #include "base/inline_pool.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
@@ -50,6 +51,7 @@ struct plan_state final : private mpi::started {
   detail::shape shape;
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
+  level_names levels;                      // that taquin has chosen
   operation_ptr body;
   const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;
@@ -76,6 +78,7 @@ struct plan_state final : private mpi::started {
   void exchange_unasked(const exchange& x, const proposal& mine, int tag);
   void complete_in_vain() noexcept;
   bool tune(const exchange& x, const options& o);
+  void choose_without_shared_memory(const exchange& x, const options& o, context& c);
   bool advance() override { return body->test(); }
   void await() override { body->wait(); }
   struct watched;

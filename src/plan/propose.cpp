@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <optional>
 #include <span>
+#include <string>
+#include <type_traits>
 
 #include "algorithms/algorithm.hpp"
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
+#include "base/option_table.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/progress.hpp"
@@ -28,7 +34,8 @@ bool always_agrees(const options& o) {
 
 namespace {
 
-constexpr int most_ports = mpi::communicator::tags_per_plan - 2;  // each port has a tag of its own
+// Each port has a tag of its own.
+static_assert(option_rows::ports.most == mpi::communicator::tags_per_plan - 2);
 
 bool beyond_int(const blocks& side, int ranks) {
   const count_t limit = mpi::count_limit();
@@ -52,13 +59,47 @@ std::optional<invalid_argument> check_inner(std::string_view name) {
   return invalid_argument{fmt::format("algorithm '{}' does not serve as an inner one", name)};
 }
 
+// A name, and the base of its digits; or taquin's choice.
+std::optional<invalid_argument> check_level(std::string_view level) {
+  if (level == automatic) return std::nullopt;
+  const auto colon = level.find(':');
+  if (colon != std::string_view::npos) {
+    int radix = 0;
+    const char* const end = level.data() + level.size();
+    const auto [stop, failed] = std::from_chars(level.data() + colon + 1, end, radix);
+    if (failed != std::errc{} || stop != end || radix < 2)
+      return invalid_argument{fmt::format("level '{}' has no base of digits, at least 2, after the colon", level)};
+  }
+  return check_inner(level.substr(0, colon));
+}
+
 std::optional<invalid_argument> check_levels(std::string_view names) {
   while (true) {
     const auto comma = names.find(',');
-    if (auto bad = check_inner(names.substr(0, comma))) return bad;
+    if (auto bad = check_level(names.substr(0, comma))) return bad;
     if (comma == std::string_view::npos) return std::nullopt;
     names = names.substr(comma + 1);
   }
+}
+
+std::string out_of_range(const option_row& row, int value) {
+  if (row.most != std::numeric_limits<int>::max())
+    return fmt::format("{} {} is not within {} and {}", row.name, value, row.least, row.most);
+  if (row.least == 0) return fmt::format("{} {} is negative", row.name, value);
+  return fmt::format("{} {} is below {}", row.name, value, row.least);
+}
+std::string out_of_range(const option_row& row, float seconds) {
+  return fmt::format("{} of {} seconds", row.name, seconds);
+}
+
+template <class Value>
+std::optional<invalid_argument> check_range(const option_row& row, const Value& value) {
+  if (in_range(row, value)) return std::nullopt;
+  if constexpr (std::is_same_v<Value, std::optional<int>>) return invalid_argument{out_of_range(row, *value)};
+  if constexpr (std::is_enum_v<Value>) return invalid_argument{out_of_range(row, static_cast<int>(value))};
+  if constexpr (std::is_same_v<Value, int> || std::is_same_v<Value, float>)
+    return invalid_argument{out_of_range(row, value)};
+  return std::nullopt;
 }
 
 std::optional<invalid_argument> check_options(const options& o, std::string_view name) {
@@ -67,40 +108,46 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
     return invalid_argument{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
   if (auto bad = check_inner(o.inner)) return bad;
   if (auto bad = check_levels(o.levels)) return bad;
-  if (o.radix && *o.radix < 2) return invalid_argument{fmt::format("radix {} is below 2", *o.radix)};
-  if (o.ports < 0 || o.ports > most_ports)
-    return invalid_argument{fmt::format("ports {} is not within 0 and {}", o.ports, most_ports)};
-  if (o.aux_parts < 0) return invalid_argument{fmt::format("aux_parts {} is negative", o.aux_parts)};
+#define TAQUIN_OPTION(NAME, ...) \
+  if (auto bad = check_range(option_rows::NAME, o.NAME)) return bad;
+#include "base/options.def"
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
     return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
                             MPI_ERR_UNSUPPORTED_OPERATION};
-  if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight {} is negative", o.max_in_flight)};
   return std::nullopt;
 }
 
-// FNV-1a over what must be the same on every rank.
-std::uint64_t fingerprint(const exchange& x, const options& o, std::string_view name) {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  for (const std::string_view text : {name, o.inner, o.levels})
-    for (const char c : text) add(static_cast<unsigned char>(c));
-  add(static_cast<std::uint64_t>(x.kind));
-  add((x.in_place ? 1U : 0U) + (x.symmetric ? 2U : 0U) + (o.check || environment::get().check ? 4U : 0U));
-  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
-  add(static_cast<std::uint64_t>(o.layout));
-  add(static_cast<std::uint64_t>(o.max_in_flight));
-  add(static_cast<std::uint64_t>(o.ports));
-  add(static_cast<std::uint64_t>(o.aux_parts));
-  add(static_cast<std::uint64_t>(progress_of(o)) + (patience::of(o).seconds > 0 ? 4U : 0U));
-  add((o.aux_heap ? 1U : 0U) + (o.sparse_requests ? 2U : 0U) + (o.tune ? 4U : 0U) + (always_agrees(o) ? 8U : 0U));
-  const auto add_sizes = [&](std::span<const int> sizes) {
-    add(sizes.size());
-    for (const int size : sizes) add(static_cast<std::uint64_t>(size));
-  };
-  add_sizes(o.nodes);
-  add_sizes(environment::get().nodes);
-  for (const auto& sizes : environment::get().groups) add_sizes(sizes);
-  return h;
+// The options with what the environment says in place of them.
+options in_effect(options o, std::string_view name) {
+  o.algorithm = name;
+  o.check = o.check || environment::get().check;
+  o.progress = progress_of(o);
+  if (always_agrees(o)) o.agreement = agreement_when::always;
+  o.timeout = patience::of(o).seconds;
+  return o;
+}
+
+template <class Value>
+void add_option(fingerprint& all, const option_row& row, const Value& value) {
+  if constexpr (std::is_same_v<Value, float>) {
+    if (row.ranks == option_ranks::given) all.add(value > 0);
+  } else {
+    if (row.ranks == option_ranks::alike) all.add(value);
+  }
+}
+
+// What must be the same on every rank.
+std::uint64_t choices_of(const exchange& x, const options& given, std::string_view name) {
+  fingerprint all;
+  all.add(x.kind);
+  all.add(x.in_place);
+  all.add(x.symmetric);
+  const options o = in_effect(given, name);
+#define TAQUIN_OPTION(NAME, ...) add_option(all, option_rows::NAME, o.NAME);
+#include "base/options.def"
+  all.add(std::span<const int>(environment::get().nodes));
+  for (const auto& sizes : environment::get().groups) all.add(std::span<const int>(sizes));
+  return all.value();
 }
 
 // What a rank sends to itself it also receives.
@@ -138,7 +185,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (!mine.bad && comm != nullptr) mine.bad = check_nodes(*comm, o.nodes);
   if (!mine.bad) mine.bad = validate(x, ranks, memory);
   if (!mine.bad && comm != nullptr) mine.bad = check_equal_blocks(x);
-  mine.choices = fingerprint(x, o, name);
+  mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
   mine.in_place = x.in_place;
   if (mine.bad) return mine;
@@ -162,7 +209,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
 
 proposal propose_nothing(const exchange& x, const options& o, std::string_view name) {
   proposal mine;
-  mine.choices = fingerprint(x, o, name);
+  mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
   mine.in_place = x.in_place;
   return mine;

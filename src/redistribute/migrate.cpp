@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "exchange/agree.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "node/blocking_channel.hpp"
 #include "redistribute/block_map.hpp"
@@ -21,13 +21,12 @@ namespace taquin::detail {
 
 struct migration::state {
   state(std::size_t elements, MPI_Comm user_comm, const redistribute_options& o)
-      : user(user_comm), comm(mpi::communicator::of(user_comm).keep()), options(o), budget(o.memory) {
-    share_calls(user, *comm);
+      : user(user_comm), comm(meet(user_comm, o).state->keep()), options(o), budget(o.memory) {
     const in_redistribution during(*comm, name, options);
     // Destinations, indices, and three numbers per rank.
     const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(comm->size());
     std::array<std::uint64_t, 2> lacking{needed > o.memory ? needed : 0, elements > most_elements ? 1U : 0U};
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, lacking.data(), 2, MPI_UINT64_T, MPI_MAX, comm->get());
+    mpi::allreduce(std::span<std::uint64_t>(lacking), MPI_MAX, comm->get());
     if (lacking[1] > 0) throw usage_error("a rank has more than 2^31 - 2 elements", MPI_ERR_COUNT);
     if (lacking[0] > 0)
       throw budget_exceeded(fmt::format("a migration needs at least {} bytes of extra memory", lacking[0]), lacking[0],
@@ -40,7 +39,7 @@ struct migration::state {
   void allow(std::size_t bytes) {
     const std::size_t needed = bytes > 0 ? budget.used() + bytes : 0;
     std::uint64_t lacking = needed > options.memory ? needed : 0;
-    TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, &lacking, 1, MPI_UINT64_T, MPI_MAX, comm->get());
+    mpi::allreduce(lacking, MPI_MAX, comm->get());
     if (lacking > 0)
       throw budget_exceeded(
           fmt::format("a vector that grows needs {} bytes of extra memory; reserve what it will hold", lacking),
@@ -81,7 +80,7 @@ std::size_t migration::plan(const char* fault, std::size_t room, std::optional<s
   std::pmr::vector<int> out(p, 0, &s.budget);
   std::pmr::vector<int> in(p, 0, &s.budget);
   for (const int r : *s.ranks) ++out[static_cast<std::size_t>(r)];
-  TAQUIN_MPI_MEET(PMPI_Ialltoall, out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, s.comm->get());
+  mpi::alltoall(std::span<const int>(out), std::span(in), s.comm->get());
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
   if (total > state::most_elements)
     bad = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
@@ -93,7 +92,7 @@ std::size_t migration::plan(const char* fault, std::size_t room, std::optional<s
   s.allow(total > room ? *storage : 0);
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(in.begin(), in.end(), in.begin(), 0);
-  TAQUIN_MPI_MEET(PMPI_Ialltoall, in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, s.comm->get());
+  mpi::alltoall(std::span<const int>(in), std::span(out), s.comm->get());
   for (std::size_t k = 0; k < s.ranks->size(); ++k) (*s.indices)[k] = out[static_cast<std::size_t>((*s.ranks)[k])]++;
   return s.arriving;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "exchange/meet.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/whereabouts.hpp"
 #include "node/call_watch.hpp"
@@ -14,6 +15,11 @@ namespace taquin::detail {
 
 inline patience patience_of(const redistribute_options& o) noexcept {
   return patience::of({.on_timeout = o.on_timeout, .timeout = o.timeout});
+}
+
+/// A call begins on the communicator.
+inline meeting meet(MPI_Comm user, const redistribute_options& o) {
+  return meet(user, mpi::whereabouts::of(mpi::call_kind::redistribution), patience_of(o));
 }
 
 /// From the beginning of the communicator's call `number` to its end; `algorithm` may still be empty.

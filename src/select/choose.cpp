@@ -16,8 +16,9 @@
 #include <thread>
 
 #include "base/environment.hpp"
-#include "mpi/backoff.hpp"
+#include "base/fingerprint.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/detect.hpp"
 #include "select/profile.hpp"
 #include "taquin/error.hpp"
@@ -71,9 +72,9 @@ std::string share_profile(mpi::communicator& comm, int& cores) {
   std::string text;
   if (comm.rank() == 0 && !environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
   std::array<int, 2> head{static_cast<int>(text.size()), static_cast<int>(std::thread::hardware_concurrency())};
-  TAQUIN_MPI_MEET(PMPI_Ibcast, head.data(), 2, MPI_INT, 0, comm.get());
+  mpi::broadcast(std::span<int>(head), 0, comm.get());
   text.resize(static_cast<std::size_t>(head[0]));
-  if (!text.empty()) TAQUIN_MPI_MEET(PMPI_Ibcast, text.data(), head[0], MPI_BYTE, 0, comm.get());
+  if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
   cores = std::max(head[1], 1);
   return text;
 }
@@ -81,25 +82,24 @@ std::string share_profile(mpi::communicator& comm, int& cores) {
 // What a rank's floating-point results depend on: the mathematical functions of the C library differ between its
 // releases, and with what the processor can do.
 std::uint64_t kind_of_processor() noexcept {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+  fingerprint all;
 #ifdef __x86_64__
-  add((__builtin_cpu_supports("fma") != 0 ? 1U : 0U) + (__builtin_cpu_supports("avx2") != 0 ? 2U : 0U) +
-      (__builtin_cpu_supports("fma4") != 0 ? 4U : 0U));
+  all.add((__builtin_cpu_supports("fma") != 0 ? 1U : 0U) + (__builtin_cpu_supports("avx2") != 0 ? 2U : 0U) +
+          (__builtin_cpu_supports("fma4") != 0 ? 4U : 0U));
 #else
-  add(getauxval(AT_HWCAP));
-  add(getauxval(AT_HWCAP2));
+  all.add(getauxval(AT_HWCAP));
+  all.add(getauxval(AT_HWCAP2));
 #endif
 #ifdef __GLIBC__
-  for (const char* c = gnu_get_libc_version(); *c != '\0'; ++c) add(static_cast<unsigned char>(*c));
+  all.add(std::string_view(gnu_get_libc_version()));
 #endif
-  return h >> 1U;
+  return all.value() >> 1U;
 }
 
 bool alike_on_all(std::uint64_t mine, mpi::communicator& comm) {
   const auto value = static_cast<std::int64_t>(mine);
   std::array<std::int64_t, 2> ends{value, -value};
-  TAQUIN_MPI_MEET(PMPI_Iallreduce, MPI_IN_PLACE, ends.data(), 2, MPI_INT64_T, MPI_MAX, comm.get());
+  mpi::allreduce(std::span<std::int64_t>(ends), MPI_MAX, comm.get());
   return ends[0] == -ends[1];
 }
 
@@ -132,13 +132,22 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
   for (const algorithm* a : mine.first(std::min(mine.size(), numbers.size() - 1)))
     numbers[++n] = static_cast<int>(std::ranges::find(list, a) - list.begin());
   numbers[0] = static_cast<int>(n);
-  TAQUIN_MPI_MEET(PMPI_Ibcast, numbers.data(), static_cast<int>(numbers.size()), MPI_INT, 0, comm_.get());
+  mpi::broadcast(std::span<int>(numbers), 0, comm_.get());
   std::vector<const algorithm*> theirs;
   for (int i = 1; i <= numbers[0]; ++i) {
     const auto number = static_cast<std::size_t>(numbers[static_cast<std::size_t>(i)]);
     theirs.push_back(number < list.size() ? list[number] : nullptr);
   }
   return theirs;
+}
+
+level_names chooser::levels(const shape& s, const options& o) {
+  level_names names = choose_levels(s, o, profile_.model);
+  if (!alike_) {
+    mpi::broadcast(std::span<char>(names.text()), 0, comm_.get());
+    names.cut_at_zero();
+  }
+  return names;
 }
 
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/nodes/level_choice.hpp"
 #include "mpi/communicator.hpp"
 #include "select/contest.hpp"
 #include "select/selection.hpp"
@@ -31,6 +32,9 @@ class chooser {
 
   /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
   [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
+
+  /// The levels of a multilevel exchange, where the options leave any of them to taquin. Collective in the same way.
+  [[nodiscard]] level_names levels(const shape& s, const options& o);
 
   /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
   /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.

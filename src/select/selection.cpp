@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/fingerprint.hpp"
+#include "base/option_table.hpp"
 #include "model/terms.hpp"
 
 namespace taquin::detail {
@@ -142,23 +144,31 @@ const algorithm* select(const shape& s, const options& o, bool reused, std::size
   return least;
 }
 
+namespace {
+
+// Of what says how the exchange is done, what is the same on all ranks.
+template <class Value>
+void add_option(fingerprint& key, const option_row& row, const Value& value) {
+  if constexpr (!std::is_floating_point_v<Value>)
+    if (row.part != "call" && row.ranks == option_ranks::alike) key.add(value);
+}
+
+}  // namespace
+
 std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::size_t limit) {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  add(static_cast<std::uint64_t>(s.kind));
-  add((s.in_place ? 1U : 0U) + (s.symmetric ? 2U : 0U) + (s.uniform ? 4U : 0U) + (s.large ? 8U : 0U) +
-      (reused ? 16U : 0U));
+  fingerprint key;
+  key.add(s.kind);
+  for (const bool b : {s.in_place, s.symmetric, s.uniform, s.large, reused}) key.add(b);
   for (const std::uint64_t bytes : {s.max_block_bytes, s.min_block_bytes, s.max_rank_bytes, s.max_received_bytes})
-    add(quarter_octaves(bytes));
-  add(limit);
-  add(static_cast<std::uint64_t>(o.progress));
-  add(static_cast<std::uint64_t>(o.radix.value_or(0)));
-  add(static_cast<std::uint64_t>(o.layout));
-  add(static_cast<std::uint64_t>(o.ports));
-  for (const std::string_view text : {o.inner, o.levels})
-    for (const char c : text) add(static_cast<unsigned char>(c));
-  add(static_cast<std::uint64_t>(s.largest_node));
-  return h;
+    key.add(quarter_octaves(bytes));
+  key.add(limit);
+  key.add(o.progress);
+  if (reused && o.progress == progress_by::library)  // sizes of a quarter of an octave may differ in this
+    for (const algorithm* a : algorithms()) key.add(a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit));
+#define TAQUIN_OPTION(NAME, ...) add_option(key, option_rows::NAME, o.NAME);
+#include "base/options.def"
+  key.add(s.largest_node);
+  return key.value();
 }
 
 }  // namespace taquin::detail

@@ -149,11 +149,22 @@ static void run_twice(TAQUIN_Plan plan, struct problem *x) {
 }
 
 static void plans_run_again(MPI_Comm comm) {
+  /* Key, value, what the error says. */
+  static const char *const wrong[][3] = {{"taquin_memory", "plenty", "taquin_memory"},
+                                         {"taquin_layout", "loose", "taquin_layout"},
+                                         {"taquin_layout", "6", "layout 6"},
+                                         {"taquin_nodes", "1,", "taquin_nodes"},
+                                         {"taquin_ports", "31", "ports 31"},
+                                         {"taquin_timeout", "-1", "timeout"},
+                                         {"taquin_radix", "1", "radix 1"},
+                                         {"taquin_aux_parts", "-1", "aux_parts -1"}};
+  char one_node[16];
   struct problem x;
   int i, k, done = 0;
   int *send = array(sizeof(int)), *recv = array(sizeof(int));
   TAQUIN_Plan plan;
   MPI_Info info;
+  sprintf(one_node, "%d", ranks);
   make(&x);
   CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, MPI_INFO_NULL, &plan));
   run_twice(plan, &x);
@@ -171,7 +182,8 @@ static void plans_run_again(MPI_Comm comm) {
   MPI_Info_create(&info);
   MPI_Info_set(info, "taquin_algorithm", "pairwise");
   MPI_Info_set(info, "taquin_max_in_flight", "1");
-  MPI_Info_set(info, "taquin_layout", "5");
+  MPI_Info_set(info, "taquin_layout", "packed"); /* or its number */
+  MPI_Info_set(info, "taquin_nodes", one_node);
   MPI_Info_set(info, "taquin_inner", "pairwise");
   MPI_Info_set(info, "taquin_levels", "one_factor,bruck_v");
   CHECK_OK(TAQUIN_Alltoallw_init_c(x.send, x.wide_sc, x.wide_byte_sd, x.types, x.recv, x.wide_rc, x.wide_byte_rd,
@@ -179,16 +191,21 @@ static void plans_run_again(MPI_Comm comm) {
   run_twice(plan, &x);
   CHECK_OK(TAQUIN_Plan_free(&plan));
   MPI_Info_set(info, "taquin_algorithm", "auto");
+  MPI_Info_set(info, "taquin_layout", "5");
   MPI_Info_set(info, "taquin_tune", "1");
   CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan));
   for (i = 0; i < 8; ++i) run_twice(plan, &x);
   CHECK_OK(TAQUIN_Plan_free(&plan));
-  MPI_Info_set(info, "taquin_memory", "plenty"); /* not a number: refused, on every rank */
-  CHECK(class_of(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan)) ==
-        MPI_ERR_ARG);
-  CHECK(plan == TAQUIN_PLAN_NULL);
-  CHECK(strstr(TAQUIN_Last_error(), "taquin_memory") != NULL);
   MPI_Info_free(&info);
+  for (i = 0; i < (int)(sizeof wrong / sizeof wrong[0]); ++i) { /* refused, on every rank */
+    MPI_Info_create(&info);
+    MPI_Info_set(info, wrong[i][0], wrong[i][1]);
+    CHECK(class_of(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info,
+                                         &plan)) == MPI_ERR_ARG);
+    CHECK(plan == TAQUIN_PLAN_NULL);
+    CHECK(strstr(TAQUIN_Last_error(), wrong[i][2]) != NULL);
+    MPI_Info_free(&info);
+  }
   release(&x);
 
   CHECK_OK(TAQUIN_Alltoall_init(send, 1, MPI_INT, recv, 1, MPI_INT, comm, MPI_INFO_NULL, &plan));
@@ -221,6 +238,10 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.check = 1;
   o.tune = 1;
   o.scratch_sends = 1;
+  o.agreement = TAQUIN_AGREEMENT_ALWAYS;
+  o.aux_parts = 2;
+  o.aux_heap = 1;
+  o.sparse_requests = 1;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   name[0] = 'X'; /* the string was copied */
   MPI_Comm_dup(comm, &copy);
@@ -235,6 +256,8 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
+  CHECK(back.agreement == TAQUIN_AGREEMENT_ALWAYS && back.aux_parts == 2 && back.aux_heap == 1 &&
+        back.sparse_requests == 1);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
 
@@ -245,8 +268,15 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK_OK(TAQUIN_Comm_set_options(copy, &o));
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "native") == 0 && back.radix == 0);
-  o.size = sizeof o;
+  /* One whose fields end with `agreement`: what follows is padding of its struct. */
+  o.size = offsetof(TAQUIN_Options, aux_heap);
   o.radix = 0;
+  o.aux_parts = -1;
+  CHECK_OK(TAQUIN_Comm_set_options(copy, &o));
+  CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
+  CHECK(back.agreement == TAQUIN_AGREEMENT_ALWAYS && back.aux_parts == 0);
+  blocking_calls_give_the_right_result(copy);
+  o.size = sizeof o;
   o.layout = 77;
   CHECK(class_of(TAQUIN_Comm_set_options(copy, &o)) == MPI_ERR_ARG);
   o.size = 0;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algorithms/algorithm.hpp"
+#include "base/option_table.hpp"
 #include "program.hpp"
 
 namespace taquin::cli {
@@ -158,6 +159,8 @@ TEST(run_options, wrong_arguments_are_told_once_with_status_2) {
       {"--collective bcast", "unknown collective 'bcast'"},
       {"--collective alltoall -w random", "needs the workload uniform, not random"},
       {"--reps 0", "--reps"},
+      {"--layout loose", "loose is none of automatic|indexed|"},
+      {"--ports 31", "--ports"},
   };
   expect_refused("run", cases);
 }
@@ -166,6 +169,21 @@ TEST(run_options, a_file_that_cannot_be_written_is_told_before_measuring) {
   const auto r = taquin(2, "run -a spread_out --json /nonexistent/records.json");
   EXPECT_EQ(r.status, 1);
   EXPECT_EQ(occurrences(r.err, "cannot write /nonexistent/records.json"), 1) << r.err;
+}
+
+TEST(run_options, every_option_of_the_library_has_a_flag_that_reaches_it) {
+  const auto help = taquin(0, "run --help").out;
+  for (const auto& row : detail::option_table) {
+    std::string flag = "--" + std::string(row.name);
+    std::ranges::replace(flag, '_', '-');
+    EXPECT_GE(occurrences(help, flag), 1) << flag;
+  }
+  for (const std::string radix : {"2", "7"}) {  // which shows in the rounds
+    const auto r =
+        taquin(7, "run -a bruck_v -b 64 --radix " + radix + " --layout packed --nodes 3,4 --reps 2 --json -");
+    ASSERT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.json()[1]["rounds"], radix == "2" ? 3 : 1);
+  }
 }
 
 TEST(run_options, help_is_printed_once) {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/names.hpp"
 #include "cli/preload.hpp"
-#include "cli/sizes.hpp"
 #include "fuzz/fuzz.hpp"
+#include "harness/names.hpp"
+#include "harness/sizes.hpp"
 
 namespace {
 

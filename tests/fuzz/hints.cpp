@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   try {
     const auto o = taquin::detail::options_of(MPI_COMM_SELF, info);
-    taquin::fuzz::require(o.values.layout <= taquin::bruck_layout::packed);
+    taquin::fuzz::require(o.layout <= taquin::bruck_layout::packed);
   } catch (const taquin::usage_error& e) {
     taquin::fuzz::require(e.mpi_class() == MPI_ERR_INFO_VALUE || e.mpi_class() == MPI_ERR_ARG);
   }

@@ -63,6 +63,8 @@ TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   EXPECT_THROW(from_json(replaced(good, "\"loggp\"", "\"other\"")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"tau\": ", "\"tau\": -")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"mu\": ", "\"mu\": 1e9")), profile_error);
+  for (const char* bad : {"1e300", "-1e300", "1.5", "-1", "99999999999999999999", "4294967297", "\"1\"", "null"})
+    EXPECT_THROW(from_json(replaced(good, "\"ports\": 1", std::string("\"ports\": ") + bad)), profile_error) << bad;
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   EXPECT_THROW(from_json(replaced(good, "\"version\": 1", "\"version\": " + deep)), profile_error);
   EXPECT_THROW(read_profile("no/such/file"), profile_error);

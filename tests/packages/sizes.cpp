@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "taquin/patterns.hpp"
 #include "taquin/taquin.h"
 #include "taquin/taquin.hpp"
 
@@ -27,21 +26,7 @@ int main() {
   TAQUIN_SIZE(taquin::usage_error);
 #define TAQUIN_FIELD(FIELD) std::printf("offset of TAQUIN_Options." #FIELD " %zu\n", offsetof(TAQUIN_Options, FIELD))
   TAQUIN_FIELD(size);
-  TAQUIN_FIELD(algorithm);
-  TAQUIN_FIELD(memory);
-  TAQUIN_FIELD(radix);
-  TAQUIN_FIELD(max_in_flight);
-  TAQUIN_FIELD(ports);
   TAQUIN_FIELD(node_count);
-  TAQUIN_FIELD(nodes);
-  TAQUIN_FIELD(check);
-  TAQUIN_FIELD(layout);
-  TAQUIN_FIELD(inner);
-  TAQUIN_FIELD(tune);
-  TAQUIN_FIELD(scratch_sends);
-  TAQUIN_FIELD(levels);
-  TAQUIN_FIELD(progress);
-  TAQUIN_FIELD(on_timeout);
-  TAQUIN_FIELD(timeout);
-  TAQUIN_FIELD(agreement);
+#define TAQUIN_OPTION(NAME, ...) TAQUIN_FIELD(NAME);
+#include "base/options.def"
 }

@@ -112,6 +112,37 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
   }
 }
 
+// A collective of the MPI library cannot be cancelled: what it still writes, and where, is nobody else's.
+TEST_F(timeouts, of_a_first_call_are_errors_after_which_nothing_is_written) {
+  MPI_Comm comm = duplicate(MPI_COMM_WORLD);  // not freed: the MPI library is still in a collective on it
+  MPI_Comm_set_name(comm, "of this test");
+  const std::string told = told_by([&] { run(ints(comm), impatient("auto")); });
+  std::vector<std::vector<unsigned char>> others;  // in the memory that the call has given back
+  for (std::size_t bytes = 16; bytes <= 4096; bytes += 16)
+    for (int k = 0; k < 4; ++k) others.emplace_back(bytes, static_cast<unsigned char>(90));
+  if (rank != last) expect_mentions(told, "in the first call of 'of this test': alltoall");
+  const std::string late = [&] {
+    if (rank != last) return std::string();
+    testing::internal::CaptureStderr();
+    EXPECT_THROW(run(ints(comm), impatient("auto")), timed_out);
+    return testing::internal::GetCapturedStderr();
+  }();
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const auto& block : others)
+    for (const unsigned char c : block) ASSERT_EQ(c, 90) << "in a block of " << block.size();
+  const auto refused = [&](const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << "not refused";
+    } catch (const usage_error& e) {
+      EXPECT_EQ(e.mpi_class(), MPI_ERR_COMM) << e.what();
+    }
+  };
+  refused([&] { run(ints(comm)); });
+  refused([&] { const plan made(ints(comm)); });
+  refused([&] { const redistribution moves(in.data(), 1, 1, MPI_INT, comm); });
+}
+
 // MPI libraries use the context of a communicator that was freed again, for messages that nobody has received as well.
 TEST_F(timeouts, that_are_errors_lose_the_communicator_and_no_other) {
   for (const char* algorithm : {"auto", "spread_out", "shared_memory"}) {
@@ -203,7 +234,7 @@ TEST_F(timeouts, of_a_redistribution_are_options_as_well) {
 TEST_F(timeouts, of_a_migration_begin_with_its_first_step) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   std::vector<int> data(10, rank);
-  run(ints(comm.get()), {});  // the first call on a communicator is not watched
+  run(ints(comm.get()), {});  // whose ranks know each other afterwards
   const std::string told = told_by(
       [&] { migrate(data, [&](int) { return rank; }, comm.get(), {.on_timeout = after_timeout::fail, .timeout = 1}); });
   if (rank != last) expect_mentions(told, ": redistribution, algorithm migrate");

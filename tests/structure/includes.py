@@ -1,5 +1,6 @@
 """includes.py SOURCE_DIRECTORY: files of src/ include only files of their own floor or of lower ones, in the order in which
-DESIGN.md lists the floors, and no file includes itself by way of others."""
+DESIGN.md lists the floors, and no file includes itself by way of others. Beside src/, the harness includes neither the
+command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
 import pathlib
 import re
 import sys
@@ -20,6 +21,23 @@ for source in sources:
         above, below = name.split("/")[0], other.split("/")[0]
         if above in floors and below in floors and floors.index(below) > floors.index(above):
             wrong.append(f"upwards: {name} includes {other}")
+
+apart = {"harness": {"cli", "tests", "bench"}, "bench": {"cli", "tests"}, "workloads": {"harness", "cli", "tests"},
+         "tests": {"cli"}}
+folders_of_tests = {path.name for path in (root / "tests").iterdir() if path.is_dir()} - {"harness", "workloads", "cli"}
+for folder, others in apart.items():
+    found = [f for f in (root / folder).rglob("*") if f.suffix in {".hpp", ".cpp"}]
+    if not found:
+        wrong.append(f"{folder} is empty")
+    for source in found:
+        if source.relative_to(root).parts[:2] in {("tests", "cli"), ("tests", "fuzz")}:
+            continue
+        for other in re.findall(r'^#include "([^"]+)"', source.read_text(encoding="utf-8"), re.M):
+            first = other.split("/")[0]
+            of_tests = "tests" in others and first in folders_of_tests and not (root / "src" / other).is_file() and (
+                root / "tests" / other).is_file()
+            if first in others or of_tests:
+                wrong.append(f"{source.relative_to(root)} includes {other}")
 
 state = {}
 

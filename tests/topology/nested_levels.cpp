@@ -22,8 +22,13 @@ TEST(nested_levels, are_what_the_environment_says) {
   EXPECT_EQ(levels[2].group, (std::vector{0, 1, 2, 3, 4}));
 }
 
-constexpr std::array names{"bruck_v,spread_out", "bruck_v", "spread_out,one_factor,bruck_v,pairwise",
-                           "pairwise,spread_out,spread_out", "one_factor,bruck_v,spread_out,spread_out,spread_out"};
+constexpr std::array names{"bruck_v,spread_out",
+                           "bruck_v",
+                           "spread_out,one_factor,bruck_v,pairwise",
+                           "pairwise,spread_out,spread_out",
+                           "one_factor,bruck_v,spread_out,spread_out,spread_out",
+                           "auto",
+                           "bruck_v:3,auto,bruck_v:2"};
 
 TEST(nested_levels, compose_for_every_workload) {
   std::mt19937 random(5);

@@ -50,7 +50,8 @@ void for_each_case(F f) {
     if (!a->needs_nodes) continue;
     for (const auto& nodes : cuts(p)) {
       if (a->name == "multilevel")
-        for (const char* levels : {"bruck_v,spread_out", "spread_out,bruck_v", "one_factor", "pairwise,one_factor"})
+        for (const char* levels :
+             {"bruck_v,spread_out", "spread_out,bruck_v", "one_factor", "pairwise,one_factor", "auto,bruck_v:3"})
           f(options{.algorithm = a->name, .levels = levels, .nodes = nodes});
       else
         for (const int ports : {0, 1, 3}) f(options{.algorithm = a->name, .ports = ports, .nodes = nodes});
@@ -145,7 +146,8 @@ TEST(node_exchange, sizes_that_a_peer_does_not_expect_are_an_error_on_all_ranks_
 
 TEST(node_exchange, unknown_levels_are_an_error_on_all_ranks) {
   const problem x(true);
-  for (const char* levels : {"", "bruck_v,", ",bruck_v", "native", "bruck_v,multilevel", "spread_out,nonsense"}) {
+  for (const char* levels : {"", "bruck_v,", ",bruck_v", "native", "bruck_v,multilevel", "spread_out,nonsense",
+                             "bruck_v:1", "bruck_v:", "bruck_v:4x", "auto:2"}) {
     std::vector<int> recv(x.expected.size(), -1);
     EXPECT_THROW(alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, {.levels = levels}),
                  usage_error)

@@ -42,10 +42,10 @@ traffic sample() {
     for (int j = 0; j < 5; ++j) all.push_back({i, j, 24});
   t.matrices = {byte_matrix(5, {{0, 4, 1099511627776}, {3, 0, 8}}), byte_matrix(5, all),
                 byte_matrix(2, {{0, 0, 16}, {0, 1, 8}, {1, 0, 24}}), byte_matrix(2, {})};
-  t.calls = {{0, 0, call_kind::alltoallv, 8, false, call_form::blocking, 1, {0.5, 0.5, 0.5}},
-             {0, 1, call_kind::alltoall, 24, true, call_form::blocking, 1000000, {1e-6, 2e-6, 0.25}},
-             {1, 2, call_kind::alltoallw, 4, false, call_form::nonblocking, 3, {}},
-             {1, 3, call_kind::alltoallv, 1, false, call_form::blocking, 1, {}}};
+  t.calls = {{0, 0, call_kind::alltoallv, 8, false, call_form::blocking, 0, 1, {0.5, 0.5, 0.5}},
+             {0, 1, call_kind::alltoall, 24, true, call_form::blocking, 0, 1000000, {1e-6, 2e-6, 0.25}},
+             {1, 2, call_kind::alltoallw, 4, false, call_form::nonblocking, 2, 3, {}},
+             {1, 3, call_kind::alltoallv, 1, false, call_form::blocking, 0, 1, {}}};
   return t;
 }
 

@@ -29,8 +29,8 @@
 #include "exchange/owned_blocks.hpp"
 #include "exchange/validate.hpp"
 #include "model/terms.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::detail {
 
@@ -50,7 +50,7 @@ class cutting {
       : p_(comm.size()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_), memory) {
     count_t* mine = bytes_.data() + index(comm.rank(), 0);
     for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
-    TAQUIN_MPI_MEET(PMPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, bytes_.data(), p_, MPI_INT64_T, comm.get());
+    mpi::allgather_in_place(std::span(bytes_), static_cast<std::size_t>(p_), comm.get());
   }
   explicit cutting(const whole_exchange& x)
       : p_(x.ranks()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_)) {

@@ -1,6 +1,7 @@
 #include "algorithms/nodes/level_shapes.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 
@@ -25,9 +26,24 @@ shape bytes_among(int ranks, bool uniform, std::uint64_t block, std::uint64_t se
 
 }  // namespace
 
-const algorithm& first_of(std::string_view names) { return *find_algorithm(names.substr(0, names.find(','))); }
+const algorithm& first_of(std::string_view names) {
+  return *find_algorithm(names.substr(0, names.find_first_of(",:")));
+}
 
-std::string_view after_first(std::string_view names) {
+options options_of_first(const options& o, std::string_view names) noexcept {
+  const std::string_view first = names.substr(0, names.find(','));
+  const auto colon = first.find(':');
+  options own = o;
+  int radix = 0;
+  if (colon == std::string_view::npos) return own;
+  std::from_chars(first.data() + colon + 1, first.data() + first.size(), radix);
+  own.radix = radix;
+  return own;
+}
+
+bool is_automatic(std::string_view names) noexcept { return names.substr(0, names.find(',')) == "auto"; }
+
+std::string_view after_first(std::string_view names) noexcept {
   const auto comma = names.find(',');
   return comma == std::string_view::npos ? names : names.substr(comma + 1);
 }

@@ -8,9 +8,13 @@
 
 namespace taquin::detail {
 
-/// options::levels from some level inwards: the algorithm of that level, and the names from the next one inwards.
+/// options::levels from some level inwards: the algorithm of that level, the options with the base of its digits where
+/// one is named ("bruck_v:4"), and the names from the next level inwards.
 const algorithm& first_of(std::string_view names);
-std::string_view after_first(std::string_view names);
+options options_of_first(const options& o, std::string_view names) noexcept;
+std::string_view after_first(std::string_view names) noexcept;
+/// The level's algorithm is taquin's choice.
+bool is_automatic(std::string_view names) noexcept;
 
 /// The same exchange where all its ranks are one group: by the groups inside that.
 shape one_group(const shape& s) noexcept;

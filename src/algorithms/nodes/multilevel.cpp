@@ -16,13 +16,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
+#include "algorithms/nodes/level_choice.hpp"
 #include "algorithms/nodes/level_shapes.hpp"
 #include "algorithms/nodes/multilevel_operation.hpp"
 #include "algorithms/whole.hpp"
-#include "model/terms.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -36,10 +35,10 @@ std::size_t memory_between(const shape& s, const options& o, std::string_view na
 
 // On any rank. `exact`: the numbers of groups are those of this rank's level, rather than the most of any.
 std::size_t memory_of(const shape& s, const options& o, std::string_view names, bool exact) noexcept {
-  if (s.nodes == 0) return first_of(names).memory(s, o);
+  if (s.nodes == 0) return first_of(names).memory(s, options_of_first(o, names));
   std::size_t most = 0;
   if (!exact || s.nodes == 1) most = memory_of(one_group(s), o, after_first(names), exact);
-  if (!exact || s.largest_node == 1) most = std::max(most, first_of(names).memory(s, o));
+  if (!exact || s.largest_node == 1) most = std::max(most, first_of(names).memory(s, options_of_first(o, names)));
   if (exact && most > 0) return most;
   shape some = s;
   for (some.nodes = exact ? s.nodes : 2; some.nodes <= s.nodes; ++some.nodes)
@@ -59,7 +58,8 @@ std::size_t memory_between(const shape& s, const options& o, std::string_view na
   return sizeof(multilevel_operation) + (s.uniform ? 0 : sizes) + groups * sizeof(count_t) +
          2 * owned_blocks::bytes(static_cast<std::size_t>(s.ranks)) + 2 * packed_side::bookkeeping(n) +
          columns * (sizeof(column) + 2 * packed_side::bookkeeping(groups)) + std::max(s.max_rank_bytes, passed) +
-         std::max(s.max_received_bytes, passed) + columns * first_of(names).memory(column_of(s), o) +
+         std::max(s.max_received_bytes, passed) +
+         columns * first_of(names).memory(column_of(s), options_of_first(o, names)) +
          memory_of(in, o, after_first(names), false);
 }
 
@@ -67,8 +67,6 @@ std::size_t memory_between(const shape& s, const options& o, std::string_view na
 std::string_view names_for(const shape& s, const options& o) noexcept {
   return s.nodes == 0 ? after_first(o.levels) : o.levels;
 }
-
-std::size_t memory(const shape& s, const options& o) noexcept { return memory_of(s, o, names_for(s, o), true); }
 
 // The first algorithm, on any rank's way through the levels as prepare_levels goes it, that does not serve there.
 const algorithm* unfit(std::string_view names, const topology& t, const shape& s) {
@@ -104,42 +102,33 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   return prepare_levels(x, c, c.opts->levels, *c.nodes, budget);
 }
 
-// The levels one after the other, for what an average rank of the largest group moves; a rank of the smallest is in
-// several columns.
-seconds cost_of(const shape& s, const options& o, const machine_model& m, std::string_view names, bool nodes) noexcept {
-  const auto leaf = [&](shape x, std::string_view name, bool between) {
-    x.nodes = between ? x.ranks : 1;
-    x.largest_node = between ? 1 : x.ranks;
-    return cost_inside(first_of(name), x, o, m);
-  };
-  if (s.nodes == 0) return leaf(s, names, false);
-  if (s.nodes == 1) return cost_of(one_group(s), o, m, after_first(names), false);
-  if (s.largest_node == 1) return leaf(s, names, nodes);
-  const terms t(s, m);
-  const int n = s.largest_node;
-  const auto bytes = static_cast<std::uint64_t>(t.busiest());
-  const auto bytes_of = [&](double blocks) { return static_cast<std::uint64_t>(std::ceil(blocks * t.mean_block())); };
-  shape in = inside_of(s, n);
-  in.max_block_bytes = bytes_of(t.ranks() / n);
-  in.max_rank_bytes = in.max_received_bytes = bytes;
-  if (in.uniform) in.min_block_bytes = in.max_block_bytes;
-  shape across = column_of(s);
-  across.max_block_bytes = bytes_of(n);
-  across.max_rank_bytes = across.max_received_bytes = bytes;
-  if (across.uniform) across.min_block_bytes = across.max_block_bytes;
-  return cost_of(in, o, m, after_first(names), false) +
-         level_part::columns_of(s.smallest_node, n) * leaf(across, names, nodes) +
-         t.packs(3 * t.ranks(), 3 * t.busiest());
+// "auto" that nobody has replaced.
+options with_names(const shape& s, const options& o, const machine_model& m, level_names& names) noexcept {
+  options own = o;
+  if (!any_automatic(o.levels)) return own;
+  names = choose_levels(s, o, m);
+  own.levels = names.view();
+  return own;
+}
+
+std::size_t memory(const shape& s, const options& o) noexcept {
+  level_names names;
+  const options own = with_names(s, o, machine_model::built_in(), names);
+  return memory_of(s, own, names_for(s, own), true);
 }
 
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
-  return cost_of(s, o, m, names_for(s, o), true);
+  level_names names;
+  const options own = with_names(s, o, m, names);
+  return cost_of_levels(s, own, m, names_for(s, own), true);
 }
 
 // One level of nodes: what a node's ranks exchange for each other, then the columns side by side.
-std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
-  const auto leaf = [&](std::string_view name, const whole_exchange& y, const shape& t, const moves_target& at) {
-    return add_moves(first_of(name), y, t, o, at);
+std::size_t moves(const whole_exchange& x, const shape& s, const options& asked, const moves_target& to) {
+  level_names chosen;
+  const options o = with_names(s, asked, machine_model::built_in(), chosen);
+  const auto leaf = [&](std::string_view names, const whole_exchange& y, const shape& t, const moves_target& at) {
+    return add_moves(first_of(names), y, t, options_of_first(o, names), at);
   };
   if (x.nodes == nullptr || s.largest_node <= 1) return leaf(o.levels, x, one_group(s), to);
   const level& nodes = x.nodes->nodes();

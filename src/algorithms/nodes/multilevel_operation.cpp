@@ -8,8 +8,8 @@
 #include "datatypes/typed_copy.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/validate.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/level_comms.hpp"
 #include "taquin/error.hpp"
 
@@ -84,14 +84,15 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
   // Sizes that a peer does not expect are found by the ranks of its column: the others learn of them when all have
   // prepared.
   const shape across = column_of(*c.shape);
+  const options own = options_of_first(*c.opts, names);
   const bool agrees = c.reused && !c.shape->uniform;
   std::optional<invalid_argument> bad;
   for (std::size_t k = 0; k < columns_.size(); ++k) {
     y.send = columns_[k].out.view();
     y.recv = columns_[k].in.view();
     try {
-      columns_[k].body = prepare_inside(first_of(names), y,
-                                        {comms.columns[k].get(), c.tag, &across, c.opts, nullptr, c.reused}, budget);
+      columns_[k].body =
+          prepare_inside(first_of(names), y, {comms.columns[k].get(), c.tag, &across, &own, nullptr, c.reused}, budget);
     } catch (const usage_error& e) {
       if (!agrees || !first_of(names).supports(across)) throw;
       bad = invalid_argument{e.what(), e.mpi_class()};
@@ -119,8 +120,7 @@ void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& insid
     rdispls[i] = static_cast<int>(i * served_);
   }
   sizes_.resize(n * served_);
-  TAQUIN_MPI_MEET(PMPI_Ialltoallv, mine.data(), counts.data(), displs.data(), MPI_INT64_T, sizes_.data(),
-                  rcounts.data(), rdispls.data(), MPI_INT64_T, inside.get());
+  mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside.get());
 }
 
 void multilevel_operation::deal() {
@@ -169,9 +169,15 @@ void multilevel_operation::deliver() {
 operation_ptr prepare_levels(const exchange& x, const context& c, std::string_view names, const node_view& view,
                              memory_budget& budget) {
   const topology& t = view.topology;
-  if (t.levels.empty() || t.nodes().largest() == 1) return prepare_inside(first_of(names), x, c, budget);
+  const auto by_first_of = [&](std::string_view these) {
+    const options own = options_of_first(*c.opts, these);
+    context with_own = c;
+    with_own.opts = &own;
+    return prepare_inside(first_of(these), x, with_own, budget);
+  };
+  if (t.levels.empty() || t.nodes().largest() == 1) return by_first_of(names);
   if (t.nodes().groups() > 1) return make_operation<multilevel_operation>(budget, x, c, names, view, budget);
-  if (t.levels.size() == 1) return prepare_inside(first_of(after_first(names)), x, c, budget);
+  if (t.levels.size() == 1) return by_first_of(after_first(names));
   const level_comms& comms = level_comms_of(*c.comm, view);
   shape next = *c.shape;
   describe(comms.next.topology, next);

@@ -24,8 +24,8 @@
 #include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "model/terms.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "node/detect.hpp"
 #include "schedule/executor.hpp"
 
@@ -124,9 +124,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
     mine[static_cast<std::size_t>(nodes.group[static_cast<std::size_t>(rank)])] += x.send[rank].bytes();
     mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
   }
-  const auto count = static_cast<int>(row);
-  TAQUIN_MPI_MEET(PMPI_Iallgather, mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T,
-                  c.nodes->local.get());
+  mpi::allgather(std::span<const count_t>(mine), std::span(all), c.nodes->local.get());
   std::pmr::vector<count_t> to_node(memory);
   std::pmr::vector<count_t> from(memory);
   to_node.reserve(n * groups);

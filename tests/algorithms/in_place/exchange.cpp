@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/in_place/problems.hpp"
+#include "harness/in_place_problems.hpp"
 #include "support/heap_watch.hpp"
 #include "taquin/taquin.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
-#include "algorithms/in_place/problems.hpp"
+#include "harness/in_place_problems.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.hpp"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
-#include "algorithms/in_place/problems.hpp"
 #include "algorithms/in_place/simulated_ranks.hpp"
+#include "harness/in_place_problems.hpp"
 #include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {

@@ -1,7 +1,7 @@
 // What an exchange costs a rank must not grow faster than the number of its peers.
 #include <gtest/gtest.h>
 
-#include "algorithms/in_place/scale.hpp"
+#include "harness/in_place_scale.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,0 +1,66 @@
+#include "cli/option_flags.hpp"
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+namespace taquin::cli {
+
+namespace {
+
+using detail::option_row;
+
+std::string flag_of(const option_row& row) {
+  std::string flag = "--" + std::string(row.name);
+  std::ranges::replace(flag, '_', '-');
+  return std::string_view(row.name) == "max_in_flight" ? flag + ",--in-flight" : flag;
+}
+
+std::string help_of(const option_row& row) {
+  const bool of_all = row.part == "call" || row.part == "exchange";
+  return of_all ? row.words : std::string(row.part) + ": " + row.words;
+}
+
+void add(CLI::App& app, const option_row& row, std::string& into) {
+  app.add_option(flag_of(row), into, help_of(row))->capture_default_str();
+}
+void add(CLI::App& app, const option_row& row, bool& into) { app.add_flag(flag_of(row), into, help_of(row)); }
+void add(CLI::App& app, const option_row& row, float& into) {
+  app.add_option(flag_of(row), into, help_of(row))->check(CLI::NonNegativeNumber)->type_name("SECONDS");
+}
+void add(CLI::App&, const option_row&, std::size_t&) {}  // the memory: a part of what is sent, in most commands
+template <class Choice>
+requires std::is_enum_v<Choice>
+void add(CLI::App& app, const option_row& row, Choice& into) {
+  std::string names;
+  for (const auto& v : detail::values_of(row)) names += (names.empty() ? "" : "|") + std::string(v.word);
+  const auto take = [&into, &row, names](const std::string& word) {
+    const auto value = detail::value_of(row, word);
+    if (!value) throw CLI::ValidationError(flag_of(row), word + " is none of " + names);
+    into = static_cast<Choice>(*value);
+  };
+  app.add_option_function<std::string>(flag_of(row), take, help_of(row))->type_name(names);
+}
+template <class Number>
+void add(CLI::App& app, const option_row& row, Number& into) {
+  auto* option = app.add_option(flag_of(row), into, help_of(row))->type_name("NUMBER");
+  option->check(CLI::Range(row.least, row.most).description(""));
+  if constexpr (std::is_same_v<Number, std::vector<int>>)
+    option->delimiter(',')->allow_extra_args(false)->type_name("NUMBER[,NUMBER...]");
+}
+
+bool wanted(const option_row& row, std::initializer_list<std::string_view> names) {
+  const std::string_view name = row.name;
+  if (names.size() == 0) return name != "algorithm" && name != "memory";
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+void add_option_flags(CLI::App& app, detail::owned_options& into, std::initializer_list<std::string_view> names) {
+#define TAQUIN_OPTION(NAME, ...) \
+  if (wanted(detail::option_rows::NAME, names)) add(app, detail::option_rows::NAME, into.NAME);
+#include "base/options.def"
+}
+
+}  // namespace taquin::cli

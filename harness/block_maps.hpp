@@ -1,0 +1,30 @@
+// Maps of blocks to redistribute: the five experiments of Siegel & Siegel, and harder ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "taquin/types.hpp"
+
+namespace taquin::harness {
+
+/// Where the blocks of one rank go.
+struct block_map_of_rank {
+  std::vector<int> ranks;  ///< −1: dead
+  std::vector<int> indices;
+};
+
+struct block_workload {
+  const char* name;
+  const char* summary;
+  /// The map of one rank: `blocks` places on every rank, `live` blocks of them unless the name says otherwise.
+  block_map_of_rank (*make)(int rank, int ranks, count_t blocks, count_t live, std::uint64_t seed);
+};
+
+/// The workload of that name. Throws usage.
+const block_workload& find_block_workload(const std::string& name);
+/// One line per workload, for help texts.
+std::string block_workload_help();
+
+}  // namespace taquin::harness

@@ -1,0 +1,243 @@
+#include "harness/measure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "algorithms/algorithm.hpp"
+#include "harness/session.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+#include "workloads/traffic.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+constexpr int least_repetitions = 10;
+constexpr int most_repetitions = 200;
+constexpr double seconds_each = 2;  // per contender, verification included
+constexpr double shortest = 1e-3;   // a repetition
+constexpr int most_inner = 10000;
+
+// The calls of one contender, as they are made and run for the first time. Errors that all ranks of a communicator see
+// alike disqualify it.
+class first_run {
+ public:
+  first_run(const std::vector<problem>& calls, arenas& memory, contender& c, bool persistent)
+      : calls_(calls), memory_(memory), c_(c), persistent_(persistent) {
+    c.opts.algorithm = c.asked;
+    c.opts.stats = c.raw ? nullptr : &c.stats;
+    named_ = c.default_for_others ? detail::find_algorithm(c.asked) : nullptr;
+    c.exchanges.resize(calls.size());
+  }
+
+  void of(const section& s) {
+    bool made = true;
+    for (std::size_t i = s.first; i < s.end; ++i)
+      if (calls_[i].takes_part()) made = guarded([&] { make(i); }) && made;
+    if (s.overlaps) made = !any_failure(made ? std::nullopt : fault_, MPI_COMM_WORLD);  // a rank may lack a plan for it
+    if (!made || !guarded([&] { run(s); })) return;
+    for (std::size_t i = s.first; i < s.end; ++i) {
+      for (std::size_t slot = 0; slot < memory_.slots(i); ++slot)
+        c_.wrong += calls_[i].wrong_bytes(memory_.at(i, slot));
+      if (!calls_[i].takes_part() || replaced(calls_[i])) continue;
+      c_.several = c_.several || (!before_.empty() && before_ != c_.stats.algorithm);
+      before_ = c_.stats.algorithm;
+    }
+  }
+
+  void end() {
+    if (named_ != nullptr) {
+      std::array<std::uint64_t, 2> v{c_.by_default, 0};
+      for (const problem& p : calls_) v[1] += p.leads() ? p.repeats() : 0;
+      TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+      c_.by_default = v[0];
+      if (v[0] == v[1]) fault_ = "serves none of the calls";
+    }
+    c_.fault = any_failure(fault_, MPI_COMM_WORLD);
+  }
+
+ private:
+  [[nodiscard]] bool replaced(const problem& p) const {
+    return named_ != nullptr && p.takes_part() && !named_->supports(p.shape());
+  }
+
+  void make(std::size_t i) {
+    const problem& p = calls_[i];
+    options o = c_.opts;
+    if (replaced(p)) {
+      o.algorithm = "auto";
+      if (p.leads()) c_.by_default += p.repeats();
+    }
+    const bool plan = persistent_ || p.called().form != workloads::call_form::blocking;
+    for (std::size_t slot = 0; slot < memory_.slots(i); ++slot) {
+      arena& m = memory_.at(i, slot);
+      c_.exchanges[i].push_back(c_.raw ? p.native(m) : (plan ? p.persistent(m, o) : p.blocking(m, o)));
+    }
+  }
+
+  void run(const section& s) {
+    if (s.overlaps) {
+      for (std::size_t i = s.first; i < s.end; ++i)
+        for (std::size_t slot = 0; slot < memory_.slots(i); ++slot) calls_[i].fill(memory_.at(i, slot));
+      return execute(calls_, s, c_.exchanges);
+    }
+    const problem& p = calls_[s.first];
+    for (std::uint64_t i = 0; p.takes_part() && i < p.repeats(); ++i) {
+      p.fill(memory_.at(s.first, 0));
+      c_.exchanges[s.first].at(0)();
+    }
+  }
+
+  template <class F>
+  bool guarded(F f) {
+    try {
+      f();
+      return true;
+    } catch (const usage_error& e) {
+      fault_ = e.what();
+    } catch (const budget_exceeded& e) {
+      fault_ = e.what();
+    }
+    return false;
+  }
+
+  const std::vector<problem>& calls_;
+  arenas& memory_;
+  contender& c_;
+  bool persistent_;
+  const detail::algorithm* named_ = nullptr;
+  std::optional<std::string> fault_;
+  std::string_view before_;
+};
+
+// Each rank's time for a section, `inner` times.
+double timed(const std::vector<problem>& calls, const section& s, arenas& memory, contender& c, int inner) {
+  // In place, data must be laid out anew for each exchange.
+  const bool alone = !s.overlaps;
+  const problem& first = calls[s.first];
+  const bool anew = std::any_of(calls.begin() + static_cast<std::ptrdiff_t>(s.first),
+                                calls.begin() + static_cast<std::ptrdiff_t>(s.end),
+                                [](const problem& p) { return p.how() != buffering::separate; });
+  const std::uint64_t times = (alone ? first.repeats() : 1) * static_cast<unsigned>(inner);
+  const std::uint64_t runs = anew ? times : 1;
+  double sum = 0;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    for (std::size_t i = s.first; i < s.end; ++i)
+      for (std::size_t slot = 0; slot < memory.slots(i); ++slot) calls[i].fill(memory.at(i, slot));
+    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    const double start = MPI_Wtime();
+    for (std::uint64_t k = 0; k < times / runs; ++k) {
+      if (!alone)
+        execute(calls, s, c.exchanges);
+      else if (first.takes_part())
+        c.exchanges[s.first].front()();
+    }
+    sum += MPI_Wtime() - start;
+    // Verification does not yield: a rank that is done would take the core from those that still exchange.
+    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (std::size_t i = s.first; i < s.end; ++i)
+      for (std::size_t slot = 0; slot < memory.slots(i); ++slot) c.wrong += calls[i].wrong_bytes(memory.at(i, slot));
+  }
+  return sum;
+}
+
+// One repetition: each rank's time for each section, then the slowest rank's.
+double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner) {
+  std::vector<double> seconds;
+  for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
+                           MPI_COMM_WORLD));
+  double total = 0;
+  for (const double s : seconds) total += s;
+  return total / inner;
+}
+
+// The same number on every rank.
+int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native) {
+  double once = repetition(calls, memory, native, 1);
+  if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
+  once = std::min(once, repetition(calls, memory, native, 1));
+  return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
+}
+
+}  // namespace
+
+void reduce(contender& c, std::uint64_t done) {
+  statistics& s = c.stats;
+  std::array<std::uint64_t, 6> v{s.rounds / done,       s.messages / done, s.bytes_sent / done,
+                                 s.bytes_copied / done, s.peak_memory,     c.several ? 1U : 0U};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 6, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &c.wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+  s.rounds = v[0];
+  s.messages = v[1];
+  s.bytes_sent = v[2];
+  s.bytes_copied = v[3];
+  s.peak_memory = v[4];
+  c.several = v[5] != 0;
+  c.name = c.asked;
+  if (c.several) {
+    c.name = "several";
+  } else if (!c.raw && !c.default_for_others && !s.algorithm.empty()) {
+    c.name = s.algorithm;
+  }
+}
+
+measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
+              const std::function<double(contender&)>& repetition, const std::function<void(double)>& progress) {
+  measured m{.inner = inner};
+  contender& native = contenders.front();
+  std::vector<contender*> racing;
+  for (contender& c : contenders)
+    if (!c.raw && !c.fault) racing.push_back(&c);
+
+  const int most = settings.repetitions > 0 ? settings.repetitions : most_repetitions;
+  const double allowed = seconds_each * static_cast<double>(std::max<std::size_t>(racing.size(), 1));
+  const double start = MPI_Wtime();
+  for (int done = 0; done < most; ++done) {
+    double elapsed = MPI_Wtime() - start;
+    TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
+    progress(settings.repetitions > 0 ? done / static_cast<double>(most)
+                                      : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
+    if (racing.empty()) native.seconds.push_back(repetition(native));
+    for (contender* c : racing) {
+      // In turn: who comes second finds the caches and the peers as the first left them.
+      contender* const first = done % 2 == 0 ? &native : c;
+      contender* const second = done % 2 == 0 ? c : &native;
+      first->seconds.push_back(repetition(*first));
+      second->seconds.push_back(repetition(*second));
+      c->ratios.push_back(c->seconds.back() / native.seconds.back());
+    }
+    m.repetitions = done + 1;
+  }
+  return m;
+}
+
+measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<contender>& contenders,
+                 const measure_settings& settings, const std::function<void(const std::string&, double)>& progress) {
+  const auto sections = sections_of(calls);
+  for (contender& c : contenders) {
+    first_run first(calls, memory, c, settings.persistent);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      progress(c.asked + ": first run", static_cast<double>(i) / static_cast<double>(sections.size()));
+      first.of(sections[i]);
+    }
+    first.end();
+  }
+  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front());
+  const measured m = race(
+      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); },
+      [&](double part) { progress({}, part); });
+  const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
+  for (contender& c : contenders) {
+    if (c.raw)
+      for (const problem& p : calls) p.account(c.stats);
+    if (!c.fault) reduce(c, c.raw ? 1 : executed);
+    c.exchanges.clear();  // plans are freed before their communicators
+  }
+  return m;
+}
+
+}  // namespace taquin::harness

@@ -1,0 +1,47 @@
+#include "harness/names.hpp"
+
+#include <fmt/format.h>
+
+#include "algorithms/algorithm.hpp"
+#include "harness/errors.hpp"
+
+namespace taquin::harness {
+
+void check_algorithms(const std::vector<std::string>& names, bool all_allowed) {
+  for (const std::string& name : names) {
+    if (name == "auto" || (all_allowed && name == "all") || detail::find_algorithm(name) != nullptr) continue;
+    throw usage(fmt::format("unknown algorithm '{}'; known are {}auto, {}", name, all_allowed ? "all, " : "",
+                            detail::algorithm_names()));
+  }
+}
+
+workloads::workload parse_workload(const std::string& text) {
+  try {
+    return workloads::workload::parse(text);
+  } catch (const workloads::bad_workload& e) {
+    throw usage(e.what());
+  }
+}
+
+std::string workload_help() {
+  std::string text = "Workloads:\n";
+  for (const auto& g : workloads::generators()) {
+    std::string name(g.name);
+    if (g.parameter.starts_with('[')) {
+      name += fmt::format("[:{}", g.parameter.substr(1));
+    } else if (!g.parameter.empty()) {
+      name += fmt::format(":{}", g.parameter);
+    }
+    text += fmt::format("  {:<12}{}\n", name, g.summary);
+  }
+  return text;
+}
+
+exchange::form parse_collective(const std::string& name) {
+  if (name == "alltoall") return exchange::form::alltoall;
+  if (name == "alltoallv") return exchange::form::alltoallv;
+  if (name == "alltoallw") return exchange::form::alltoallw;
+  throw usage(fmt::format("unknown collective '{}'; known are alltoall, alltoallv, alltoallw", name));
+}
+
+}  // namespace taquin::harness

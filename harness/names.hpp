@@ -1,0 +1,21 @@
+// Names that the user gives, checked before anything runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "taquin/exchange.hpp"
+#include "workloads/workload.hpp"
+
+namespace taquin::harness {
+
+/// Throws usage unless all are algorithms, "auto" or, where allowed, "all"; the message lists what is known.
+void check_algorithms(const std::vector<std::string>& names, bool all_allowed);
+/// workload::parse, with its error as usage.
+workloads::workload parse_workload(const std::string& text);
+/// One line per workload, for help texts.
+std::string workload_help();
+/// "alltoall", "alltoallv", "alltoallw". Throws usage.
+exchange::form parse_collective(const std::string& name);
+
+}  // namespace taquin::harness

@@ -1,0 +1,22 @@
+// Exchanges of a workload without MPI ranks: what `plan`, `simulate` and `explain` look at.
+#pragma once
+
+#include "algorithms/whole.hpp"
+#include "exchange/shape.hpp"
+#include "harness/problem.hpp"
+#include "workloads/workload.hpp"
+
+namespace taquin::harness {
+
+/// Figures that agreement would give. Beyond 4096 ranks those of 16 ranks, spread evenly, stand for all.
+detail::shape offline_shape(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
+                            buffering how);
+
+/// One rank's part, with blocks in a row.
+class offline_rank : public detail::known_part {
+ public:
+  offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, int rank)
+      : known_part(kind, rank, w.row(size, rank), w.column(size, rank)) {}
+};
+
+}  // namespace taquin::harness

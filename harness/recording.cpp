@@ -1,0 +1,28 @@
+#include "harness/recording.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/errors.hpp"
+#include "harness/session.hpp"
+
+namespace taquin::harness {
+
+workloads::traffic read_recording(const std::string& path, std::optional<int> ranks) {
+  workloads::traffic t;
+  std::optional<std::string> fault;
+  try {
+    t = workloads::read_traffic(path);
+    if (t.calls.empty()) {
+      fault = fmt::format("{} holds no calls: its program made none that are recorded", path);
+    } else if (ranks && t.ranks != *ranks) {
+      fault = fmt::format("{} was recorded on {} ranks and can only be replayed on as many, not on {}", path, t.ranks,
+                          *ranks);
+    }
+  } catch (const workloads::traffic_error& e) {
+    fault = e.what();
+  }
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+  return t;
+}
+
+}  // namespace taquin::harness

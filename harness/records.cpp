@@ -1,0 +1,95 @@
+#include "harness/records.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/sizes.hpp"
+#include "harness/statistics.hpp"
+
+namespace taquin::harness {
+
+nlohmann::json record(const setting& s, const contender& c) {
+  nlohmann::json r;
+  r["algorithm"] = c.fault ? c.asked : c.name;
+  r["asked"] = c.asked;
+  r["workload"] = s.workload;
+  r["collective"] = s.collective;
+  r["ranks"] = s.ranks;
+  r["in_place"] = s.in_place;
+  r["persistent"] = s.persistent;
+  r["bytes_per_rank"] = s.bytes_per_rank;
+  r["memory_limit"] = nullptr;
+  if (!c.raw && s.memory_limit != unlimited) r["memory_limit"] = s.memory_limit;
+  if (c.fault) {
+    for (const char* key : {"peak_memory", "median_s", "ci95_s", "ratio_to_native", "rounds", "messages", "bytes_sent",
+                            "bytes_copied", "wrong_bytes"})
+      r[key] = nullptr;
+    r["reason"] = *c.fault;
+    return r;
+  }
+  const summary times = summarise(c.seconds);
+  if (c.default_for_others) r["by_default"] = c.by_default;
+  r["peak_memory"] = c.stats.peak_memory;
+  r["median_s"] = times.median;
+  r["ci95_s"] = {times.ci95.low, times.ci95.high};
+  r["ratio_to_native"] = c.raw ? 1.0 : median(c.ratios);
+  r["rounds"] = c.stats.rounds;
+  r["messages"] = c.stats.messages;
+  r["bytes_sent"] = c.stats.bytes_sent;
+  r["bytes_copied"] = c.stats.bytes_copied;
+  r["wrong_bytes"] = c.wrong;
+  r["repetitions"] = s.how.repetitions;
+  r["exchanges_per_repetition"] = s.how.inner;
+  r["seed"] = s.seed;
+  return r;
+}
+
+std::string show_seconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
+  if (records.empty()) return;
+  using cells = std::array<std::string, 9>;
+  std::vector<cells> rows{
+      {"algorithm", "median", "95% interval", "ratio", "peak mem", "rounds", "messages", "sent", "wrong"}};
+  std::string remarks;
+  for (const auto& r : records) {
+    const auto name = r["algorithm"].get<std::string>();
+    const auto asked = r["asked"].get<std::string>();
+    if (r.contains("reason")) {
+      rows.push_back({name, "-", "-", "-", "-", "-", "-", "-", "-"});
+      remarks += fmt::format("{}: {}\n", name, r["reason"].get<std::string>());
+      continue;
+    }
+    if (const auto n = r.value("by_default", std::uint64_t{0}); n > 0)
+      remarks += fmt::format("{}: does not serve {} of the calls; auto did them\n", name, n);
+    rows.push_back({name == asked ? name : fmt::format("{} ({})", asked, name), show_seconds(r["median_s"]),
+                    fmt::format("{} .. {}", show_seconds(r["ci95_s"][0]), show_seconds(r["ci95_s"][1])),
+                    fmt::format("{:.3f}", r["ratio_to_native"].get<double>()), show_size(r["peak_memory"]),
+                    fmt::format("{}", r["rounds"].get<std::uint64_t>()),
+                    fmt::format("{}", r["messages"].get<std::uint64_t>()), show_size(r["bytes_sent"]),
+                    fmt::format("{}", r["wrong_bytes"].get<count_t>())});
+  }
+  std::array<std::size_t, std::tuple_size_v<cells>> widths{};
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  const auto& first = records.front();
+  fmt::print(out, "\n{}, {} ranks, {} per rank{}{}, {} repetitions of {}\n", first["workload"].get<std::string>(),
+             first["ranks"].get<int>(), show_size(first["bytes_per_rank"]),
+             first["in_place"].get<bool>() ? ", in place" : "", first["persistent"].get<bool>() ? ", persistent" : "",
+             first["repetitions"].get<int>(), first["exchanges_per_repetition"].get<int>());
+  for (const auto& row : rows) {
+    fmt::print(out, "{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) fmt::print(out, "  {:>{}}", row[i], widths[i]);
+    fmt::print(out, "\n");
+  }
+  fmt::print(out, "{}", remarks);
+  std::fflush(out);
+}
+
+}  // namespace taquin::harness

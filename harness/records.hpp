@@ -1,0 +1,36 @@
+// What a measurement says: a JSON record per algorithm, and a table for people.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/measure.hpp"
+
+namespace taquin::harness {
+
+/// What all algorithms of one measurement have in common.
+struct setting {
+  std::string workload;
+  std::string collective;
+  int ranks = 1;
+  bool in_place = false;
+  bool persistent = false;
+  count_t bytes_per_rank = 0;
+  std::size_t memory_limit = unlimited;
+  std::uint64_t seed = 1;
+  measured how{};
+};
+
+/// A record; `memory_limit` is null without limit. Of a contender that could not run it has the `reason`, and null for
+/// what was not measured. `by_default` counts the calls of a recording that auto did instead.
+nlohmann::json record(const setting& s, const contender& c);
+
+/// Writes aligned tables of records that share their setting.
+void print_table(std::FILE* out, const std::vector<nlohmann::json>& records);
+
+/// Seconds with a unit that suits: "1.23 ms".
+std::string show_seconds(double seconds);
+
+}  // namespace taquin::harness

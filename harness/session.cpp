@@ -1,0 +1,97 @@
+#include "harness/session.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "harness/errors.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+// The launchers tell their processes so in the environment.
+bool launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (std::getenv(name) != nullptr) return true;
+  return false;
+}
+
+}  // namespace
+
+void say_once(const std::string& out, const std::string& err) {
+  int rank = 0;
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  const bool use_mpi = finalized == 0 && launched();
+  if (use_mpi) {
+    MPI_Init(nullptr, nullptr);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  }
+  if (rank == 0) {
+    fmt::print(stdout, "{}", out);
+    fmt::print(stderr, "{}", err);
+    std::fflush(stdout);
+    std::fflush(stderr);
+  }
+  if (!use_mpi) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+
+int in_session(const std::function<int(int, int)>& work) {
+  int provided = 0;
+  TAQUIN_MPI(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  TAQUIN_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  int status = failure_status;
+  const auto say = [&](const std::exception& e) {
+    if (rank == 0) fmt::print(stderr, "taquin: {}\n", e.what());
+  };
+  try {
+    status = work(rank, ranks);
+  } catch (const usage& e) {
+    say(e);
+    status = usage_status;
+  } catch (const failure& e) {
+    say(e);
+  } catch (const usage_error& e) {
+    say(e);
+  } catch (const budget_exceeded& e) {
+    say(e);
+  } catch (const std::exception& e) {  // on this rank alone, perhaps: the others may be waiting for it
+    fmt::print(stderr, "taquin: rank {}: {}\n", rank, e.what());
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, failure_status);
+  }
+  std::fflush(stdout);
+  std::fflush(stderr);
+  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));  // a rank that exits with a status other than 0 lets mpirun end the others
+  TAQUIN_MPI(MPI_Finalize());
+  return status;
+}
+
+std::optional<std::string> any_failure(const std::optional<std::string>& mine, MPI_Comm comm) {
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
+  TAQUIN_MPI(MPI_Comm_size(comm, &ranks));
+  int first = mine ? rank : ranks;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
+  if (first == ranks) return std::nullopt;
+  std::string text = mine.value_or("");
+  auto size = static_cast<int>(text.size());
+  TAQUIN_MPI(MPI_Bcast(&size, 1, MPI_INT, first, comm));
+  text.resize(static_cast<std::size_t>(size));
+  TAQUIN_MPI(MPI_Bcast(text.data(), size, MPI_CHAR, first, comm));
+  return text;
+}
+
+}  // namespace taquin::harness

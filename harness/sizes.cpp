@@ -1,0 +1,92 @@
+#include "harness/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "harness/errors.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+constexpr std::string_view prefixes = "KMGT";
+constexpr count_t most = std::numeric_limits<count_t>::max();
+
+[[noreturn]] void bad_size(std::string_view text, std::string_view why) {
+  throw usage(fmt::format("bad size '{}': {}; sizes are like 64, 4K, 50M", text, why));
+}
+
+}  // namespace
+
+count_t parse_size(std::string_view text) {
+  count_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, value);
+  if (fault == std::errc::result_out_of_range) bad_size(text, "too large");
+  if (fault != std::errc{}) bad_size(text, "not a number");
+  if (value < 0) bad_size(text, "negative");
+  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  unsigned shift = 0;
+  if (!unit.empty()) {
+    const auto prefix = prefixes.find(static_cast<char>(unit.front() & ~0x20));
+    if (prefix != std::string_view::npos) {
+      shift = 10 * (static_cast<unsigned>(prefix) + 1);
+      unit.remove_prefix(1);
+      if (unit.starts_with('i')) unit.remove_prefix(1);
+    }
+    if (unit != "" && unit != "B") bad_size(text, "unknown unit");
+  }
+  if (value > (most >> shift)) bad_size(text, "too large");
+  return value << shift;
+}
+
+std::vector<count_t> parse_sizes(std::string_view text) {
+  const auto dots = text.find("..");
+  if (dots == std::string_view::npos) return {parse_size(text)};
+  const count_t first = parse_size(text.substr(0, dots));
+  const count_t last = parse_size(text.substr(dots + 2));
+  if (first == 0) bad_size(text, "a range starts above 0");
+  if (first > last) bad_size(text, "the range is empty");
+  std::vector<count_t> sizes{first};
+  while (sizes.back() <= last / 2) sizes.push_back(sizes.back() * 2);
+  return sizes;
+}
+
+memory_choice memory_choice::parse(std::string_view text) {
+  memory_choice m;
+  if (text == "unlimited") return m;
+  m.limited = true;
+  if (!text.ends_with('%')) {
+    m.bytes = parse_size(text);
+    return m;
+  }
+  m.relative = true;
+  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size() - 1, m.percent);
+  if (fault != std::errc{} || stop != text.data() + text.size() - 1 || !(m.percent >= 0) || !std::isfinite(m.percent))
+    bad_size(text, "not a percentage");
+  return m;
+}
+
+std::size_t memory_choice::limit(count_t bytes_per_rank) const {
+  if (!limited) return unlimited;
+  if (!relative) return static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(static_cast<double>(bytes_per_rank) * percent / 100);
+}
+
+std::string show_size(count_t bytes) {
+  constexpr std::array units{"", "K", "M", "G", "T"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  while (value >= 1024 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  if (value == std::floor(value)) return fmt::format("{:.0f}{}", value, units[unit]);
+  return fmt::format("{:.{}f}{}", value, value < 10 ? 2 : 1, units[unit]);
+}
+
+}  // namespace taquin::harness

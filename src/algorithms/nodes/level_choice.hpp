@@ -1,0 +1,40 @@
+// Which algorithms serve the levels of a multilevel exchange, where options::levels leaves that to taquin.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "exchange/shape.hpp"
+#include "taquin/cost_model.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// Names of levels, as options::levels has them.
+class level_names {
+ public:
+  void add(std::string_view name, int radix = 0) noexcept;
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+  /// For ranks that tell each other: the text and its size.
+  [[nodiscard]] std::array<char, 256>& text() noexcept { return text_; }
+  void cut_at_zero() noexcept { size_ = std::string_view(text_.data()).size(); }
+
+ private:
+  std::array<char, 256> text_{};
+  std::size_t size_ = 0;
+};
+
+/// Whether any level is "auto".
+bool any_automatic(std::string_view levels) noexcept;
+
+/// The options' levels, where "auto" is replaced by the algorithm, and the base of its digits, of the least predicted time
+/// at that level. Only algorithms that serve blocks of any sizes are looked at: groups may differ.
+level_names choose_levels(const shape& s, const options& o, const machine_model& m) noexcept;
+
+/// Predicted time of all levels one after the other, for what an average rank of the largest group moves. `names`: no
+/// level is "auto"; `between`: the first is one between nodes.
+seconds cost_of_levels(const shape& s, const options& o, const machine_model& m, std::string_view names,
+                       bool between) noexcept;
+
+}  // namespace taquin::detail

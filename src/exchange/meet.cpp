@@ -1,0 +1,26 @@
+#include "exchange/meet.hpp"
+
+#include <optional>
+
+#include "exchange/agree.hpp"
+#include "node/blocking_channel.hpp"
+
+namespace taquin::detail {
+
+meeting meet(MPI_Comm user, std::uint64_t facts, patience p) {
+  meeting m{.state = mpi::communicator::known(user)};
+  m.first = m.state == nullptr;
+  std::optional<meeting_watch> clock;
+  if (m.first && p.seconds > 0) [[unlikely]]
+    clock.emplace(user, facts, p);
+  m.node = blocking_channel(user);
+  if (m.first) {
+    // Ranks that have a channel know each other: some may be on the short way through it.
+    if (m.node != nullptr) meet_on_node(*m.node);
+    m.state = &mpi::communicator::of(user);
+  }
+  share_calls(user, *m.state);
+  return m;
+}
+
+}  // namespace taquin::detail

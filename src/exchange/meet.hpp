@@ -1,0 +1,25 @@
+// How the ranks of a communicator come to know each other in their first call on it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "mpi/communicator.hpp"
+#include "node/call_watch.hpp"
+#include "node/channel.hpp"
+
+namespace taquin::detail {
+
+/// What taquin has for a communicator.
+struct meeting {
+  mpi::communicator* state = nullptr;
+  channel* node = nullptr;  ///< null where the ranks do not share memory
+  bool first = false;       ///< it was made now
+};
+
+/// Collective over an intracommunicator when asked for the first time; the waits then have the call's timeout. `facts`:
+/// as in mpi::whereabouts. Throws where the communicator is lost to this rank.
+meeting meet(MPI_Comm user, std::uint64_t facts, patience p);
+
+}  // namespace taquin::detail

@@ -1,0 +1,137 @@
+// Collectives of the MPI library whose ranks wait for each other as backoff does. One that a timeout leaves in the middle
+// cannot be cancelled, and may still read and write its arguments: where there is a clock they are in memory of their own,
+// which is then kept for ever.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "mpi/check.hpp"
+
+namespace taquin::mpi {
+
+namespace collectives {
+
+/// Begins a collective that reads `from` and writes `to`, or with MPI_IN_PLACE reads and writes `to`.
+class collective {
+ public:
+  virtual int begin(const void* from, void* to, const int* layout, MPI_Request* request) const = 0;
+
+ protected:
+  ~collective() = default;
+};
+
+void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
+         const char* call);
+
+/// Runs it to its end: `begin(from, to, layout, request)`.
+template <class Begin>
+void run(std::span<const std::byte> from, std::span<std::byte> to, const char* call, Begin begin,
+         std::span<const int> layout = {}) {
+  class with final : public collective {
+   public:
+    explicit with(Begin& b) : begin_(b) {}
+    int begin(const void* in, void* out, const int* l, MPI_Request* request) const override {
+      return begin_(in, out, l, request);
+    }
+
+   private:
+    Begin& begin_;
+  };
+  run(with(begin), from, to, layout, call);
+}
+
+template <class T>
+MPI_Datatype number() noexcept {
+  static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t>);
+  if (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
+  return std::is_same_v<T, std::int64_t> ? MPI_INT64_T : MPI_UINT64_T;
+}
+
+template <class T>
+int bytes_of(std::span<T> values) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return static_cast<int>(values.size_bytes());
+}
+
+}  // namespace collectives
+
+/// Each value becomes the result over all ranks.
+template <class T>
+void allreduce(std::span<T> values, MPI_Op op, MPI_Comm comm) {
+  collectives::run({}, std::as_writable_bytes(values), "MPI_Iallreduce",
+                   [&](const void*, void* all, const int*, MPI_Request* request) {
+                     return PMPI_Iallreduce(MPI_IN_PLACE, all, static_cast<int>(values.size()),
+                                            collectives::number<T>(), op, comm, request);
+                   });
+}
+template <class T>
+void allreduce(T& value, MPI_Op op, MPI_Comm comm) {
+  allreduce(std::span<T>(&value, 1), op, comm);
+}
+
+/// The values of `root`, to all ranks.
+template <class T>
+void broadcast(std::span<T> values, int root, MPI_Comm comm) {
+  collectives::run({}, std::as_writable_bytes(values), "MPI_Ibcast",
+                   [&](const void*, void* all, const int*, MPI_Request* request) {
+                     return PMPI_Ibcast(all, collectives::bytes_of(values), MPI_BYTE, root, comm, request);
+                   });
+}
+
+/// The values of each rank behind those of the rank before it, to all ranks.
+template <class T>
+void allgather(std::span<const T> mine, std::span<T> all, MPI_Comm comm) {
+  collectives::run(std::as_bytes(mine), std::as_writable_bytes(all), "MPI_Iallgather",
+                   [&](const void* from, void* to, const int*, MPI_Request* request) {
+                     const int bytes = collectives::bytes_of(mine);
+                     return PMPI_Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm, request);
+                   });
+}
+template <class T>
+void allgather(const T& mine, std::span<T> all, MPI_Comm comm) {
+  allgather(std::span<const T>(&mine, 1), all, comm);
+}
+/// The same where a rank's own `each` values stand in their place.
+template <class T>
+void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
+  collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather",
+                   [&](const void*, void* to, const int*, MPI_Request* request) {
+                     return PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, static_cast<int>(each * sizeof(T)),
+                                            MPI_BYTE, comm, request);
+                   });
+}
+
+/// One value from each rank to each.
+template <class T>
+void alltoall(std::span<const T> out, std::span<T> in, MPI_Comm comm) {
+  constexpr auto bytes = static_cast<int>(sizeof(T));
+  static_assert(std::is_trivially_copyable_v<T>);
+  collectives::run(std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoall",
+                   [&](const void* from, void* to, const int*, MPI_Request* request) {
+                     return PMPI_Ialltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm, request);
+                   });
+}
+
+/// Several values from each rank to each. `layout`: how many to each rank, where in `out` they begin, how many from each rank,
+/// where in `in` they are put.
+template <class T>
+void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> layout, MPI_Comm comm) {
+  const std::size_t ranks = layout.size() / 4;
+  collectives::run(
+      std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoallv",
+      [&](const void* from, void* to, const int* l, MPI_Request* request) {
+        const MPI_Datatype type = collectives::number<T>();
+        return PMPI_Ialltoallv(from, l, l + ranks, type, to, l + 2 * ranks, l + 3 * ranks, type, comm, request);
+      },
+      layout);
+}
+
+/// True on all ranks where `mine` is true on all.
+bool holds_everywhere(bool mine, MPI_Comm comm);
+
+}  // namespace taquin::mpi
