@@ -13,6 +13,7 @@
 #include "harness/offline.hpp"
 #include "harness/predictor.hpp"
 #include "harness/progress.hpp"
+#include "harness/recording.hpp"
 #include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"

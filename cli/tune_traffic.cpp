@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/rules.hpp"
 #include "harness/cases.hpp"
+#include "harness/errors.hpp"
 #include "harness/measure.hpp"
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"

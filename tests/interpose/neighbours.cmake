@@ -129,3 +129,11 @@ neighbour_test(forms_are_recorded
   "rm -f ${recording}; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_RECORD=${recording} ${surface} && /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/forms.py ${recording}")
 neighbour_test(forms_are_reported "all-to-all calls +9, 112B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${surface}")
+
+# A rank that is killed, or a program that aborts.
+add_executable(interpose_killed killed.c)
+target_link_libraries(interpose_killed PRIVATE MPI::MPI_C)
+foreach(how kill abort)
+  neighbour_test(nothing_is_left_after_${how} "^nothing is left[\n]status 0"
+    "sh ${CMAKE_CURRENT_SOURCE_DIR}/killed.sh ${how} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_RECORD=/dev/null $<TARGET_FILE:interpose_killed>")
+endforeach()
