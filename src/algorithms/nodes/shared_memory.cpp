@@ -137,6 +137,9 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
 
+// A communicator's calls find its channel ready.
+seconds preparation(const shape&, const options&, const machine_model&, bool) noexcept { return 0; }
+
 // As where the kernel permits single copy: first what is written into the room, then what the receivers read.
 std::size_t moves(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
   const std::size_t room = room_allowed(s, false);
@@ -174,6 +177,7 @@ const algorithm shared_memory{
     .supports = supports,
     .memory = memory,
     .cost = cost,
+    .preparation = preparation,
     .ends_by_itself = ends_by_itself,
     .prepare = prepare,
     .moves = moves,
