@@ -15,6 +15,10 @@
 
 namespace taquin {
 
+namespace detail {
+struct redistribution_access;
+}
+
 /// Choices for a redistribution. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct redistribute_options {
@@ -23,8 +27,6 @@ struct redistribute_options {
   bool check = true;                    ///< that no two blocks go to one place: one more reduction
   double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`
   statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
-  /// For interfaces on top of this one: what they found wrong with this rank's arguments. All ranks hear of it.
-  const char* fault = nullptr;
   /// Who goes on with it between its start and its wait: calls of taquin, or, for `thread`, a thread of the process as
   /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means `thread`.
   progress_by progress = progress_by::library;
@@ -88,6 +90,9 @@ class redistribution {
   [[nodiscard]] std::string_view algorithm() const noexcept;
 
  private:
+  friend struct detail::redistribution_access;
+  redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
+                 const redistribute_options& o, const char* fault);
   struct state;
   std::unique_ptr<state> state_;
 };

@@ -172,6 +172,14 @@ int TAQUIN_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], c
                             const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
                             TAQUIN_Plan *plan);
+/* Prepares an alltoallv in one buffer (TAQUIN_Alltoallv_in_place), as TAQUIN_Alltoall_init. */
+int TAQUIN_Alltoallv_in_place_init(void *buffer, const int sendcounts[], const int sdispls[], const int recvcounts[],
+                                   const int rdispls[], MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+                                   TAQUIN_Plan *plan);
+/* The same with 64-bit counts and displacements. */
+int TAQUIN_Alltoallv_in_place_init_c(void *buffer, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                     const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype type,
+                                     MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 
 /* Begins the exchange. Local; all ranks start their plans in the same order. MPI_ERR_REQUEST when it is started
  * already.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 #include "taquin/memory_budget.hpp"
@@ -75,7 +76,8 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 
 void block_exchange::agree(std::size_t held, bool transposing) {
   // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
-  redistribution(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution());
+  detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
+                                      choices_->fault_or_null());
   const std::int64_t print = fingerprint(from_, to_, element_, transposing);
   // Maxima; a minimum is the maximum of the negative.
   std::array<std::int64_t, 4> all{-narrow(choices_->memory), narrow(held), print, -print};

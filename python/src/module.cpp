@@ -15,6 +15,7 @@
 #include "exchange.hpp"
 #include "handles.hpp"
 #include "options.hpp"
+#include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/migrate.hpp"
 #include "taquin/plan.hpp"
@@ -109,8 +110,8 @@ class redistribution_object {
     read(choices_, keywords);
     const MPI_Comm handle = comm_of(comm);
     const py::gil_scoped_release released;
-    object_ = std::make_unique<redistribution>(at(address), blocks, block_bytes, MPI_BYTE, handle,
-                                               choices_.for_redistribution());
+    object_ = std::make_unique<redistribution>(detail::redistribution_access::make(
+        at(address), blocks, block_bytes, MPI_BYTE, handle, choices_.for_redistribution(), choices_.fault_or_null()));
     blocks_ = blocks;
   }
   redistribution_object(const redistribution_object&) = delete;

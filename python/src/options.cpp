@@ -32,7 +32,6 @@ redistribute_options choices::for_redistribution() {
   o.memory = memory;
   o.check = check;
   o.stats = &stats;
-  o.fault = fault_or_null();
   o.on_timeout = on_timeout;
   o.timeout = timeout;
   return o;

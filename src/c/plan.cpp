@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "c/argument_lists.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
 
-using taquin::count_view;
 using taquin::exchange;
 using taquin::usage_error;
 using namespace taquin::detail;
@@ -50,45 +50,11 @@ int with(TAQUIN_Plan plan, F f) noexcept {
 
 }  // namespace
 
-int TAQUIN_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) {
-  return TAQUIN_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, plan);
-}
-
-int TAQUIN_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                           MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                           TAQUIN_Plan* plan) {
-  return init([&] { return exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); },
-              comm, info, plan);
-}
-
-// Each call for both widths of counts.
-#define TAQUIN_PERSISTENT(SUFFIX, COUNT, DISPL)                                                                 \
-  int TAQUIN_Alltoallv_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
-                                    MPI_Datatype sendtype, void* recvbuf, const COUNT recvcounts[],             \
-                                    const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, \
-                                    TAQUIN_Plan* plan) {                                                        \
-    return init(                                                                                                \
-        [&] {                                                                                                   \
-          return exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf,   \
-                                     count_view(recvcounts), count_view(rdispls), recvtype, comm);              \
-        },                                                                                                      \
-        comm, info, plan);                                                                                      \
-  }                                                                                                             \
-  int TAQUIN_Alltoallw_init##SUFFIX(const void* sendbuf, const COUNT sendcounts[], const DISPL sdispls[],       \
-                                    const MPI_Datatype sendtypes[], void* recvbuf, const COUNT recvcounts[],    \
-                                    const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,       \
-                                    MPI_Info info, TAQUIN_Plan* plan) {                                         \
-    return init(                                                                                                \
-        [&] {                                                                                                   \
-          return exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf,  \
-                                     count_view(recvcounts), count_view(rdispls), recvtypes, comm);             \
-        },                                                                                                      \
-        comm, info, plan);                                                                                      \
+#define TAQUIN_PREPARING(NAME, FORM, SUFFIX, COUNT, DISPL)                                                     \
+  int TAQUIN_##NAME##_init##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL), MPI_Info info, TAQUIN_Plan* plan) { \
+    return init([&] { return TAQUIN_EXCHANGE_##FORM; }, comm, info, plan);                                     \
   }
-
-TAQUIN_PERSISTENT(, int, int)
-TAQUIN_PERSISTENT(_c, MPI_Count, MPI_Aint)
+TAQUIN_EACH_EXCHANGE(TAQUIN_PREPARING)
 
 int TAQUIN_Start(TAQUIN_Plan plan) {
   return with(plan, [](taquin::plan& p) { p.start(); });

@@ -6,6 +6,7 @@
 #include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
+#include "redistribute/access.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
 
@@ -13,6 +14,7 @@ using taquin::count_t;
 using taquin::count_view;
 using taquin::usage_error;
 using taquin::detail::guarded;
+using taquin::detail::redistribution_access;
 using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
@@ -43,13 +45,12 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
-                                         .fault = fault,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
-        comm,
-        taquin::redistribution(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm, o)});
+        comm, redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
+                                          comm, o, fault)});
     if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
   });
 }

@@ -32,8 +32,8 @@ namespace {
 constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
 
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
-                                                const redistribute_options& o) {
-  if (o.fault != nullptr) return invalid_argument{o.fault, MPI_ERR_ARG};
+                                                const redistribute_options& o, const char* fault) {
+  if (fault != nullptr) return invalid_argument{fault, MPI_ERR_ARG};
   if (blocks < 0 || blocks > most_blocks)
     return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
   if (length < 0) return invalid_argument{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
@@ -68,13 +68,14 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 }  // namespace
 
 struct redistribution::state final : private mpi::started {
-  state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o)
+  state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o,
+        const char* fault)
       : budget(o.memory), options(o), comm(meet(user, o).state->keep()) {
     channel* const node = blocking_channel(user);
     number = mpi::count_call(comm->calls());
     const in_redistribution during(*comm, number, running_name, options);
     proposal p;
-    p.bad = check_arguments(data, mine, length, type, o);
+    p.bad = check_arguments(data, mine, length, type, o, fault);
     const element e = p.bad ? element{} : element::of(type);
     if (!p.bad && !(checked(mine) * length * std::max(e.size, e.extent)).fits())
       p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", mine, length),
@@ -235,11 +236,14 @@ struct redistribution::state final : private mpi::started {
 };
 
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
-                               const redistribute_options& o) {
+                               const redistribute_options& o)
+    : redistribution(data, blocks, block_length, type, comm, o, nullptr) {}
+redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
+                               const redistribute_options& o, const char* fault) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
   try {
-    state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o);
+    state_ = std::make_unique<state>(data, blocks, block_length, type, comm, o, fault);
   } catch (const std::exception& e) {
     if (mpi::is_left_in_the_middle(e)) detail::lose(comm);
     throw;

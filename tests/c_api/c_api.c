@@ -221,6 +221,39 @@ static void plans_run_again(MPI_Comm comm) {
   free(send), free(recv);
 }
 
+static void one_buffer_serves_both_sides(MPI_Comm comm) {
+  struct problem x;
+  TAQUIN_Plan plan;
+  int turn, i, j, *buffer;
+  size_t size;
+  make(&x);
+  size = (size_t)(x.sd[ranks - 1] + x.sc[ranks - 1] + x.recv_length) * sizeof(int);
+  buffer = malloc(size);
+  if (buffer == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+  for (turn = 0; turn < 4; ++turn) {
+    memset(buffer, 0, size);
+    memcpy(buffer, x.send, (size_t)(x.sd[ranks - 1] + x.sc[ranks - 1]) * sizeof(int));
+    if (turn == 0) {
+      CHECK_OK(TAQUIN_Alltoallv_in_place(buffer, x.sc, x.sd, x.rc, x.rd, MPI_INT, comm));
+    } else if (turn == 1) {
+      CHECK_OK(TAQUIN_Alltoallv_in_place_c(buffer, x.wide_sc, x.wide_sd, x.wide_rc, x.wide_rd, MPI_INT, comm));
+    } else {
+      if (turn == 2)
+        CHECK_OK(TAQUIN_Alltoallv_in_place_init(buffer, x.sc, x.sd, x.rc, x.rd, MPI_INT, comm, MPI_INFO_NULL, &plan));
+      else
+        CHECK_OK(TAQUIN_Alltoallv_in_place_init_c(buffer, x.wide_sc, x.wide_sd, x.wide_rc, x.wide_rd, MPI_INT, comm,
+                                                  MPI_INFO_NULL, &plan));
+      CHECK_OK(TAQUIN_Start(plan));
+      CHECK_OK(TAQUIN_Wait(plan));
+      CHECK_OK(TAQUIN_Plan_free(&plan));
+    }
+    for (i = 0; i < ranks; ++i)
+      for (j = 0; j < x.rc[i]; ++j) CHECK(buffer[x.rd[i] + j] == value_of(i, rank, j));
+  }
+  free(buffer);
+  release(&x);
+}
+
 static void options_belong_to_the_communicator(MPI_Comm world) {
   TAQUIN_Options o = TAQUIN_OPTIONS_INIT, back = TAQUIN_OPTIONS_INIT;
   MPI_Comm comm, copy;
@@ -392,6 +425,7 @@ int main(int argc, char **argv) {
   blocking_calls_give_the_right_result(MPI_COMM_WORLD);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   plans_run_again(MPI_COMM_WORLD);
+  one_buffer_serves_both_sides(MPI_COMM_WORLD);
   options_belong_to_the_communicator(MPI_COMM_WORLD);
   errors_reach_every_rank(MPI_COMM_WORLD);
   null_handles_are_errors();

@@ -1,0 +1,17 @@
+// For interfaces on top of the library.
+#pragma once
+
+#include "taquin/redistribute.hpp"
+
+namespace taquin::detail {
+
+struct redistribution_access {
+  /// The constructor, by a rank whose interface found its arguments wrong: all ranks throw, with the text `fault`. Null:
+  /// nothing is wrong.
+  static redistribution make(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
+                             const redistribute_options& o, const char* fault) {
+    return {data, blocks, block_length, type, comm, o, fault};
+  }
+};
+
+}  // namespace taquin::detail
