@@ -20,6 +20,7 @@
 #include "harness/sizes.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/communicator.hpp"
+#include "node/blocking_channel.hpp"
 #include "node/detect.hpp"
 #include "select/choose.hpp"
 #include "select/profile.hpp"
@@ -135,6 +136,7 @@ int work(const arguments& a, int rank, int world) {
   s.nodes = ranks == world ? nodes.groups() : 1;
   s.largest_node = ranks == world ? nodes.largest() : ranks;
   s.smallest_node = ranks == world ? nodes.smallest() : ranks;
+  s.shared = ranks == world && world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) != nullptr : s.nodes == 1;
   const auto profile = profile_for(a, ranks, world);
   std::map<std::string, double> times;
   if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);

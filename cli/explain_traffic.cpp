@@ -5,52 +5,17 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
 #include "harness/cases.hpp"
 #include "harness/records.hpp"
 #include "select/choose.hpp"
+#include "workloads/shapes.hpp"
 
 namespace taquin::cli {
 
 namespace {
-
-std::uint64_t unsigned_of(count_t n) { return static_cast<std::uint64_t>(n); }
-
-detail::shape shape_of(const workloads::traffic& t, const workloads::recorded_call& call) {
-  const auto& m = t.matrices[call.matrix];
-  detail::shape s{.ranks = m.ranks(),
-                  .kind = form_of(call.kind),
-                  .in_place = call.in_place,
-                  .shared = true,
-                  .one_unit = call.in_place,
-                  .unit_size = call.in_place ? unsigned_of(call.element_bytes) : 0,
-                  .nodes = 1,
-                  .largest_node = m.ranks(),
-                  .smallest_node = m.ranks()};
-  const auto cells = static_cast<std::size_t>(m.ranks()) * static_cast<std::size_t>(m.ranks());
-  std::uint64_t least = m.flows().size() == cells && cells > 0 ? unsigned_of(m.flows().front().bytes) : 0;
-  for (const auto& f : m.flows()) {
-    s.max_block_bytes = std::max(s.max_block_bytes, unsigned_of(f.bytes));
-    least = std::min(least, unsigned_of(f.bytes));
-  }
-  s.min_block_bytes = least;
-  s.uniform = least == s.max_block_bytes;
-  for (int rank = 0; rank < m.ranks(); ++rank) {
-    for (const auto& row : {m.sent_by(rank), m.received_by(rank)}) {
-      const auto peers = std::ranges::count_if(row, [](count_t n) { return n > 0; });
-      s.max_peers = std::max(s.max_peers, static_cast<int>(peers));
-    }
-    const auto sum = [](const std::vector<count_t>& row) {
-      return std::accumulate(row.begin(), row.end(), count_t{0});
-    };
-    s.max_rank_bytes = std::max(s.max_rank_bytes, unsigned_of(sum(m.sent_by(rank))));
-    s.max_received_bytes = std::max(s.max_received_bytes, unsigned_of(sum(m.received_by(rank))));
-  }
-  return s;
-}
 
 // Calls that are explained alike.
 struct kind_of_call {
@@ -74,7 +39,7 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
   std::map<int, detail::profile> profiles;
   auto rows = nlohmann::json::array();
   for (const auto& [kind, what] : kinds) {
-    detail::shape s = shape_of(t, *what.first);
+    detail::shape s = workloads::shape_of(t, *what.first);
     const auto [known, fresh] = profiles.try_emplace(s.ranks);
     if (fresh) known->second = profile_for(s.ranks);
     const std::size_t limit = memory.limit(static_cast<count_t>(s.max_rank_bytes));

@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/tune_traffic.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/predictor.hpp"
 #include "harness/progress.hpp"
+#include "harness/recording.hpp"
 #include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
@@ -25,6 +27,7 @@ namespace {
 
 struct arguments {
   std::string file;
+  std::string traffic;
   std::vector<std::string> workloads{"uniform", "random", "sparse:2"};
   std::string bytes = "8..64K";
   int step = 3;
@@ -101,11 +104,22 @@ void write(int rank, const std::string& file, const detail::profile& p) {
 
 int work(const arguments& a, int rank, int ranks) {
   if (ranks < 2) throw usage("tune measures exchanges: it needs at least 2 ranks (mpirun -n 4 taquin tune ...)");
+  std::optional<workloads::traffic> recording;
+  if (!a.traffic.empty()) recording = read_recording(a.traffic, ranks);
   write(rank, a.file, {});  // before the measurement, not after
   detail::profile p;
   p.model = detail::calibrate(MPI_COMM_WORLD, count_t{1} << 20).model;
-  const auto cells = grid(a);
   progress display(rank == 0);
+  if (recording) {
+    const std::string table = tune_traffic(*recording, a.repetitions, p, display);
+    display.clear();
+    write(rank, a.file, p);
+    if (rank == 0)
+      fmt::print("{}\n{} rules and {} times written to {}: set TAQUIN_PROFILE to it\n", table, p.rules.size(),
+                 p.points.size(), a.file);
+    return 0;
+  }
+  const auto cells = grid(a);
   std::string fastest;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const cell& c = cells[i];
@@ -129,21 +143,30 @@ int work(const arguments& a, int rank, int ranks) {
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-o,--output", a->file, "write the profile here, as JSON")->required()->type_name("FILE");
+  auto* traffic = app.add_option("--traffic", a->traffic,
+                                 "measure the calls of a recording, on its number of ranks, and write rules for them");
   app.add_option("-w,--workload", a->workloads, "who sends how much to whom, see below")
       ->capture_default_str()
       ->delimiter(',')
-      ->type_name("NAME[,NAME...]");
-  app.add_option("-b,--bytes", a->bytes, "bytes per pair: 64, 4K; 8..64K doubles")->capture_default_str();
+      ->type_name("NAME[,NAME...]")
+      ->excludes(traffic);
+  app.add_option("-b,--bytes", a->bytes, "bytes per pair: 64, 4K; 8..64K doubles")
+      ->capture_default_str()
+      ->excludes(traffic);
   app.add_option("--step", a->step, "take every so many of these sizes")
       ->check(CLI::PositiveNumber)
+      ->excludes(traffic)
       ->capture_default_str();
   app.add_option("--reps", a->repetitions, "repetitions of each")->check(CLI::PositiveNumber)->capture_default_str();
   app.footer(workload_help() + R"(
 Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
 the times beside the fitted model and what that says. What holds is the number of ranks that ran: tune on those that the program has.
 
-Example:
+With --traffic each kind of call of a program is measured, and rules say which algorithm does it.
+
+Examples:
   mpirun -n 8 taquin tune -o machine.json
+  mpirun -n 8 taquin tune --traffic program.json -o program-rules.json
   TAQUIN_PROFILE=machine.json mpirun -n 8 program)");
   return [a] {
     for (const auto& w : a->workloads) static_cast<void>(parse_workload(w));

@@ -8,23 +8,9 @@
 #include "algorithms/algorithm.hpp"
 #include "harness/errors.hpp"
 #include "mpi/check.hpp"
+#include "workloads/shapes.hpp"
 
 namespace taquin::harness {
-
-exchange::form form_of(workloads::call_kind kind) {
-  switch (kind) {
-    case workloads::call_kind::alltoall:
-      return exchange::form::alltoall;
-    case workloads::call_kind::alltoallv:
-    case workloads::call_kind::neighbor_alltoall:
-    case workloads::call_kind::neighbor_alltoallv:
-      return exchange::form::alltoallv;
-    case workloads::call_kind::alltoallw:
-    case workloads::call_kind::neighbor_alltoallw:
-      break;
-  }
-  return exchange::form::alltoallw;
-}
 
 namespace {
 
@@ -107,7 +93,7 @@ test_case::test_case(const workloads::traffic& t, bool one_buffer) {
       sent = matrix.sent_by(rank);
       received = matrix.received_by(rank);
     }
-    const auto kind = one_buffer ? exchange::form::alltoallv : form_of(call.kind);
+    const auto kind = one_buffer ? exchange::form::alltoallv : workloads::form_of(call.kind);
     const auto how = one_buffer ? buffering::one_buffer : (call.in_place ? buffering::in_place : buffering::separate);
     how_called called;
     if (!one_buffer) called = {call.form, call.in_flight, MPI_COMM_NULL};

@@ -13,8 +13,6 @@
 
 namespace taquin::harness {
 
-exchange::form form_of(workloads::call_kind kind);
-
 /// Calls that are run one after the other, with the communicators that they need.
 class test_case {
  public:

@@ -2,12 +2,19 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
 
 #ifdef TAQUIN_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
@@ -118,6 +125,43 @@ call_site resolve(const std::string& object, std::uint64_t offset) {
   add_lines(site, address);
 #endif
   return site;
+}
+
+namespace {
+
+// Fortran's procedures are called by the program and call MPI's C functions: the place is one further up.
+const void* past_wrappers(const void* site) {
+  constexpr int most = 16;
+  std::array<void*, most> frames{};
+  const int n = backtrace(frames.data(), most);
+  auto* at = std::find(frames.begin(), frames.begin() + n, site);
+  for (; at != frames.begin() + n; ++at) {
+    Dl_info info{};
+    if (dladdr(*at, &info) == 0 || std::string_view(info.dli_fname).find("libmpi") == std::string_view::npos)
+      return *at;
+  }
+  return site;
+}
+
+}  // namespace
+
+const place& place_of(const void* address) {
+  static std::mutex mutex;
+  static auto* const places = new std::unordered_map<const void*, place>;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = places->find(address); found != places->end()) return found->second;
+  }
+  Dl_info info{};
+  const void* at = address;
+  if (dladdr(at, &info) != 0 && info.dli_fname != nullptr &&
+      std::string_view(info.dli_fname).find("libmpi") != std::string_view::npos) {
+    at = past_wrappers(address);
+    if (at != address) return place_of(at);  // of this call alone: others come from elsewhere by the same procedure
+  }
+  const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  const std::lock_guard lock(mutex);
+  return places->try_emplace(address, place{info.dli_fname != nullptr ? info.dli_fname : "?", offset}).first->second;
 }
 
 }  // namespace taquin::interpose

@@ -16,4 +16,12 @@ struct call_site {
 /// time and debug information; functions need exported names at least.
 call_site resolve(const std::string& object, std::uint64_t offset);
 
+/// Where an address lies: the same on all ranks of a program.
+struct place {
+  std::string object;        ///< the program's or library's file
+  std::uint64_t offset = 0;  ///< in it
+};
+/// Of a return address; past MPI's Fortran procedures, their caller's. Remembered.
+const place& place_of(const void* address);
+
 }  // namespace taquin::interpose

@@ -35,6 +35,8 @@ struct found {
   MPI_Request handle;
   tracked_request* request;
   bool by_plan;
+
+  [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }
 };
 
 found look_at(int at, MPI_Request handle) noexcept {
@@ -169,9 +171,12 @@ int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
     one.request->finish();
     return end_one(one, status, begun);
   }
-  const bool active = one.request != nullptr && one.request->active();
+  if (one.is_inactive()) {
+    empty(status);
+    return MPI_SUCCESS;
+  }
   const int code = TAQUIN_NEXT(Wait)(request, status);
-  if (active) complete(one, begun);
+  if (one.request != nullptr) complete(one, begun);
   return code;
 }
 
@@ -185,20 +190,24 @@ int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     one.request->spent(now() - begun);
     return MPI_SUCCESS;
   }
-  const bool active = one.request != nullptr && one.request->active();
+  if (one.is_inactive()) {
+    *flag = 1;
+    empty(status);
+    return MPI_SUCCESS;
+  }
   const int code = TAQUIN_NEXT(Test)(request, flag, status);
-  if (active && (code != MPI_SUCCESS || *flag != 0))
+  if (one.request != nullptr && (code != MPI_SUCCESS || *flag != 0))
     complete(one, begun);
-  else if (active)
+  else if (one.request != nullptr)
     one.request->spent(now() - begun);
   return code;
 }
 
 int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const guard g;
-  tracked_request* const t = tracked(request);
-  if (t == nullptr || !t->active_by_plan()) return TAQUIN_NEXT(Request_get_status)(request, flag, status);
-  *flag = t->poll() ? 1 : 0;
+  const found one = look_at(0, request);
+  if (!one.by_plan && !one.is_inactive()) return TAQUIN_NEXT(Request_get_status)(request, flag, status);
+  *flag = one.is_inactive() || one.request->poll() ? 1 : 0;
   if (*flag != 0) empty(status);
   return MPI_SUCCESS;
 }

@@ -17,6 +17,7 @@
 #include "interpose/recorder.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/route.hpp"
+#include "interpose/site_rules.hpp"
 
 namespace taquin::interpose {
 
@@ -36,6 +37,7 @@ void begin() noexcept {
   tell_warnings();
   try {
     if (observing()) start_observing();
+    load_site_rules();
   } catch (const std::exception& e) {
     say(std::string("taquin stands aside: ") + e.what());
     return;

@@ -1,7 +1,5 @@
 #include "interpose/recorder.hpp"
 
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -11,9 +9,9 @@
 #include <cstdint>
 #include <mutex>
 #include <numeric>
-#include <unordered_map>
 #include <vector>
 
+#include "interpose/call_site.hpp"
 #include "interpose/message.hpp"
 #include "interpose/recorder_state.hpp"
 #include "interpose/settings.hpp"
@@ -73,11 +71,6 @@ std::uintptr_t name(MPI_Comm comm, int size, call_form form) {
 
 std::uintptr_t index_of(MPI_Comm comm, int size, call_form form) {
   recorder_state& s = recorder_state::get();
-  {
-    const std::lock_guard lock(s.mutex);
-    if (s.keyval == MPI_KEYVAL_INVALID)
-      TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &s.keyval, nullptr));
-  }
   void* value = nullptr;
   int found = 0;
   TAQUIN_MPI(MPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
@@ -118,52 +111,32 @@ void tell_waiting_apart(std::size_t comm_index, MPI_Comm comm) {
   open.clear();
 }
 
-// Fortran's procedures are called by the program and call MPI's C functions: the place is one further up.
-const void* past_wrappers(const void* site) {
-  constexpr int most = 16;
-  std::array<void*, most> frames{};
-  const int n = backtrace(frames.data(), most);
-  auto at = std::find(frames.begin(), frames.begin() + n, site);
-  for (; at != frames.begin() + n; ++at) {
-    Dl_info info{};
-    if (dladdr(*at, &info) == 0 || std::string_view(info.dli_fname).find("libmpi") == std::string_view::npos)
-      return *at;
-  }
-  return site;
-}
-
-// The file that the address lies in, and its offset there, which is the same on all ranks.
-const std::pair<std::string, std::uint64_t>& place_of(const void* address) {
-  auto& places = recorder_state::get().places;
-  const auto found = places.find(address);
-  if (found != places.end() && !found->second.first.empty()) return found->second;
-  Dl_info info{};
-  const void* at = address;
-  if (dladdr(at, &info) != 0 && info.dli_fname != nullptr &&
-      std::string_view(info.dli_fname).find("libmpi") != std::string_view::npos) {
-    at = past_wrappers(address);
-    if (at != address) return place_of(at);
-  }
-  const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  return places[address] = {info.dli_fname != nullptr ? info.dli_fname : "?", offset};
-}
-
 std::uint32_t site_index(std::uint32_t comm, workloads::call_kind kind, call_form form, const void* address) {
   recorder_state& s = recorder_state::get();
-  static const std::pair<std::string, std::uint64_t> nowhere;
-  const auto& [object, offset] = settings::get().at_end == settings::report::full ? place_of(address) : nowhere;
-  const std::string key = object + ' ' + std::to_string(offset) + ' ' + std::to_string(comm) + ' ' +
-                          std::to_string(static_cast<int>(kind)) + ' ' + std::to_string(static_cast<int>(form));
+  static const place nowhere;
+  const place& from = settings::get().at_end == settings::report::full ? place_of(address) : nowhere;
+  const recorder_state::site_key key{&from, comm, kind, form};
+  if (key == s.last_site.first) return s.last_site.second;
   const auto [found, fresh] = s.sites.try_emplace(key, static_cast<std::uint32_t>(s.writer.log().sites.size()));
   if (fresh) {
     site_log& site = s.writer.log().sites.emplace_back();
-    site.object = object;
-    site.offset = offset;
+    site.object = from.object;
+    site.offset = from.offset;
     site.comm = comm;
     site.kind = kind;
     site.form = form;
   }
+  s.last_site = {key, found->second};
   return found->second;
+}
+
+// Mostly one algorithm does all calls of a site.
+void count_algorithm(std::uint32_t site, std::string_view name) {
+  recorder_state& s = recorder_state::get();
+  auto& last = s.last_algorithm;
+  if (last.calls == nullptr || last.site != site || last.name != name)
+    last = {site, name, &s.writer.log().sites[site].algorithms[std::string(name)]};
+  ++*last.calls;
 }
 
 // Bytes to each peer, and the greatest size that divides all elements.
@@ -241,6 +214,7 @@ void start_observing() {
   recorder_state& s = recorder_state::get();
   int rank = 0;
   MPI_Comm node = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &s.keyval, nullptr));
   TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   TAQUIN_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   s.node = rank;
@@ -348,7 +322,7 @@ std::pair<std::uint32_t, std::uint32_t> observed_call::add(const outcome& o, con
   ++site.calls;
   site.bytes += std::accumulate(m.sent.begin(), m.sent.end(), count_t{0});
   site.peak_memory = std::max(site.peak_memory, o.peak_memory);
-  ++site.algorithms[o.algorithm.empty() ? std::string("native") : std::string(o.algorithm)];
+  count_algorithm(at, o.algorithm.empty() ? std::string_view("native") : o.algorithm);
   if (!o.reason.empty()) ++site.fallbacks[std::string(o.reason)];
   if (settings::get().at_end != settings::report::full) return {run, at};
   site.received += std::accumulate(m.received.begin(), m.received.end(), count_t{0});

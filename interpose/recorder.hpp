@@ -85,7 +85,7 @@ class observed_call {
 };
 
 /// Counts calls that nobody serves: for a recording that stays empty.
-enum class other_call : int { point_to_point, nonblocking, neighbourhood, persistent, kinds };
+enum class other_call : int { point_to_point, kinds };
 void count(other_call what) noexcept;
 
 /// Gathers what all ranks kept on rank 0 of MPI_COMM_WORLD, which writes the files and the summary. Collective; before

@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "interpose/call_site.hpp"
 #include "interpose/clock.hpp"
 #include "interpose/log.hpp"
 #include "interpose/recorder.hpp"
@@ -36,8 +39,14 @@ struct recorder_state {
   std::vector<std::vector<entry>> open;  // by communicator
   std::vector<std::uint64_t> calls;      // by communicator
   std::deque<naming> names;
-  std::unordered_map<std::string, std::uint32_t> sites;
-  std::unordered_map<const void*, std::pair<std::string, std::uint64_t>> places;
+  using site_key = std::tuple<const place*, std::uint32_t, workloads::call_kind, call_form>;
+  std::map<site_key, std::uint32_t> sites;
+  std::pair<site_key, std::uint32_t> last_site{};
+  struct {
+    std::uint32_t site = 0;
+    std::string_view name;  // an algorithm's
+    std::uint64_t* calls = nullptr;
+  } last_algorithm;
   int keyval = MPI_KEYVAL_INVALID;
   int named = 0;  // communicators that this rank has named
   int node = 0;

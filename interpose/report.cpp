@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/environment.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/message.hpp"
 #include "interpose/settings.hpp"
@@ -108,6 +109,13 @@ struct advice {
   double saves = 0;
 };
 
+// Of a rank's time in all-to-all what is not waiting, at most.
+double transfer(const std::vector<merged>& sites) {
+  double all = 0;
+  for (const merged& m : sites) all += m.seconds - m.waiting;
+  return all;
+}
+
 // In order of what they could save.
 std::vector<advice> advise(const std::vector<merged>& sites, double run) {
   constexpr double worth_saying = 0.01;  // of the run
@@ -129,6 +137,13 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run) {
                      m.seconds - native});
   }
   std::ranges::stable_sort(all, std::greater{}, &advice::saves);
+  constexpr double much = 0.1;  // of the run
+  const auto& given = detail::environment::get();
+  if (given.profile.empty() && given.algorithm.empty() && transfer(sites) > much * run)
+    all.push_back(
+        {fmt::format("transfer takes {:.0f}% of the run, and choices go by the built-in model: record the "
+                     "program, run 'taquin tune --traffic', and set TAQUIN_PROFILE",
+                     100 * transfer(sites) / run)});
   return all;
 }
 
@@ -147,7 +162,7 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
 }
 
 void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>& sites, double run,
-                   const std::vector<advice>& advices) {
+                   double native_by_model, const std::vector<advice>& advices) {
   merged total;
   double native = 0;
   double compared = 0;
@@ -185,6 +200,8 @@ void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>&
   if (compared > 0)
     say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in every {}th call", native,
                     compared, sampling));
+  else if (total.calls > 0)
+    say(fmt::format("  MPI library's own    {:.3f} s without waiting, by the model", native_by_model));
   std::uint64_t messages = 0;
   for (const rank_log& log : logs) messages += log.others.empty() ? 0 : log.others[0];
   if (messages > 0) say(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
@@ -221,7 +238,7 @@ json to_json(const merged& m) {
 
 }  // namespace
 
-void write_report(const std::vector<rank_log>& logs) {
+void write_report(const std::vector<rank_log>& logs, double native_by_model) {
   const settings& s = settings::get();
   const bool full = s.at_end == settings::report::full;
   const auto sites = merge(logs, full);
@@ -232,14 +249,16 @@ void write_report(const std::vector<rank_log>& logs) {
     nodes.insert(log.node);
   }
   const auto advices = advise(sites, run);
-  print_summary(logs, sites, run, advices);
+  print_summary(logs, sites, run, native_by_model, advices);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));
-  for (const advice& a : advices)
-    j["advice"].push_back({{"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
+  for (const advice& a : advices) {
+    j["advice"].push_back({{"text", a.text}});
+    if (a.saves > 0) j["advice"].back().update({{"saves_seconds", a.saves}, {"basis", "measured"}});
+  }
   std::ofstream out(s.report_file);
   out << j.dump(1) << '\n' << std::flush;
   if (!out) say(fmt::format("no report is written: cannot write {}: {}", s.report_file, std::strerror(errno)));

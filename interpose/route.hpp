@@ -37,10 +37,10 @@ inline exchange off_devices(exchange x) noexcept {
   return x;
 }
 
-/// Runs `x` through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
+/// Runs `x`, which `site` has called, through taquin. False when it must go to the MPI library: no algorithm serves it, the budget is too small
 /// (both warned of once), or taquin objects to buffers that the MPI library may accept. All ranks get the same answer.
 /// Other errors are thrown. `what` is told what became of the call; it may be null.
-bool run_through(const exchange& x, outcome* what);
+bool run_through(const exchange& x, const void* site, outcome* what);
 
 /// Prepares what `x` asks for, by `make`, under the same rules.
 bool make_through(const exchange& x, outcome* what, const std::function<void()>& make);
@@ -64,7 +64,7 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
     if (observing())
       observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
     outcome o;
-    if (!s.route || (observed && observed->sampled()) || !run_through(x, observed ? &o : nullptr)) {
+    if (!s.route || (observed && observed->sampled()) || !run_through(x, site, observed ? &o : nullptr)) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
     }

@@ -48,6 +48,14 @@ seconds terms::all_at_once() const noexcept {
   return round(peers(), (ranks_ - 1) * mean_block(), largest_) + copies(1, mean_block());
 }
 
+seconds terms::through_memory() const noexcept {
+  if (ranks_ <= 1) return copies(2, mean_block());
+  const message_cost all = cost(0, busiest_ - mean_block());
+  const double lines = (ranks_ - 1) * copies(1, 0);
+  return std::max(lines, all.port) + std::min(lines, all.port) / (ranks_ - 1) + all.latency + model_.wait +
+         copies(1, mean_block());
+}
+
 seconds terms::one_by_one() const noexcept {
   return (ranks_ - 1) * round(1, mean_block(), largest_) + copies(1, mean_block());
 }

@@ -5,6 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace taquin::detail {
@@ -23,6 +25,27 @@ int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t byte
     next += copied;
     address += static_cast<std::uint64_t>(copied);
     bytes -= static_cast<std::size_t>(copied);
+  }
+  return 0;
+}
+
+int single_copy(pid_t process, std::span<const remote_part> parts) noexcept {
+  constexpr std::size_t most = 64;
+  std::array<iovec, most> here;
+  std::array<iovec, most> there;
+  while (!parts.empty()) {
+    const std::size_t n = std::min(parts.size(), most);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      here[i] = {parts[i].to, parts[i].bytes};
+      there[i] = {reinterpret_cast<void*>(parts[i].address), parts[i].bytes};  // NOLINT(performance-no-int-to-ptr)
+      bytes += parts[i].bytes;
+    }
+    const ssize_t copied = process_vm_readv(process, here.data(), n, there.data(), n, 0);
+    if (copied != static_cast<ssize_t>(bytes))  // one by one, which tells why
+      for (const remote_part& part : parts.first(n))
+        if (const int code = single_copy(process, part.address, part.to, part.bytes); code != 0) return code;
+    parts = parts.subspan(n);
   }
   return 0;
 }

@@ -5,12 +5,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace taquin::detail {
+
+/// A part of another process's memory, and where it is to be copied.
+struct remote_part {
+  std::uint64_t address = 0;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+};
 
 /// Copies `bytes` from `address` in `process` to `to`. Returns 0, or the system's error number (EPERM: not permitted,
 /// EFAULT: no such memory, ESRCH: no such process).
 int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept;
+
+/// The same for several parts.
+int single_copy(pid_t process, std::span<const remote_part> parts) noexcept;
 
 /// Where the kernel lets only parents look into processes (Yama), admits the processes that this one's parent has
 /// started: on a node, an MPI job's ranks. Does nothing elsewhere.

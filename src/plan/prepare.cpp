@@ -52,6 +52,10 @@ const algorithm* named(std::string_view name, const shape& s) {
   return a;
 }
 
+bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
+  return a.ends_by_itself != nullptr && a.ends_by_itself(s, o, s.memory_limit);
+}
+
 }  // namespace
 
 // This rank is in the plan's call, whose waits have its timeout.
@@ -204,7 +208,22 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (free_choice && reused && o.tune && tune(x, o)) return;
   const int own_tag = reused && !inter ? tags.take(*comm) : tag;
   const std::size_t left = all.memory == unlimited ? unlimited : all.memory - element_bytes;
-  const context c{comm, own_tag, &shape, &o, nodes.get(), reused, left};
+  context c{comm, own_tag, &shape, &o, nodes.get(), reused, left};
+  body = prepare_operation(*chosen, x, c, budget);
+  if (body != nullptr) return;
+  if (!free_choice)
+    throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
+  choose_without_shared_memory(x, o, c);
+}
+
+// The choice was made for ranks that share memory, and there is none left. The same on all ranks. Plans do not remember
+// this: there may be memory again.
+void plan_state::choose_without_shared_memory(const exchange& x, const options& o, context& c) {
+  shape.shared = false;
+  chooser& choices = chooser::of(*comm);
+  const auto best = c.reused ? choices.ranked(shape, o, shape.memory_limit) : std::vector<const algorithm*>();
+  chosen = best.empty() ? choices.choose(shape, o, c.reused, shape.memory_limit) : best.front();
+  running = chosen->name;
   body = prepare_operation(*chosen, x, c, budget);
 }
 
@@ -263,9 +282,10 @@ bool plan_state::tune(const exchange& x, const options& o) {
   for (const algorithm* a : few) {
     detail::shape own = shape;
     if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
+    if (ends_by_itself(*a, shape, o) && !ends_by_itself(*a, own, o)) continue;  // with so much less memory
     const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
     const context c{comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
-    all.push_back({a, prepare_operation(*a, x, c, budget)});
+    if (auto made = prepare_operation(*a, x, c, budget)) all.push_back({a, std::move(made)});
   }
   auto made = make_operation<autotuner>(budget, std::move(all), *comm, tag + mpi::communicator::agreement_tag, &budget);
   tuned = made.get();

@@ -78,6 +78,7 @@ struct plan_state final : private mpi::started {
   void exchange_unasked(const exchange& x, const proposal& mine, int tag);
   void complete_in_vain() noexcept;
   bool tune(const exchange& x, const options& o);
+  void choose_without_shared_memory(const exchange& x, const options& o, context& c);
   bool advance() override { return body->test(); }
   void await() override { body->wait(); }
   struct watched;

@@ -1,12 +1,18 @@
 #include "protocol/mpi_port.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "node/single_copy.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -340,6 +346,21 @@ bool mpi_port::admit() {
 }
 
 // ---- Through the memory of a node ----
+
+word mpi_port::process() const { return static_cast<word>(getpid()); }
+
+void mpi_port::read(int from, word process, std::span<const remote_part> parts) {
+  if (const int code = single_copy(static_cast<pid_t>(process), parts); code != 0)
+    throw usage_error(
+        fmt::format("rank {} cannot read the memory of rank {}: {}", comm_.rank(), from, std::strerror(code)),
+        MPI_ERR_BUFFER, comm_.rank(), from);
+}
+
+void mpi_port::gone(int to, count_t units) {
+  if (to == comm_.rank()) return;
+  ++messages_;
+  bytes_ += static_cast<std::uint64_t>(units) * store_.unit_bytes();
+}
 
 void mpi_port::offer(int peer, const unit_run& units) { node_->offer(peer, store_.at(units.at), units.length); }
 

@@ -40,6 +40,8 @@ class mpi_port final : public port, private mpi::awaited {
   /// Throws what the task throws.
   bool test(const task& t);
   void wait(const task& t);
+  /// Ranks may read each other's memory: all of them are on one node that permits it. Units without holes only.
+  void let_read() noexcept { reads_ = true; }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
 
@@ -52,6 +54,9 @@ class mpi_port final : public port, private mpi::awaited {
   void offer(int peer, const unit_run& units) override;
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] double now() const override { return MPI_Wtime(); }
+  [[nodiscard]] word process() const override;
+  void read(int from, word process, std::span<const remote_part> parts) override;
+  void gone(int to, count_t units) override;
 
   /// Of the run in progress, or the last one, to other ranks: transfers and control messages; the bytes of either.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }

@@ -13,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "node/single_copy.hpp"
 #include "protocol/store.hpp"
 
 namespace taquin::detail {
@@ -91,6 +92,15 @@ class port {
     return false;
   }
 
+  /// True where a rank may read what others have, out of their memory, by its address; the same on all ranks.
+  [[nodiscard]] bool reads() const noexcept { return reads_; }
+  /// What others must know of this process for that.
+  [[nodiscard]] virtual word process() const { return 0; }
+  /// Copies out of the memory of `from`, whose process is this one. Throws usage_error where that is not possible.
+  virtual void read(int /*from*/, word /*process*/, std::span<const remote_part> /*parts*/) {}
+  /// `to` has read so many units of this rank's: for the statistics.
+  virtual void gone(int /*to*/, count_t /*units*/) {}
+
   /// co_await next(): the next event.
   auto next() { return awaited{*this, {}}; }
   /// co_await next_transfer(): the next event that is not a message; messages wait.
@@ -148,6 +158,7 @@ class port {
 
   std::uint32_t at_hand_ = 0;
   bool fetches_ = false;
+  bool reads_ = false;
 
  private:
   struct awaited {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "schedule/simulated.hpp"
 
@@ -64,6 +65,11 @@ void simulated_port::refuse(int to) {
   network_.between(rank_, to).sends.push_back({.runs = {}, .left = true});
   network_.match({rank_, to});
   ++network_.actions_;
+}
+
+void simulated_port::read(int, word, std::span<const remote_part> parts) {
+  for (const remote_part& part : parts)
+    std::memcpy(part.to, reinterpret_cast<const void*>(part.address), part.bytes);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void simulated_port::offer(int peer, const unit_run& units) { network_.between(rank_, peer).offered = units; }

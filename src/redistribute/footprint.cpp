@@ -11,15 +11,16 @@ namespace {
 constexpr std::size_t chunk_bytes =
     std::size_t{160} * 1024;  // a message; small enough that what is copied stays in cache
 constexpr slot most_scattered = 128;
-constexpr std::size_t frames = 4096;  // coroutines
+constexpr std::size_t frames = 6144;  // coroutines
 }  // namespace
 
-buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept {
+buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks, slot most_chunk) noexcept {
   const std::size_t l = std::max<std::size_t>(block_bytes, 1);
   const std::size_t m = least_blocks;
   const std::size_t bytes = std::min(chunk_bytes, 10 * l + 2 * m);
   buffer_sizes s;
   s.chunk = static_cast<slot>(std::clamp<std::size_t>(bytes / l, 1, 10 + m / 32));
+  s.chunk = std::min(s.chunk, most_chunk);
   // The smaller the blocks, the longer it takes to ask for a buffer full of them: then more buffers keep others busy.
   const auto more = static_cast<slot>(std::min<std::size_t>(std::min(4 * m / l, m / 8) / s.chunk, 18));
   s.receive_buffers = 6 + more;
@@ -54,7 +55,7 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
   const auto own = [&](const redistribution_algorithm& x) { return x.per_block * blocks + x.per_rank * p; };
   const std::size_t work =
       std::max({learning, own(a), own(*find_redistribution("parking")), own(*find_redistribution("slots"))}) +
-      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * s.words;
+      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * (s.words + s.chunk);
   const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks);
   return staging * block_bytes + map + known + work + moving + frames + sizeof(count_t) * p +
          mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);

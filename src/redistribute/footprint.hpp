@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
 
 /// The sizes of buffers, the same on all ranks that have blocks: for blocks of `block_bytes`, when no such rank has
-/// fewer than `least_blocks`. A rank without blocks has those for 0.
-buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks) noexcept;
+/// fewer than `least_blocks`. A rank without blocks has those for 0. With fewer blocks a message, at most `most_chunk`, they
+/// take less.
+buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks,
+                                  slot most_chunk = std::numeric_limits<slot>::max()) noexcept;
 /// What the port needs for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
 /// Staging slots, the spare one included.

@@ -87,6 +87,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
     m.hand_over = {};
     co_await a->run(m);
     m.known = nullptr;  // blocks have moved
+    m.handed_over = true;
     m.least_progress = 0;
     a = m.hand_over.empty() ? nullptr : find_redistribution(m.hand_over);
   }

@@ -48,6 +48,7 @@ struct machine {
   double least_progress = 0;             ///< hand over when a round moves a smaller part of what was left
   std::string_view successor = "slots";  ///< to whom; it is not judged in turn
   targets* known = nullptr;              ///< what exchange_targets would learn, when it is known already
+  bool handed_over = false;              ///< another algorithm went before: blocks may be in staging
   std::uint64_t rounds = 0;
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: who is to go on
 

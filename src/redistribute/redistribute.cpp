@@ -16,6 +16,7 @@
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
 #include "protocol/mpi_port.hpp"
+#include "redistribute/block_reader.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/watched.hpp"
@@ -99,20 +100,30 @@ struct redistribution::state final : private mpi::started {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    mpi::allgather(mine, std::span(*blocks), comm->get());
-    for (const count_t b : *blocks) {
+    // Complemented by a rank whose blocks others cannot read where they are.
+    const bool readable =
+        node != nullptr && node->single_copies() && bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
+    const count_t told = readable ? mine : ~mine;
+    mpi::allgather(told, std::span(*blocks), comm->get());
+    bool all_readable = true;
+    for (count_t& b : *blocks) {
+      all_readable = all_readable && b >= 0;
+      if (b < 0) b = ~b;
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
       most = std::max(most, n);
     }
     chosen = find_redistribution(o.algorithm);
     running_name = chosen->name;
+    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm->size(), most, bytes); };
     sizes = redistribution_sizes(bytes, least);
-    const std::size_t needed = redistribution_footprint(*chosen, sizes, comm->size(), most, bytes);
-    if (mine == 0) sizes = redistribution_sizes(bytes, 0);
+    while (sizes.chunk > 1 && need() > all.memory) sizes = redistribution_sizes(bytes, least, sizes.chunk - 1);
+    const std::size_t needed = need();
+    if (mine == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
     if (needed > all.memory) too_small(needed);
     units.emplace(data, mine, length, e, staging_slots(sizes), &budget);
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
+    if (all_readable) net->let_read();
   }
 
   ~state() override { forget(); }

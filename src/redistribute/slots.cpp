@@ -15,19 +15,21 @@
 #include "redistribute/slots.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace taquin::detail {
 
-slots_engine::slots_engine(machine& m, const targets& t)
+slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
     : m_(m),
       t_(t),
+      reader_(reader),
       chunk_(m.sizes.chunk),
       at_(m.map->slots(), m.memory),
       queue_(t.in_at.back(), 0, m.memory),
       pending_(static_cast<std::size_t>(m.ranks), m.memory),
       waiting_(m.sizes.receive_buffers, 0, m.memory),
       ops_(m.sizes.requests, m.memory),
-      list_(m.sizes.words, m.memory),
+      list_(reader != nullptr ? std::min(m.sizes.words, block_reader::most_words) : m.sizes.words, m.memory),
       runs_(m.memory) {
   runs_.reserve(chunk_);
   const std::size_t p = pending_.size();
@@ -170,8 +172,10 @@ void slots_engine::ask(int source) {
   ops_[id] = op_;
   ++flying_;
   ++m_.rounds;
-  m_.net->receive(source, runs_, id);
+  if (reader_ == nullptr) m_.net->receive(source, runs_, id);
+  if (reader_ != nullptr) reader_->read(source, list_.words(), runs_);
   m_.net->post(source, list_.words());
+  if (reader_ != nullptr) arrived(id);
 }
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
@@ -273,6 +277,7 @@ void slots_engine::arrived(std::uint32_t id) {
   }
 }
 
+// What a peer asks for, or has read.
 void slots_engine::serve(int peer, std::span<const word> request) {
   const slot* mine = t_.order.data() + t_.out_at[static_cast<std::size_t>(peer)];
   const std::size_t count = t_.out_at[static_cast<std::size_t>(peer) + 1] - t_.out_at[static_cast<std::size_t>(peer)];
@@ -285,7 +290,11 @@ void slots_engine::serve(int peer, std::span<const word> request) {
       [&](std::size_t soon) {
         if (soon < count) __builtin_prefetch(mine + soon);
       });
-  if (!m_.net->send(peer, runs_, 0)) return;
+  if (reader_ != nullptr) {
+    m_.net->gone(peer, units_of(runs_));
+  } else if (!m_.net->send(peer, runs_, 0)) {
+    return;
+  }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (i + ahead < runs_.size()) prefetch(static_cast<slot>(runs_[i + ahead].at));
     left(runs_[i]);
@@ -320,7 +329,12 @@ namespace {
 task run_slots(machine& m) {
   targets mine(m.memory);
   if (m.known == nullptr) co_await exchange_targets(m, mine);
-  slots_engine engine(m, m.known != nullptr ? *m.known : mine);
+  std::optional<block_reader> reader;
+  if (m.net->reads() && !m.handed_over) {  // and so all blocks are in the array
+    reader.emplace(m, m.known != nullptr ? *m.known : mine);
+    co_await block_reader::meet(m, *reader);
+  }
+  slots_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
   engine.begin();
   while (!engine.done()) {
     const event e = co_await m.net->next();

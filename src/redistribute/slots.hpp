@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "redistribute/block_list.hpp"
+#include "redistribute/block_reader.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
 
 class slots_engine {
  public:
-  slots_engine(machine& m, const targets& t);
+  /// With `reader` blocks are read out of their owners' arrays, and messages tell the owners which.
+  slots_engine(machine& m, const targets& t, block_reader* reader);
 
   void begin();
   void handle(const event& e);
@@ -21,7 +23,7 @@ class slots_engine {
 
   /// Bytes per slot of the caller's array, per staging slot and per rank that an engine takes.
   static constexpr std::size_t per_block = 4 * sizeof(slot);
-  static constexpr std::size_t per_rank = 20;
+  static constexpr std::size_t per_rank = 20 + block_reader::per_rank;
 
  private:
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
@@ -84,6 +86,7 @@ class slots_engine {
 
   machine& m_;
   const targets& t_;
+  block_reader* reader_;
   slot chunk_;
   std::pmr::vector<state> at_;  // of slots
   std::pmr::vector<std::uint32_t>

@@ -153,7 +153,8 @@ level_names chooser::levels(const shape& s, const options& o) {
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
   running_ = nullptr;
   const bool measures = !reused && s.carried_block > 0 && profile_.points.empty();
-  const algorithm* const a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
+  const algorithm* a = ruled(s, o, reused, limit, profile_);
+  if (a == nullptr) a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
   if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
   return a;
 }
@@ -202,7 +203,8 @@ bool chooser::skip_agreement(exchange::form kind) noexcept {
 
 void chooser::agreed_on(exchange::form kind, const algorithm* a) noexcept {
   const bool settled = running_ == nullptr || running_->settled();
-  direct_[static_cast<std::size_t>(kind)].agreed(a == &spread_out && settled);
+  const bool free = profile_.rules.empty();  // a rule may say otherwise of the next call
+  direct_[static_cast<std::size_t>(kind)].agreed(a == &spread_out && settled && free);
 }
 
 const algorithm* chooser::measure(const shape& s, const options& o, std::size_t limit) {

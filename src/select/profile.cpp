@@ -8,6 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
+
+#include "algorithms/algorithm.hpp"
 
 namespace taquin::detail {
 
@@ -57,10 +60,36 @@ json of(const std::vector<measured_point>& points) {
   return all;
 }
 
+json of(const std::vector<rule>& rules) {
+  json all = json::array();
+  for (const rule& r : rules) {
+    json j{{"algorithm", r.algorithm}};
+    if (r.kind) j["collective"] = form_names[static_cast<std::size_t>(*r.kind)];
+    if (r.in_place) j["in_place"] = *r.in_place;
+    if (r.reused) j["reused"] = *r.reused;
+    if (r.ranks > 0) j["ranks"] = r.ranks;
+    if (r.nodes > 0) j["nodes"] = r.nodes;
+    if (r.least_bytes > 0) j["least_bytes"] = r.least_bytes;
+    if (std::isfinite(r.most_bytes)) j["most_bytes"] = r.most_bytes;
+    if (!r.site.empty()) j["site"] = r.site;
+    all.push_back(std::move(j));
+  }
+  return all;
+}
+
 double number(const json& j, const char* key, double most) {
   const double v = j.at(key).get<double>();
   if (!std::isfinite(v) || v < 0 || v > most) throw profile_error(fmt::format("'{}' is {}", key, v));
   return v;
+}
+// Numbers with a fraction, or beyond the type, are none.
+template <class T>
+T integer(const json& j, const char* key, T least = 0) {
+  const json& v = j.at(key);
+  const bool fits = v.is_number_unsigned() ? std::in_range<T>(v.get<std::uint64_t>())
+                                           : v.is_number_integer() && std::in_range<T>(v.get<std::int64_t>());
+  if (!fits || v.get<T>() < least) throw profile_error(fmt::format("'{}' is {}", key, v.dump()));
+  return v.get<T>();
 }
 constexpr double most_seconds = 10;
 constexpr double most_per_byte = 1e-3;
@@ -73,16 +102,15 @@ link_model link(const json& j) {
   l.hockney = {number(h, "tau", most_seconds), number(h, "mu", most_per_byte)};
   const json& p = j.at("logp");
   l.logp = {number(p, "latency", most_seconds), number(p, "overhead", most_seconds), number(p, "gap", most_seconds),
-            p.at("packet").get<count_t>()};
-  if (l.logp.packet < 1) throw profile_error(fmt::format("'packet' is {}", l.logp.packet));
+            integer<count_t>(p, "packet", 1)};
   const json& g = j.at("loggp");
   l.loggp = {number(g, "latency", most_seconds), number(g, "overhead", most_seconds), number(g, "gap", most_seconds),
              number(g, "per_byte", most_per_byte)};
   l.plogp.latency = number(j.at("plogp"), "latency", most_seconds);
   for (const json& q : j.at("plogp").at("points")) {
-    const plogp::point point{q.at("bytes").get<count_t>(), number(q, "send_overhead", most_seconds),
+    const plogp::point point{integer<count_t>(q, "bytes"), number(q, "send_overhead", most_seconds),
                              number(q, "receive_overhead", most_seconds), number(q, "gap", most_seconds)};
-    if (point.bytes < 0 || (!l.plogp.points.empty() && point.bytes <= l.plogp.points.back().bytes))
+    if (!l.plogp.points.empty() && point.bytes <= l.plogp.points.back().bytes)
       throw profile_error("the points of plogp are not in ascending order");
     l.plogp.points.push_back(point);
   }
@@ -90,17 +118,47 @@ link_model link(const json& j) {
   return l;
 }
 
+exchange::form form_of(const json& j) {
+  const auto form = std::ranges::find(form_names, j.get<std::string>());
+  if (form == form_names.end()) throw profile_error("unknown collective " + j.dump());
+  return static_cast<exchange::form>(form - form_names.begin());
+}
+
+rule rule_of(const json& j) {
+  constexpr std::array<std::string_view, 9> known{"algorithm", "collective",  "in_place",   "reused", "ranks",
+                                                  "nodes",     "least_bytes", "most_bytes", "site"};
+  for (const auto& [key, value] : j.items())
+    if (std::ranges::find(known, key) == known.end()) throw profile_error("a rule has '" + key + "'");
+  rule r;
+  r.algorithm = j.at("algorithm").get<std::string>();
+  if (find_algorithm(r.algorithm) == nullptr)
+    throw profile_error(
+        fmt::format("a rule names the unknown algorithm '{}'; known are {}", r.algorithm, algorithm_names()));
+  if (j.contains("collective")) r.kind = form_of(j["collective"]);
+  if (j.contains("in_place")) r.in_place = j["in_place"].get<bool>();
+  if (j.contains("reused")) r.reused = j["reused"].get<bool>();
+  constexpr double most_bytes = 1e18;
+  if (j.contains("ranks")) r.ranks = integer<int>(j, "ranks");
+  if (j.contains("nodes")) r.nodes = integer<int>(j, "nodes");
+  if (j.contains("least_bytes")) r.least_bytes = number(j, "least_bytes", most_bytes);
+  if (j.contains("most_bytes")) r.most_bytes = number(j, "most_bytes", most_bytes);
+  if (r.least_bytes > r.most_bytes)
+    throw profile_error(fmt::format("a rule is for {} to {} bytes", r.least_bytes, r.most_bytes));
+  if (j.contains("site")) r.site = j["site"].get<std::string>();
+  if (!r.site.empty() && (r.nodes > 0 || j.contains("least_bytes") || j.contains("most_bytes")))
+    throw profile_error("a rule for the site '" + r.site + "' has nodes or bytes");
+  return r;
+}
+
 measured_point point(const json& j) {
-  const auto form = std::ranges::find(form_names, j.at("collective").get<std::string>());
-  if (form == form_names.end()) throw profile_error("unknown collective " + j.at("collective").dump());
   measured_point m;
   m.algorithm = j.at("algorithm").get<std::string>();
-  m.ranks = j.at("ranks").get<int>();
-  m.kind = static_cast<exchange::form>(form - form_names.begin());
+  m.ranks = integer<int>(j, "ranks");
+  m.kind = form_of(j.at("collective"));
   m.in_place = j.at("in_place").get<bool>();
   m.symmetric = j.at("symmetric").get<bool>();
   m.reused = j.at("reused").get<bool>();
-  m.skew = j.at("skew").get<int>();
+  m.skew = integer<int>(j, "skew");
   m.bytes = number(j, "bytes", 1e18);
   m.time = number(j, "time", 1e6);
   if (j.contains("predicted") && !j.at("predicted").is_null()) m.predicted = number(j, "predicted", 1e6);
@@ -126,14 +184,15 @@ profile parse(const json& j) {
   for (std::size_t i = 0; i < m.levels.size(); ++i) m.levels[i] = link(levels[i]);
   m.copy = local(j.at("copy"));
   m.pack = local(j.at("pack"));
-  m.ports = j.at("ports").get<int>();
-  if (m.ports < 1) throw profile_error(fmt::format("'ports' is {}", m.ports));
+  m.ports = integer<int>(j, "ports", 1);
   m.ranks_per_core = number(j, "ranks_per_core", 1e6);
   if (m.ranks_per_core < 1) throw profile_error(fmt::format("'ranks_per_core' is {}", m.ranks_per_core));
   m.wait = number(j, "wait", most_seconds);
-  m.ranks = j.at("ranks").get<int>();
+  m.ranks = integer<int>(j, "ranks");
   m.machine = j.at("machine").get<std::string>();
   for (const json& q : j.at("measured")) p.points.push_back(point(q));
+  if (j.contains("rules"))
+    for (const json& q : j["rules"]) p.rules.push_back(rule_of(q));
   return p;
 }
 
@@ -141,12 +200,13 @@ profile parse(const json& j) {
 
 std::string to_json(const profile& p) {
   const machine_model& m = p.model;
-  const json j{{"format", format_name},    {"version", version},
-               {"model", name_of(m.kind)}, {"levels", {of(m.levels[0]), of(m.levels[1])}},
-               {"copy", of(m.copy)},       {"pack", of(m.pack)},
-               {"ports", m.ports},         {"ranks_per_core", m.ranks_per_core},
-               {"wait", m.wait},           {"ranks", m.ranks},
-               {"machine", m.machine},     {"measured", of(p.points)}};
+  json j{{"format", format_name},    {"version", version},
+         {"model", name_of(m.kind)}, {"levels", {of(m.levels[0]), of(m.levels[1])}},
+         {"copy", of(m.copy)},       {"pack", of(m.pack)},
+         {"ports", m.ports},         {"ranks_per_core", m.ranks_per_core},
+         {"wait", m.wait},           {"ranks", m.ranks},
+         {"machine", m.machine},     {"measured", of(p.points)}};
+  if (!p.rules.empty()) j["rules"] = of(p.rules);
   return j.dump(2);
 }
 

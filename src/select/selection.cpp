@@ -120,7 +120,22 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
   return best;
 }
 
+const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
+  for (const rule& r : p.rules) {
+    const bool fits = r.site.empty() && r.kind.value_or(s.kind) == s.kind &&
+                      r.in_place.value_or(s.in_place) == s.in_place && r.reused.value_or(reused) == reused &&
+                      (r.ranks == 0 || r.ranks == s.ranks) && (r.nodes == 0 || r.nodes == s.nodes) &&
+                      busiest(s) >= r.least_bytes && busiest(s) <= r.most_bytes;
+    const algorithm* const a = fits ? find_algorithm(r.algorithm) : nullptr;
+    if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) continue;
+    const bool alone = a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit);
+    if (!reused || alone || o.progress != progress_by::library) return a;
+  }
+  return nullptr;
+}
+
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
+  if (const algorithm* const a = ruled(s, o, reused, limit, p)) return a;
   const auto best = ranking(s, o, reused, limit, p);
   if (!best.empty()) return best.front();
   const algorithm* least = nullptr;
@@ -148,6 +163,8 @@ std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::siz
     key.add(quarter_octaves(bytes));
   key.add(limit);
   key.add(o.progress);
+  if (reused && o.progress == progress_by::library)  // sizes of a quarter of an octave may differ in this
+    for (const algorithm* a : algorithms()) key.add(a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit));
 #define TAQUIN_OPTION(NAME, ...) add_option(key, option_rows::NAME, o.NAME);
 #include "base/options.def"
   key.add(s.largest_node);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +29,25 @@ struct measured_point {
   seconds predicted = 0;  ///< by the model when it was measured, for drawings; 0: not known
 };
 
+/// The algorithm for some calls, whatever the model says. Only what is given narrows a rule.
+struct rule {
+  std::string algorithm;
+  std::optional<exchange::form> kind{};
+  std::optional<bool> in_place{};
+  std::optional<bool> reused{};  ///< plans, or blocking calls
+  int ranks = 0;                 ///< of the communicator; 0: any
+  int nodes = 0;                 ///< that they are on; 0: any
+  double least_bytes = 0;        ///< of the rank that sends or receives most
+  double most_bytes = std::numeric_limits<double>::infinity();
+  /// The preloaded library's: a function, or FILE:LINE, where the program calls. Nodes and bytes are not given then.
+  std::string site{};
+};
+
 /// What is known of a machine: a model of its parts, and whole exchanges that were measured on it.
 struct profile {
   machine_model model = machine_model::built_in();
   std::vector<measured_point> points;
+  std::vector<rule> rules{};  ///< the first that fits counts
 };
 
 /// Tells the model that `on_node` ranks share `cores` cores, and, unless it was measured, what waiting costs then.
@@ -61,8 +78,12 @@ std::vector<candidate> candidates(const shape& s, const options& o, bool reused,
 std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
                                       const profile& p);
 
-/// The best of the candidates that take at most `limit` bytes; ties go by the order of the list. Null when none serves.
-/// When all that serve need more, the one that needs least.
+/// The algorithm of the first rule without a site that fits the shape and serves it within `limit` bytes; null where
+/// there is none. A plan that the MPI library is to complete gets none that it cannot.
+const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
+
+/// What a rule says; else the best of the candidates that take at most `limit` bytes; ties go by the order of the list.
+/// Null when none serves. When all that serve need more, the one that needs least.
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
 
 /// What a choice is remembered by: the shape with its sizes to a quarter of an octave, the options that costs depend

@@ -151,6 +151,27 @@ TEST(replay, auto_does_the_calls_that_an_algorithm_does_not_serve_and_their_numb
   EXPECT_TRUE(r.said("lean_bruck: does not serve 4 of the calls")) << r.err;
 }
 
+TEST(replay, tune_writes_rules_for_a_recording_s_calls) {
+  auto t = recording();
+  t.calls.back().form = workloads::call_form::nonblocking;
+  const file f(t);
+  const std::string path = temporary_path("rules.json");
+  const auto r = taquin(3, "tune --reps 1 --traffic " + f.path + " -o " + path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_TRUE(r.out.find("3 rules and ") != std::string::npos) << r.out;
+  const auto profile = nlohmann::json::parse(std::ifstream(path));
+  ASSERT_EQ(profile["rules"].size(), 3U);
+  int plans = 0;
+  for (const auto& rule : profile["rules"]) {
+    plans += rule["reused"] == true ? 1 : 0;
+    EXPECT_EQ(rule["nodes"], 1);
+    EXPECT_EQ(rule["ranks"], rule["collective"] == "alltoallw" ? 2 : 3);
+    EXPECT_LT(rule["least_bytes"], rule["most_bytes"]);
+  }
+  EXPECT_EQ(plans, 1);
+  std::filesystem::remove(path);
+}
+
 TEST(replay, a_recording_without_calls_is_an_error) {
   auto t = recording();
   t.calls.clear();

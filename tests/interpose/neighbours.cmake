@@ -95,6 +95,11 @@ set(program $<TARGET_FILE:interpose_program>)
 neighbour_test(report_summary_tells_calls_and_algorithms
   "^taquin: report of 2 ranks.*all-to-all calls +6, 96B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(report_summary_says_what_the_model_says_of_the_mpi_library
+  "peak extra memory[^\n]*[\n]taquin:   MPI library's own +[0-9.]+ s without waiting, by the model[\n].*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
+neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.]+ s instead of [0-9.]+ s, measured.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_persistent> one_by_one")
 neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
 neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
@@ -124,3 +129,11 @@ neighbour_test(forms_are_recorded
   "rm -f ${recording}; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_RECORD=${recording} ${surface} && /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/forms.py ${recording}")
 neighbour_test(forms_are_reported "all-to-all calls +9, 112B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${surface}")
+
+# A rank that is killed, or a program that aborts.
+add_executable(interpose_killed killed.c)
+target_link_libraries(interpose_killed PRIVATE MPI::MPI_C)
+foreach(how kill abort)
+  neighbour_test(nothing_is_left_after_${how} "^nothing is left[\n]status 0"
+    "sh ${CMAKE_CURRENT_SOURCE_DIR}/killed.sh ${how} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_RECORD=/dev/null $<TARGET_FILE:interpose_killed>")
+endforeach()

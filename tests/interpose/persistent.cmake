@@ -12,7 +12,11 @@ function(persistent_test name ranks part who message)
 endfunction()
 
 set(own "(spread_out|shared_memory)")
-foreach(ranks 2 3)
+set(rank_counts 2 3)
+if(TAQUIN_MPI STREQUAL mpich)
+  set(rank_counts 2)
+endif()
+foreach(ranks ${rank_counts})
   foreach(part one_by_one arrays any_order halves errors threads)
     persistent_test(persistent_${part} ${ranks} ${part} always "algorithms +${own} [0-9]+[\n].*status 0")
   endforeach()
@@ -34,5 +38,7 @@ persistent_test(persistent_beyond_the_memory 2 one_by_one always "algorithms +na
   TAQUIN_MEMORY=10)
 persistent_test(persistent_by_a_wrong_word 2 seven_starts sometimes
   "taquin: TAQUIN_PERSISTENT='sometimes' is ignored: not measured, always or never[\n].*status 0")
-neighbour_test(persistent_without_a_tool "^status 0"
-  "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 ${persistent} one_by_one")
+if(TAQUIN_MPI STREQUAL openmpi)  # MPICH 4.0 may wait for ever for a request that was never started
+  neighbour_test(persistent_without_a_tool "^status 0"
+    "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 ${persistent} one_by_one")
+endif()

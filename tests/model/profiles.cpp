@@ -27,6 +27,31 @@ TEST(profiles, survive_writing_and_reading) {
   EXPECT_NO_THROW(from_json(replaced(text, "\"predicted\"", "\"other\""))) << "older profiles have none";
 }
 
+TEST(profiles, hold_rules) {
+  profile p;
+  p.rules.push_back({.algorithm = "pairwise",
+                     .kind = exchange::form::alltoallw,
+                     .in_place = false,
+                     .reused = true,
+                     .ranks = 4,
+                     .nodes = 2,
+                     .least_bytes = 10,
+                     .most_bytes = 20});
+  p.rules.push_back({.algorithm = "native", .site = "solve"});
+  const std::string text = to_json(p);
+  const profile read = from_json(text);
+  EXPECT_EQ(to_json(read), text);
+  ASSERT_EQ(read.rules.size(), 2U);
+  EXPECT_EQ(read.rules[0].kind, exchange::form::alltoallw);
+  EXPECT_EQ(read.rules[0].most_bytes, 20);
+  EXPECT_EQ(read.rules[1].site, "solve");
+  EXPECT_FALSE(read.rules[1].kind.has_value());
+  EXPECT_THROW(from_json(replaced(text, "\"pairwise\"", "\"magic\"")), profile_error);
+  EXPECT_THROW(from_json(replaced(text, "\"most_bytes\": 20.0", "\"most_bytes\": 2.0")), profile_error);
+  EXPECT_THROW(from_json(replaced(text, "\"reused\"", "\"used\"")), profile_error) << "a word that nobody knows";
+  EXPECT_THROW(from_json(replaced(text, "\"site\"", "\"nodes\": 2, \"site\"")), profile_error);
+}
+
 TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   const std::string good = to_json(profile{});
   EXPECT_NO_THROW(from_json(good));
@@ -38,6 +63,8 @@ TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   EXPECT_THROW(from_json(replaced(good, "\"loggp\"", "\"other\"")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"tau\": ", "\"tau\": -")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"mu\": ", "\"mu\": 1e9")), profile_error);
+  for (const char* bad : {"1e300", "-1e300", "1.5", "-1", "99999999999999999999", "4294967297", "\"1\"", "null"})
+    EXPECT_THROW(from_json(replaced(good, "\"ports\": 1", std::string("\"ports\": ") + bad)), profile_error) << bad;
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   EXPECT_THROW(from_json(replaced(good, "\"version\": 1", "\"version\": " + deep)), profile_error);
   EXPECT_THROW(read_profile("no/such/file"), profile_error);

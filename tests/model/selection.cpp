@@ -241,6 +241,31 @@ TEST(selection, skew_tells_equal_uneven_and_sparse_blocks_apart) {
   EXPECT_EQ(skew_of(s), 2);
 }
 
+TEST(selection, the_first_rule_that_fits_and_serves_is_followed) {
+  profile p;
+  p.rules = {{.algorithm = "zero_copy_bruck", .site = "solve"},
+             {.algorithm = "in_place"},  // serves another kind of exchange
+             {.algorithm = "pairwise",
+              .kind = exchange::form::alltoallv,
+              .reused = true,
+              .ranks = 8,
+              .least_bytes = 800,
+              .most_bytes = 8000},
+             {.algorithm = "spread_out", .nodes = 3}};
+  const shape s = equal_blocks(8, 500);
+  EXPECT_EQ(chosen(s, unlimited, p), "pairwise");
+  EXPECT_EQ(ruled(s, any, false, unlimited, p), nullptr) << "for plans";
+  EXPECT_EQ(ruled(equal_blocks(9, 500), any, true, unlimited, p), nullptr) << "for 8 ranks";
+  EXPECT_EQ(ruled(equal_blocks(8, 50), any, true, unlimited, p), nullptr) << "for more bytes";
+  EXPECT_EQ(ruled(equal_blocks(8, 5000), any, true, unlimited, p), nullptr) << "for fewer bytes";
+  EXPECT_EQ(ruled(s, any, true, 10, p), nullptr) << "does not fit the memory";
+  EXPECT_EQ(ruled(s, {}, true, unlimited, p), nullptr) << "needs its rank between its rounds";
+  shape far = equal_blocks(9, 500);
+  far.nodes = 3;
+  EXPECT_EQ(chosen(far, unlimited, p), "spread_out");
+  EXPECT_EQ(ruled(far, {}, true, unlimited, p)->name, "spread_out");
+}
+
 TEST(selection, choices_are_remembered_by_sizes_to_a_quarter_of_an_octave) {
   const auto key = [](const shape& s, std::size_t limit = unlimited, const options& o = {}) {
     return choice_key(s, o, true, limit);

@@ -139,5 +139,32 @@ TEST(shared_buffers, that_are_too_large_are_refused) {
   EXPECT_THROW(allocate_shared(SIZE_MAX / 4), std::bad_alloc);
 }
 
+// Blocks are copied from view to view; some ranks' arrays are ordinary memory.
+TEST(shared_buffers, hold_blocks_that_are_redistributed) {
+  const int p = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  constexpr int blocks = 30;
+  constexpr int length = 1200;  // ints
+  for (const int ordinary : {-1, 0}) {
+    shared_buffer<int> shared(rank == ordinary ? 1 : blocks * length);
+    std::vector<int> own(rank == ordinary ? blocks * length : 0);
+    int* const data = rank == ordinary ? own.data() : shared.data();
+    std::vector<int> to(blocks);
+    std::vector<int> index(blocks);
+    for (int k = 0; k < blocks; ++k) {
+      to[at(k)] = (rank + k) % p;
+      index[at(k)] = blocks - 1 - k;
+      for (int i = 0; i < length; ++i) data[k * length + i] = value_of(k, rank, 0, i);
+    }
+    redistribution moves(data, blocks, length, MPI_INT, MPI_COMM_WORLD);
+    moves(to, index);
+    for (int k = 0; k < blocks; ++k) {
+      const int then = blocks - 1 - k;
+      const int from = ((rank - then) % p + p) % p;
+      for (int i = 0; i < length; ++i) ASSERT_EQ(data[k * length + i], value_of(then, from, 0, i)) << k << ", " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace taquin::test

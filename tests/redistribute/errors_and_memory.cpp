@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "redistribute/footprint.hpp"
 #include "redistribute/machine.hpp"
 #include "redistribute/problems.hpp"
 #include "support/heap_watch.hpp"
@@ -126,6 +127,46 @@ TEST_F(refusal, a_rank_without_blocks_keeps_the_promise_beside_ranks_with_many) 
     EXPECT_LE(redistribute.peak_memory(),
               promised(a->name, static_cast<std::size_t>(ranks), static_cast<std::size_t>(m), 4))
         << a->name;
+  }
+}
+
+// Messages of fewer blocks take less memory.
+TEST(memory, down_to_buffers_of_one_block_is_enough) {
+  int rank = 0;
+  int p = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  constexpr int length = 4096;
+  constexpr int blocks = 64;
+  for (const auto* a : detail::redistributions()) {
+    std::vector<int> ranks(blocks);
+    std::vector<int> indices(blocks);
+    for (int k = 0; k < blocks; ++k) ranks[at(k)] = (rank + 1 + k % 2) % p, indices[at(k)] = k;
+    const auto peak_with = [&](std::size_t memory) {
+      std::vector<int> mine(at(blocks * length));
+      for (int k = 0; k < blocks; ++k) std::fill_n(mine.begin() + k * length, length, rank * blocks + k);
+      redistribution moves(mine.data(), blocks, length, MPI_INT, MPI_COMM_WORLD,
+                           {.algorithm = a->name, .memory = memory});
+      moves(ranks, indices);
+      for (int k = 0; k < blocks; ++k) {
+        const int from = ((rank - 1 - k % 2) % p + p) % p;
+        EXPECT_EQ(mine[at(k * length)], from * blocks + k) << a->name;
+        EXPECT_EQ(mine[at((k + 1) * length - 1)], from * blocks + k) << a->name;
+      }
+      return moves.peak_memory();
+    };
+    std::size_t least = 0;
+    try {
+      peak_with(100);
+      ADD_FAILURE() << a->name;
+    } catch (const budget_exceeded& e) {
+      least = e.requested();
+    }
+    if (p == 1) least = std::max<std::size_t>(least, 1);
+    EXPECT_LE(peak_with(least), least) << a->name;
+    EXPECT_LE(2 * least, detail::redistribution_bound(false, at(p), blocks, length * sizeof(int))) << a->name;
+    EXPECT_THROW(peak_with(least - 1), budget_exceeded);
   }
 }
 

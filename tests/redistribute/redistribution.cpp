@@ -80,6 +80,44 @@ TEST_F(redistribute_blocks, the_papers_experiments) {
 }
 
 // Two at once and a plan between them, each looked at in turn and in other orders on other ranks.
+// On one node these are read out of their owners' arrays.
+TEST_F(redistribute_blocks, of_many_bytes_by_every_algorithm) {
+  constexpr std::size_t words = 600;
+  check_with_all(test::one_cycle(ranks, 5), words);
+  check_with_all(test::shift_problem(ranks, 20, 20), words);
+  for (const int live : {60, 95, 100})
+    for (unsigned seed = 1; seed < 4; ++seed)
+      check(test::random_problem(sizes(25), live, seed), words, {.algorithm = "slots"});
+}
+
+// Blocks of one rank have holes: then nobody reads.
+TEST_F(redistribute_blocks, of_many_bytes_with_holes_on_one_rank) {
+  constexpr std::size_t words = 600;
+  const problem all = test::shift_problem(ranks, 12, 12);
+  const auto& map = mine(all);
+  const std::size_t stride = rank == 0 ? 2 : 1;
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(words, 1, static_cast<int>(stride), MPI_UINT64_T, &spread);
+  MPI_Type_create_resized(spread, 0, static_cast<MPI_Aint>(stride * words * sizeof(std::uint64_t)), &type);
+  MPI_Type_commit(&type);
+  std::vector<std::uint64_t> data(static_cast<std::size_t>(map.blocks) * words * stride, 0xabababab);
+  for (int k = 0; k < map.blocks; ++k)
+    for (std::size_t w = 0; w < words; ++w)
+      data[(static_cast<std::size_t>(k) * words + w) * stride] = test::identity(rank, k) + w;
+  redistribution(data.data(), map.blocks, 1, type, MPI_COMM_WORLD)(map.ranks, map.indices);
+  const auto want = test::expected(all, rank);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::size_t k = i / stride / words;
+    const bool hole = i % stride != 0;
+    if (hole || want[k] != 0) {
+      ASSERT_EQ(data[i], hole ? 0xabababab : want[k] + i / stride % words) << "word " << i;
+    }
+  }
+  MPI_Type_free(&spread);
+  MPI_Type_free(&type);
+}
+
 TEST_F(redistribute_blocks, several_are_under_way_at_once) {
   const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 200), 90, 21);
   const auto& map = mine(all);

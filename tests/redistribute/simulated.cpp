@@ -29,7 +29,7 @@ struct rank_state {
 };
 
 outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed, slot chunk = 0, double progress = 0,
-            const redistribution_algorithm& successor = *find_redistribution("slots")) {
+            const redistribution_algorithm& successor = *find_redistribution("slots"), bool reads = false) {
   const auto p = all.size();
   simulated_network network(seed);
   std::vector<rank_state> ranks(p);
@@ -51,11 +51,13 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     s.map.emplace(*s.units, &s.budget);
     for (slot k = 0; k < blocks; ++k)
       if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
+    simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
+    if (reads) port.let_read();
     s.m = {.memory = &s.budget,
            .rank = static_cast<int>(r),
            .ranks = static_cast<int>(p),
            .map = &*s.map,
-           .net = &network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p))),
+           .net = &port,
            .sizes = sizes,
            .least_progress = progress,
            .successor = successor.name};
@@ -90,6 +92,9 @@ class every_algorithm : public testing::TestWithParam<const redistribution_algor
  protected:
   void check(const problem& all, slot chunk = 0) {
     EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk)), "") << GetParam()->name;
+    const auto& slots = *find_redistribution("slots");
+    EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk, 0, slots, true)), "")
+        << GetParam()->name << " by reading";
   }
 };
 
@@ -126,7 +131,8 @@ RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
   const auto* successor = *rc::gen::elementOf(known);
   const problem all = test::random_problem(sizes, live, seed);
   RC_TAG(a->name);
-  RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor)).empty());
+  const bool reads = *rc::gen::arbitrary<bool>();
+  RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor, reads)).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,

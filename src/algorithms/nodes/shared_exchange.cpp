@@ -50,11 +50,8 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
 
 }  // namespace
 
-shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept
-    : x_(x),
-      c_(c),
-      room_(std::min(room, c.room_bytes()) / cache_line * cache_line),
-      most_in_room_(c.shares_processors() ? most_in_room : most_in_room_alone) {}
+shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most) noexcept
+    : x_(x), c_(c), room_(std::min(room, c.room_bytes()) / cache_line * cache_line), most_in_room_(most) {}
 
 bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
   const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));

@@ -24,12 +24,21 @@ class shared_exchange {
   static constexpr count_t most_in_room = 16384;
   /// The same where every rank has a processor of its own.
   static constexpr count_t most_in_room_alone = 8192;
+  /// The same in a plan: what passes through the room lets its sender go, wherever the receivers are.
+  static constexpr count_t most_in_room_of_plan = 65536;
+
+  /// What of these holds for a call on this channel.
+  static count_t most_of(const channel& c) noexcept {
+    return c.shares_processors() ? most_in_room : most_in_room_alone;
+  }
 
   /// Whether `bytes` more go through a room of `room` bytes of which `used` are taken; then takes them.
   static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
 
-  /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's.
-  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept;
+  /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's, by blocks of up
+  /// to `most` bytes.
+  shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most) noexcept;
+  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept : shared_exchange(x, c, room, most_of(c)) {}
 
   /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
   /// are written while others may still want to read. Local.

@@ -5,8 +5,8 @@
 // Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
 //          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
 //          come in pieces, a round for each.
-// Bytes:   a block of up to 16 KiB twice, through the shared memory, as far as that has room; others once, by the
-//          receiver, out of the sender's buffer.
+// Bytes:   a block of up to 16 KiB (in a plan 64 KiB) twice, through the shared memory, as far as that has room; others
+//          once, by the receiver, out of the sender's buffer.
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
@@ -23,7 +23,6 @@
 #include "mpi/check.hpp"
 #include "node/blocking_channel.hpp"
 #include "schedule/executor.hpp"
-#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -33,14 +32,15 @@ namespace {
 // follow one another, use their communicator's.
 class shared_operation final : public operation {
  public:
-  shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room, int ranks,
-                   std::pmr::memory_resource* memory)
+  shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room,
+                   bool reused, int ranks, std::pmr::memory_resource* memory)
       : share_(std::move(share)),
         send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
         x_(with_sides(x, send_.side(), recv_.side())),
         own_(std::move(own)),
-        run_(x_, lent != nullptr ? *lent : own_, room) {}
+        run_(x_, used(lent), room,
+             reused ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(used(lent))) {}
 
   void start() override {
     run_.reset();
@@ -58,6 +58,7 @@ class shared_operation final : public operation {
   void account(statistics& s) const override { run_.account(s); }
 
  private:
+  [[nodiscard]] channel& used(channel* lent) noexcept { return lent != nullptr ? *lent : own_; }
   static exchange with_sides(exchange x, const blocks& send, const blocks& recv) noexcept {
     x.send = send;
     x.recv = recv;
@@ -72,11 +73,16 @@ class shared_operation final : public operation {
   shared_exchange run_;
 };
 
-// What goes through the room: in place everything, otherwise what fits.
-std::size_t room_wanted(const shape& s) noexcept {
+constexpr std::size_t most_plan_room = std::size_t{4} << 20U;
+
+// What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets more,
+// because it then waits for no reader.
+std::size_t room_wanted(const shape& s, bool reused) noexcept {
   const std::size_t lines = 64 * static_cast<std::size_t>(s.ranks);  // blocks begin at cache lines
   const auto all = static_cast<std::size_t>(s.max_rank_bytes) + lines;
-  return s.in_place ? all : std::min(all, channel::default_room(s.ranks));
+  if (s.in_place) return all;
+  const bool whole = reused && s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room_of_plan);
+  return std::min(all, whole ? most_plan_room : channel::default_room(s.ranks));
 }
 
 std::size_t bookkeeping(const shape& s) noexcept {
@@ -89,16 +95,17 @@ std::size_t with_room(const shape& s, std::size_t room) noexcept {
 }
 
 // With less memory than it would use, fewer blocks pass through the room.
-std::size_t room_allowed(const shape& s) noexcept {
-  constexpr std::size_t page = 4096;
-  const std::size_t wanted = room_wanted(s);
-  if (s.memory_limit == unlimited || with_room(s, wanted) <= s.memory_limit) return wanted;
-  const std::size_t least = with_room(s, 0);
-  return (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page;
+std::size_t least_room(const shape& s) noexcept {
+  const std::size_t wanted = room_wanted(s, false);
+  return s.in_place ? wanted : std::min<std::size_t>(wanted, 64 * static_cast<std::size_t>(s.ranks));
 }
 
-std::size_t least_room(const shape& s) noexcept {
-  return s.in_place ? room_wanted(s) : std::min<std::size_t>(room_wanted(s), 64 * static_cast<std::size_t>(s.ranks));
+std::size_t room_allowed(const shape& s, bool reused) noexcept {
+  constexpr std::size_t page = 4096;
+  const std::size_t wanted = room_wanted(s, reused);
+  if (s.memory_limit == unlimited || with_room(s, wanted) <= s.memory_limit) return wanted;
+  const std::size_t least = with_room(s, 0);
+  return std::max(least_room(s), (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page);
 }
 
 // Where no block has to be fetched, which would keep its sender.
@@ -106,8 +113,8 @@ bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexc
   shape s = given;
   s.memory_limit = limit;
   const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
-  return s.in_place || (s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room) &&
-                        s.max_rank_bytes + lines <= std::max(room_allowed(s), least_room(s)));
+  return s.in_place || (s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room_of_plan) &&
+                        s.max_rank_bytes + lines <= room_allowed(s, true));
 }
 
 bool supports(const shape& s) noexcept { return s.shared; }
@@ -117,27 +124,22 @@ std::size_t memory(const shape& s, const options&) noexcept { return with_room(s
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   shape s = *c.shape;
   s.memory_limit = c.memory;
-  const std::size_t room = std::max(room_allowed(s), least_room(s));
+  const std::size_t room = room_allowed(s, c.reused);
   memory_charge share(budget, channel::share(s.ranks, room));
   channel* lent = c.reused ? nullptr : blocking_channel(x.comm);
   if (lent != nullptr && lent->room_bytes() < room) lent = nullptr;
   channel own;
   if (lent == nullptr) own = channel::make(c.comm->get(), room, true, &budget);
-  if (lent == nullptr && own.empty())
-    throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
-  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, s.ranks, &budget);
+  if (lent == nullptr && own.empty()) return {};
+  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, c.reused, s.ranks,
+                                          &budget);
 }
 
-// Everybody meets once; small blocks are copied twice, large ones once.
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
-  const terms t(s, m);
-  const double copies = t.mean_block() <= static_cast<double>(shared_exchange::most_in_room) ? 2 : 1;
-  return t.round_on(0, 1, 0, 0) + copies * t.copies(t.ranks(), t.busiest());
-}
+seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
 
 // As where the kernel permits single copy: first what is written into the room, then what the receivers read.
 std::size_t moves(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
-  const std::size_t room = std::max(room_allowed(s), least_room(s));
+  const std::size_t room = room_allowed(s, false);
   const int p = x.ranks();
   to.all.through_memory = true;
   to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched at once.";

@@ -1,0 +1,127 @@
+#include "cli/tune_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/rules.hpp"
+#include "harness/cases.hpp"
+#include "harness/errors.hpp"
+#include "harness/measure.hpp"
+#include "harness/records.hpp"
+#include "harness/sizes.hpp"
+#include "harness/statistics.hpp"
+#include "mpi/check.hpp"
+#include "workloads/shapes.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+// The lowest rank on the node of each rank of the world.
+std::vector<int> node_of_each_rank() {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm node = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  TAQUIN_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  int first = rank;
+  TAQUIN_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, node));
+  TAQUIN_MPI(MPI_Comm_free(&node));
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  TAQUIN_MPI(MPI_Allgather(&first, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  return all;
+}
+
+// Calls of the recording that are measured as one.
+std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t) {
+  std::map<std::tuple<std::size_t, std::size_t, exchange::form, bool, bool>, workloads::recorded_call> kinds;
+  for (const auto& call : t.calls) {
+    const bool plan = call.form != workloads::call_form::blocking;
+    const auto [kind, first] =
+        kinds.try_emplace({call.communicator, call.matrix, workloads::form_of(call.kind), call.in_place, plan}, call);
+    if (!first) kind->second.repeats += call.repeats;
+  }
+  std::vector<workloads::recorded_call> all;
+  for (auto& [key, call] : kinds) all.push_back(call);
+  return all;
+}
+
+// Its time by each algorithm that serves.
+std::map<std::string, double> times_of(const workloads::traffic& t, const workloads::recorded_call& call,
+                                       int repetitions) {
+  workloads::traffic one = t;
+  one.calls = {call};
+  one.calls.front().repeats = 1;
+  one.calls.front().in_flight = 0;
+  const test_case test(one, false);
+  arenas memory(std::pmr::new_delete_resource(), test.calls());
+  auto names = test.served_by();
+  names.insert(names.begin(), "native");
+  std::vector<contender> contenders(names.size() + 1);
+  contenders[0].asked = "native";
+  contenders[0].raw = true;
+  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions}, [](auto&&...) {});
+  std::map<std::string, double> times;
+  for (const contender& c : contenders) {
+    if (c.raw || c.fault) continue;
+    if (c.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", c.asked, c.wrong));
+    times[c.asked] = std::max(median(c.seconds), 1e-9);
+  }
+  return times;
+}
+
+}  // namespace
+
+std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::profile& p, progress& display) {
+  const auto nodes = node_of_each_rank();
+  const auto kinds = kinds_of_calls(t);
+  std::vector<measured_call> measured;
+  std::string table;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const auto& call = kinds[i];
+    const detail::shape s = workloads::shape_of(t, call);
+    std::set<int> on;
+    for (const int rank : t.communicators[call.communicator]) on.insert(nodes[static_cast<std::size_t>(rank)]);
+    measured_call m{.kind = s.kind,
+                    .in_place = s.in_place,
+                    .reused = call.form != workloads::call_form::blocking,
+                    .ranks = s.ranks,
+                    .nodes = static_cast<int>(on.size()),
+                    .bytes = static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)),
+                    .calls = call.repeats};
+    const std::string what =
+        fmt::format("{} {} on {} ranks{}{}", workloads::name_of(call.kind), show_size(static_cast<count_t>(m.bytes)),
+                    m.ranks, m.reused ? ", by a plan" : "", m.in_place ? ", in place" : "");
+    display.show(what, static_cast<double>(i) / static_cast<double>(kinds.size()));
+    m.seconds = times_of(t, call, repetitions);
+    for (const auto& [name, time] : m.seconds)
+      p.points.push_back({.algorithm = name,
+                          .ranks = m.ranks,
+                          .kind = m.kind,
+                          .in_place = m.in_place,
+                          .symmetric = true,
+                          .reused = m.reused,
+                          .skew = detail::skew_of(s),
+                          .bytes = m.bytes,
+                          .time = time});
+    if (!m.seconds.empty()) {
+      const auto best = std::ranges::min_element(m.seconds, {}, [](const auto& one) { return one.second; });
+      table += fmt::format("{:<52} {:>7} calls  {:<20} {}\n", what, m.calls, best->first, show_seconds(best->second));
+    }
+    measured.push_back(std::move(m));
+  }
+  p.rules = rules_of(measured);
+  return table;
+}
+
+}  // namespace taquin::cli

@@ -1,0 +1,16 @@
+// taquin tune --traffic: what is fastest for the calls of a recording.
+#pragma once
+
+#include <string>
+
+#include "harness/progress.hpp"
+#include "select/profile.hpp"
+#include "workloads/traffic.hpp"
+
+namespace taquin::cli {
+
+/// Measures every kind of call of the recording with all algorithms that serve it, and adds times and rules to the
+/// profile, whose model is known. Returns a table of what is fastest. Collective over the world; the same on all ranks.
+std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::profile& p, harness::progress& display);
+
+}  // namespace taquin::cli

@@ -1,0 +1,56 @@
+// Blocks that are read out of their owners' arrays, where the ranks of one node may do so: the owner is only told that they
+// are gone.
+//
+// A block that is to leave a rank stays at its place until the rank knows that it is gone. So who knows the place may read
+// it at any time, and nothing has to be claimed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "node/shared_segments.hpp"
+#include "redistribute/machine.hpp"
+
+namespace taquin::detail {
+
+class block_reader {
+ public:
+  /// Blocks of fewer bytes go by messages: for each run of them the kernel looks up pages of the owner's.
+  static constexpr std::size_t least_bytes = 4096;
+  /// Words in a note: MPI libraries send such messages without asking the receiver, who may be reading.
+  static constexpr std::uint32_t most_words = 128;
+  static constexpr std::size_t per_rank = 2 * 12 * sizeof(word);
+
+  /// `t` must be what all ranks have learnt of a map that still holds.
+  block_reader(machine& m, const targets& t);
+  /// Learns where the others' blocks are. Collective.
+  static task meet(machine& m, block_reader& r);
+  /// Reads the blocks of `source` that have these numbers among those for this rank (a block_list) into places of the
+  /// same number, in order. Throws usage_error where the memory cannot be read.
+  void read(int source, std::span<const word> list, std::span<const unit_run> into);
+
+ private:
+  /// Where a rank's blocks are, and the order in which those for this rank are numbered.
+  struct owner {
+    std::uint64_t data = 0;
+    std::uint64_t order = 0;
+    segment_place shared;  // of the data, where they lie in a shared buffer; always names the process
+  };
+  static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
+  static_assert(words_each == 12);
+  static constexpr std::size_t batch = 32;  // parts that are copied at once
+  [[nodiscard]] owner of(int source) const noexcept;
+  void flush(int source, const owner& from);
+
+  machine& m_;
+  const targets& t_;
+  std::pmr::vector<word> in_;
+  std::pmr::vector<slot> places_;  // of the blocks of one list, at their owner
+  std::array<remote_part, batch> parts_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,22 @@
+# Rules of a profile, by place, form, ranks and bytes.
+add_executable(interpose_make_profile make_profile.cpp)
+target_link_libraries(interpose_make_profile PRIVATE taquin_internal nlohmann_json::nlohmann_json)
+
+# rules_test(NAME RULES MESSAGE)
+function(rules_test name rules message)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}.json)
+  string(REPLACE "'" "\\\"" rules "${rules}")
+  neighbour_test(${name} "${message}"
+    "$<TARGET_FILE:interpose_make_profile> ${file} \"${rules}\" && ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_PROFILE=${file} ${program}")
+endfunction()
+
+# Of the program's calls on two ranks 8 are in uniform() and not in place.
+rules_test(rule_by_function "[{'site':'uniform','algorithm':'pairwise'}]" "algorithms .*pairwise 8.*status 0")
+rules_test(rule_by_function_and_ranks "[{'site':'vector','ranks':1,'algorithm':'pairwise'}]"
+  "algorithms .*pairwise [0-9]+.*status 0")
+rules_test(rule_by_another_function "[{'site':'nowhere','algorithm':'pairwise'}]"
+  "algorithms .*status 0")
+rules_test(rule_by_form_and_bytes
+  "[{'collective':'alltoall','ranks':2,'least_bytes':24,'most_bytes':24,'algorithm':'pairwise'}]"
+  "algorithms .*pairwise 5.*status 0")
+set_tests_properties(interpose.rule_by_another_function PROPERTIES FAIL_REGULAR_EXPRESSION "pairwise")
