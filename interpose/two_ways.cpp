@@ -37,7 +37,7 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
   TAQUIN_MPI(MPI_Comm_size(x.comm, &ranks));
   both->mine_.assign(ways, std::numeric_limits<double>::max());
   both->all_.resize(static_cast<std::size_t>(ranks) * ways);
-  const std::size_t taken = both->plan_.memory().peak() + both->all_.size() * sizeof(double);
+  const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);
   const count_view counts(ways, 0);
   both->telling_ = std::make_unique<plan>(
       exchange::alltoallv(both->mine_.data(), counts, count_view(0, 0), MPI_DOUBLE, both->all_.data(), counts,
@@ -98,6 +98,6 @@ void two_ways::completed(double seconds) {
   telling_.reset();
 }
 
-outcome two_ways::by_plan() const { return {plan_.algorithm(), {}, plan_.memory().peak()}; }
+outcome two_ways::by_plan() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
 
 }  // namespace taquin::interpose

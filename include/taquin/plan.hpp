@@ -1,11 +1,11 @@
 // A plan: an exchange prepared once and started as often as wanted.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
 #include "taquin/exchange.hpp"
-#include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin {
@@ -43,8 +43,10 @@ class plan {
 
   /// The algorithm's name; of the exchange started last, where the plan tunes itself.
   [[nodiscard]] std::string_view algorithm() const noexcept;
-  /// The scratch that the plan holds, in bytes, with its limit and its peak.
-  [[nodiscard]] const memory_budget& memory() const noexcept;
+  /// Extra bytes in use now. Local.
+  [[nodiscard]] std::size_t memory() const noexcept;
+  /// The most extra bytes that were in use at once. Local.
+  [[nodiscard]] std::size_t peak_memory() const noexcept;
 
  private:
   friend bool detail::completes_alone(const plan& p) noexcept;

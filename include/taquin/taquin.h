@@ -189,6 +189,8 @@ int TAQUIN_Start(TAQUIN_Plan plan);
 int TAQUIN_Test(TAQUIN_Plan plan, int *flag);
 /* Completes the exchange. */
 int TAQUIN_Wait(TAQUIN_Plan plan);
+/* Extra bytes in use now. Local. */
+int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t *bytes);
 /* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL.
  * Local. */
 int TAQUIN_Plan_free(TAQUIN_Plan *plan);

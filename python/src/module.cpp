@@ -81,7 +81,8 @@ class plan_object {
   }
   [[nodiscard]] bool started() const noexcept { return started_; }
   [[nodiscard]] std::string algorithm() const { return std::string(alive().algorithm()); }
-  [[nodiscard]] std::size_t memory() const { return alive().memory().used(); }
+  [[nodiscard]] std::size_t memory() const { return alive().memory(); }
+  [[nodiscard]] std::size_t peak_memory() const { return alive().peak_memory(); }
   [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
 
  private:
@@ -231,6 +232,7 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("started", &plan_object::started)
       .def_property_readonly("algorithm", &plan_object::algorithm)
       .def_property_readonly("memory", &plan_object::memory)
+      .def_property_readonly("peak_memory", &plan_object::peak_memory)
       .def_property_readonly("statistics", &plan_object::stats);
 
   py::class_<redistribution_object>(m, "Redistribution", "An array of equal blocks that can be redistributed.")

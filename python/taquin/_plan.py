@@ -80,8 +80,13 @@ class Plan:
 
     @property
     def memory(self) -> int:
-        """Bytes of extra memory that the plan holds."""
+        """Extra bytes in use now."""
         return self._plan.memory
+
+    @property
+    def peak_memory(self) -> int:
+        """The most extra bytes that were in use at once."""
+        return self._plan.peak_memory
 
     @property
     def statistics(self) -> Statistics:

@@ -71,6 +71,13 @@ int TAQUIN_Wait(TAQUIN_Plan plan) {
   return with(plan, [](taquin::plan& p) { p.wait(); });
 }
 
+int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t* bytes) {
+  return with(plan, [&](const taquin::plan& p) {
+    if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
+    *bytes = p.memory();
+  });
+}
+
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {
   if (plan == nullptr || *plan == nullptr) return with(nullptr, [](taquin::plan&) {});
   delete *plan;

@@ -53,7 +53,8 @@ void plan::run() {
   or_lose(*state_, [&] { state_->run(); });
 }
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
-const memory_budget& plan::memory() const noexcept { return state_->budget; }
+std::size_t plan::memory() const noexcept { return state_->budget.used(); }
+std::size_t plan::peak_memory() const noexcept { return state_->budget.peak(); }
 
 bool detail::completes_alone(const plan& p) noexcept {
   const plan_state& s = *p.state_;

@@ -159,6 +159,7 @@ static void plans_run_again(MPI_Comm comm) {
                                          {"taquin_radix", "1", "radix 1"},
                                          {"taquin_aux_parts", "-1", "aux_parts -1"}};
   char one_node[16];
+  size_t bytes = TAQUIN_UNLIMITED;
   struct problem x;
   int i, k, done = 0;
   int *send = array(sizeof(int)), *recv = array(sizeof(int));
@@ -168,6 +169,10 @@ static void plans_run_again(MPI_Comm comm) {
   make(&x);
   CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, MPI_INFO_NULL, &plan));
   run_twice(plan, &x);
+  CHECK_OK(TAQUIN_Plan_memory(plan, &bytes));
+  CHECK(bytes <= TAQUIN_UNLIMITED / 2);
+  CHECK(class_of(TAQUIN_Plan_memory(plan, NULL)) == MPI_ERR_ARG);
+  CHECK(class_of(TAQUIN_Plan_memory(TAQUIN_PLAN_NULL, &bytes)) == MPI_ERR_REQUEST);
   CHECK_OK(TAQUIN_Plan_free(&plan));
   CHECK(plan == TAQUIN_PLAN_NULL);
   CHECK_OK(TAQUIN_Alltoallv_init_c(x.send, x.wide_sc, x.wide_sd, MPI_INT, x.recv, x.wide_rc, x.wide_rd, MPI_INT, comm,

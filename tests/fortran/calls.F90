@@ -172,9 +172,13 @@ contains
     type(taquin_plan) :: plan
     INFO :: hints
     integer :: ierror, one(ranks), got(ranks), i
+    integer(c_size_t) :: bytes
     call taquin_alltoallv_init(send, sc, sd, MPI_INTEGER, recv, rc, rd, MPI_INTEGER, world, MPI_INFO_NULL, plan, ierror)
     CHECK(ierror == MPI_SUCCESS .and. .not. plan == TAQUIN_PLAN_NULL)
     call run_twice(plan)
+    bytes = -1
+    call taquin_plan_memory(plan, bytes, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. bytes >= 0)
     call taquin_plan_free(plan, ierror)
     CHECK(ierror == MPI_SUCCESS .and. plan == TAQUIN_PLAN_NULL)
     call taquin_alltoallv_init(send, wide_sc, wide_sd, MPI_INTEGER, recv, wide_rc, wide_rd, MPI_INTEGER, world, &

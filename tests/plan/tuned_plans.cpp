@@ -75,7 +75,7 @@ TEST_F(tuned_plans, try_several_algorithms_and_stay_with_one) {
   rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
   statistics stats;
   plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true, .progress = progress_by::calls, .stats = &stats});
-  const std::size_t at_first = p.memory().used();
+  const std::size_t at_first = p.memory();
   std::vector<std::string> ran;
   mine.fill(1);
   for (int start = 0; start < all_measured + 5; ++start) {
@@ -89,7 +89,7 @@ TEST_F(tuned_plans, try_several_algorithms_and_stay_with_one) {
   EXPECT_EQ(std::set<std::string>(measured, ran.end()).size(), 1U);
   EXPECT_TRUE(std::set<std::string>(ran.begin(), measured).contains(ran.back()));
   EXPECT_TRUE(std::set<std::string>(ran.begin(), measured).contains("native"));
-  EXPECT_LT(p.memory().used(), at_first) << "what lost is freed";
+  EXPECT_LT(p.memory(), at_first) << "what lost is freed";
 }
 
 /// Does nothing but take its time on one rank.
@@ -146,7 +146,7 @@ TEST_F(tuned_plans, keep_to_the_memory_that_is_allowed) {
           p.run();
           ASSERT_EQ(mine.wrong_bytes(), 0U) << p.algorithm();
         }
-        EXPECT_LE(p.memory().peak(), limit);
+        EXPECT_LE(p.peak_memory(), limit);
       } catch (const budget_exceeded&) {
         EXPECT_THROW(plan(mine.given_to(MPI_COMM_WORLD), {.memory = limit}), budget_exceeded);
       }
@@ -211,7 +211,7 @@ TEST_F(tuned_plans, of_alltoallw_in_place_take_no_more_than_the_data_need) {
     x.symmetric = true;
     rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
     const plan p(mine.given_to(MPI_COMM_WORLD), {.tune = true});
-    EXPECT_LT(p.memory().peak(), std::size_t{16} << 20);
+    EXPECT_LT(p.peak_memory(), std::size_t{16} << 20);
   }
 }
 

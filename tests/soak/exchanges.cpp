@@ -73,8 +73,8 @@ std::string run_plan(const recipe& r, const turn& t, buffers& mine) {
     complete(*made, r.tested);
     fault = compare(mine, "a start of a plan", t);
   }
-  if (fault.empty() && made->memory().peak() > used)
-    return fmt::format("{} bytes taken by a plan, {} allowed", made->memory().peak(), used);
+  if (fault.empty() && made->peak_memory() > used)
+    return fmt::format("{} bytes taken by a plan, {} allowed", made->peak_memory(), used);
   return fault;
 }
 
