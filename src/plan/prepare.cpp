@@ -287,7 +287,7 @@ bool plan_state::tune(const exchange& x, const options& o) {
     const context c{comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
     if (auto made = prepare_operation(*a, x, c, budget)) all.push_back({a, std::move(made)});
   }
-  auto made = make_operation<autotuner>(budget, std::move(all), *comm, tag + mpi::communicator::agreement_tag, &budget);
+  auto made = make_operation<autotuner>(budget, std::move(all), *comm, tag + mpi::communicator::agreement_tag, budget);
   tuned = made.get();
   chosen = tuned->running();
   body = std::move(made);

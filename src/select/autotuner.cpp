@@ -3,34 +3,56 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "mpi/check.hpp"
-#include "schedule/collectives.hpp"
-#include "schedule/executor.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
-autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, const mpi::communicator& comm, int tag,
-                     std::pmr::memory_resource* memory)
-    : all_(std::move(all)), mine_(all_.size() * tries, memory), agreed_(mine_.size(), memory) {
-  agreement_ = make_operation<executor>(
-      *memory,
-      build_collective(collective::allreduce, comm.rank(), comm.size(), 0, static_cast<count_t>(mine_.size()),
-                       element::of(MPI_DOUBLE), memory),
-      execution{.comm = comm.get(), .tag = tag, .send = mine_.data(), .recv = agreed_.data(), .op = MPI_MAX}, memory);
+namespace {
+
+// What ranks tell each other: a time for each candidate, in one round, which needs no rank between start and wait.
+shape telling_shape(int ranks, std::size_t candidates) noexcept {
+  const auto bytes = candidates * sizeof(seconds);
+  const auto all = static_cast<std::uint64_t>(ranks) * bytes;
+  return {.ranks = ranks,
+          .kind = exchange::form::alltoallv,
+          .max_block_bytes = bytes,
+          .min_block_bytes = bytes,
+          .max_rank_bytes = all,
+          .max_received_bytes = all};
+}
+options telling_options(int ranks) noexcept { return {.max_in_flight = ranks}; }
+
+}  // namespace
+
+autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicator& comm, int tag,
+                     memory_budget& budget)
+    : all_(std::move(all)),
+      best_(all_.size(), std::numeric_limits<seconds>::infinity(), &budget),
+      told_(all_.size() * static_cast<std::size_t>(comm.size()), &budget) {
+  const auto n = static_cast<count_t>(all_.size());
+  const shape s = telling_shape(comm.size(), all_.size());
+  const options o = telling_options(comm.size());
+  telling_ =
+      prepare_operation(spread_out,
+                        exchange::alltoallv(best_.data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE, told_.data(),
+                                            count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
+                        {.comm = &comm, .tag = tag, .shape = &s, .opts = &o, .reused = true}, budget);
 }
 
 std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
-  const std::size_t times = candidates * tries * sizeof(seconds);
-  return sizeof(autotuner) + candidates * sizeof(prepared_candidate) + 2 * times +
-         executor::footprint(allreduce_size(ranks), times);
+  return sizeof(autotuner) + candidates * sizeof(prepared_candidate) +
+         (1 + static_cast<std::size_t>(ranks)) * candidates * sizeof(seconds) +
+         spread_out.memory(telling_shape(ranks, candidates), telling_options(ranks));
 }
 
 void autotuner::begin() {
-  if (agreement_ != nullptr && starts_ == mine_.size()) keep_the_fastest();
-  if (agreement_ != nullptr) current_ = starts_ % all_.size();
+  if (telling_ != nullptr && starts_ > measured()) keep_the_fastest();
+  if (telling_ != nullptr) current_ = starts_ % all_.size();
+  if (tells()) telling_->start();
   phase_ = phase::exchanging;
   begun_ = MPI_Wtime();
 }
@@ -38,26 +60,24 @@ void autotuner::begin() {
 // The first start brings into memory what the others find there, and other programs only slow down: the best is true.
 void autotuner::keep_the_fastest() {
   const std::size_t n = all_.size();
-  for (std::size_t i = n; i < agreed_.size(); ++i) agreed_[i % n] = std::min(agreed_[i % n], agreed_[i]);
-  const auto best = std::min_element(agreed_.begin(), agreed_.begin() + static_cast<std::ptrdiff_t>(n));
-  std::swap(all_.front(), all_[static_cast<std::size_t>(best - agreed_.begin())]);
+  std::ranges::fill(best_, seconds{0});
+  for (std::size_t i = 0; i < told_.size(); ++i) best_[i % n] = std::max(best_[i % n], told_[i]);
+  std::swap(all_.front(), all_[static_cast<std::size_t>(std::ranges::min_element(best_) - best_.begin())]);
   all_.erase(all_.begin() + 1, all_.end());
-  agreement_.reset();
+  telling_.reset();
   current_ = 0;
 }
 
-// The candidate is done. After the last start that is measured ranks tell each other their times.
+// The candidate is done. The exchange in which ranks tell their times is over with these.
 bool autotuner::end(bool block) {
-  if (phase_ == phase::exchanging && agreement_ != nullptr) {
-    mine_[starts_++] = MPI_Wtime() - begun_;
-    if (starts_ == mine_.size()) {
-      phase_ = phase::agreeing;
-      agreement_->start();
-    }
-  }
-  if (phase_ == phase::agreeing) {
-    if (block) agreement_->wait();
-    if (!agreement_->test()) return false;
+  if (phase_ == phase::exchanging && telling_ != nullptr && !tells()) {
+    best_[current_] = std::min(best_[current_], MPI_Wtime() - begun_);
+    ++starts_;
+  } else if (phase_ != phase::idle && tells()) {
+    phase_ = phase::telling;
+    if (block) telling_->wait();
+    if (!block && !telling_->test()) return false;
+    ++starts_;
   }
   phase_ = phase::idle;
   return true;
@@ -68,7 +88,7 @@ void autotuner::start() {
   all_[current_].body->start();
 }
 
-// A candidate that was sent too much is over all the same, on this rank alone: the others are about to tell their times.
+// A candidate that was sent too much is over all the same, on this rank alone: the others wait for its times.
 template <class Step>
 bool autotuner::candidate_ends(Step step) {
   try {

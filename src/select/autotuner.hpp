@@ -13,6 +13,7 @@
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "schedule/operation.hpp"
+#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 
@@ -22,17 +23,16 @@ struct prepared_candidate {
   operation_ptr body;
 };
 
-/// Each candidate runs `tries` starts, in turn. The last of these exchanges is complete when all ranks have told each
-/// other their times; the next start frees all candidates but the fastest. A start took as long as on its slowest
-/// rank, a candidate as long as its best start. Ties go to the first.
+/// Each candidate runs `tries` starts, in turn. With the start after these ranks tell each other their times, in one round
+/// that needs no rank while it is under way; the next one frees all candidates but the fastest. A candidate took as long
+/// as its best start on the slowest rank. Ties go to the first.
 class autotuner final : public operation {
  public:
   static constexpr int tries = 3;
 
-  /// The same candidates in the same order on all ranks. `tag` is for the times. Everything is taken from `memory`.
+  /// The same candidates in the same order on all ranks. `tag` is for the times. Everything is taken from `budget`.
   /// Local.
-  autotuner(std::pmr::vector<prepared_candidate>&& all, const mpi::communicator& comm, int tag,
-            std::pmr::memory_resource* memory);
+  autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicator& comm, int tag, memory_budget& budget);
 
   void start() override;
   bool test() override;
@@ -54,15 +54,18 @@ class autotuner final : public operation {
   bool candidate_ends(Step step);
   void tell_failure();
 
+  [[nodiscard]] std::size_t measured() const noexcept { return all_.size() * tries; }
+  [[nodiscard]] bool tells() const noexcept { return telling_ != nullptr && starts_ == measured(); }
+
   std::pmr::vector<prepared_candidate> all_;
-  std::pmr::vector<seconds> mine_;    // this rank's time of each start
-  std::pmr::vector<seconds> agreed_;  // the slowest rank's
-  operation_ptr agreement_;           // null once the fastest is alone
-  std::size_t starts_ = 0;            // that were measured
+  std::pmr::vector<seconds> best_;  // this rank's times of the candidates
+  std::pmr::vector<seconds> told_;  // those of all ranks, by rank
+  operation_ptr telling_;           // null once the fastest is alone
+  std::size_t starts_ = 0;          // that are over, until then
   std::size_t current_ = 0;
   double begun_ = 0;
   std::exception_ptr failure_;  // of the candidate, told when the ranks know each other's times
-  enum class phase : std::uint8_t { idle, exchanging, agreeing } phase_ = phase::idle;
+  enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 
 /// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together. The MPI library's
