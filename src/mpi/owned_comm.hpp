@@ -1,8 +1,10 @@
-// Move-only owner of a communicator.
+// Move-only owner of a communicator. One that an error takes away is not freed: peers may still send messages on it, and MPI
+// libraries give a freed context to the next communicator, which would receive them.
 #pragma once
 
 #include <mpi.h>
 
+#include <exception>
 #include <utility>
 
 #include "mpi/check.hpp"
@@ -19,7 +21,7 @@ class owned_comm {
     return *this;
   }
   ~owned_comm() {
-    if (comm_ != MPI_COMM_NULL && !finalized()) MPI_Comm_free(&comm_);
+    if (comm_ != MPI_COMM_NULL && std::uncaught_exceptions() == 0 && !finalized()) MPI_Comm_free(&comm_);
   }
 
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
