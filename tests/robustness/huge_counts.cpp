@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "redistribute/machine.hpp"
 #include "support/mapped_buffer.hpp"
 #include "support/world.hpp"
+#include "taquin/redistribute.hpp"
 
 namespace taquin::test {
 namespace {
@@ -111,6 +113,30 @@ TEST_P(huge, blocks_arrive_whole_in_place) {
     EXPECT_EQ(buffer.wrong(at(1 - rank), 1 - rank), 0U);
     EXPECT_EQ(buffer.touched_behind(), 0U);
   }
+}
+
+// Arrays of so many bytes, whose blocks go to the other rank in reverse order. One place is free.
+TEST(huge_redistributions, deliver_whole_blocks) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  constexpr int blocks = 64;
+  std::array<int, blocks + 1> to_rank{}, to_index{};
+  for (int k = 0; k <= blocks; ++k) {
+    to_rank[at(k)] = k < blocks ? 1 - rank : -1;
+    to_index[at(k)] = k < blocks ? blocks - k : -1;
+  }
+  for (const auto& algorithm : detail::redistributions())
+    for (const count_t n : tested_sizes()) {
+      if (!all_sizes() && (algorithm->name != "slots" || n == tested_sizes().front())) continue;
+      SCOPED_TRACE(fmt::format("{}, {} bytes", algorithm->name, n));
+      const count_t length = n / blocks + 1;
+      const mapped_buffer buffer(std::vector<count_t>(blocks + 1, length));
+      for (int k = 0; k < blocks; ++k) buffer.write(at(k), blocks * rank + k);
+      redistribution moves(buffer.data(), blocks + 1, length, MPI_BYTE, MPI_COMM_WORLD, {.algorithm = algorithm->name});
+      moves(to_rank, to_index);
+      for (int k = 0; k < blocks; ++k)
+        EXPECT_EQ(buffer.wrong(at(blocks - k), blocks * (1 - rank) + k), 0U) << "block " << k;
+      EXPECT_EQ(buffer.touched_behind(), 0U);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(list, huge, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
