@@ -83,6 +83,12 @@ struct round {
   std::uint32_t step = 0;       ///< its number when rounds that were dropped, which other ranks may have, are counted
 };
 
+/// Parts `first` to `end` − 1.
+struct index_range {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
 /// How many of each part a schedule will have, so that memory is taken once and can be stated before.
 struct schedule_size {
   std::size_t types = 0;
@@ -130,6 +136,14 @@ class schedule {
   /// The lane's next message waits for its earlier ones.
   void then() noexcept { waits_ = true; }
   void end_lanes(int lanes);
+
+  /// The messages and the copies of a round.
+  [[nodiscard]] index_range messages_of(std::size_t round) const noexcept {
+    return {round == 0 ? 0 : rounds[round - 1].messages_end, rounds[round].messages_end};
+  }
+  [[nodiscard]] index_range copies_of(std::size_t round) const noexcept {
+    return {round == 0 ? 0 : rounds[round - 1].copies_end, rounds[round].copies_end};
+  }
 
   /// Data bytes of a region, of a message.
   [[nodiscard]] count_t bytes(const region& r) const noexcept;
