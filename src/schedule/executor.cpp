@@ -19,18 +19,18 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
     : schedule_(std::move(s)),
       walk_(schedule_, memory),
       where_(where),
-      scratch_(schedule_.scratch_bytes, memory),
-      staging_(0, memory),
+      scratch_(memory),
+      staging_(memory),
       wires_(memory),
       derived_(memory),
       persistent_(memory),
       slots_(0, memory),
       in_slot_(memory) {
+  array_list::take(*this, measure());
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
   slots_.keep_truncations();
   slots_.describe_by(this);
-  measure();
   make_wires();
   make_requests();
 }
@@ -44,11 +44,10 @@ executor::~executor() {
 
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
                                 std::size_t derived_regions) noexcept {
-  constexpr std::size_t per_message =
-      sizeof(wire) + sizeof(mpi::datatype) + sizeof(MPI_Request) + mpi::request_set::bytes(1) + sizeof(std::uint32_t);
   constexpr std::size_t per_derived_region =
       sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
-  return sizeof(executor) + size.bytes() + scratch + staging + size.messages * per_message + walk::bytes(size.lanes) +
+  const sizes most{scratch, staging, size.messages, size.messages, size.messages, size.messages};
+  return sizeof(executor) + size.bytes() + walk::bytes(size.lanes) + array_list::bytes<executor>(most) +
          derived_regions * per_derived_region;
 }
 
@@ -67,15 +66,14 @@ bool executor::indexed(const message& m) const noexcept {
          });
 }
 
-// Sizes of what the rounds share: staging and slots. And the totals of one exchange.
-void executor::measure() {
-  std::size_t staging = 0;
-  std::size_t slots = 0;
-  std::size_t derived = 0;
+// Sizes of what there is for all rounds together. And the totals of one exchange.
+executor::sizes executor::measure() {
+  const std::size_t messages = schedule_.messages.size();
+  sizes s{.scratch = schedule_.scratch_bytes, .messages = messages, .requests = where_.reused ? messages : 0};
   std::size_t packed = 0;  // in this round and those that it joins
   for (walk_.start(); !walk_.over(); walk_.leave()) {
     walk_.enter();
-    slots = std::max<std::size_t>(slots, walk_.slots());
+    s.slots = std::max<std::size_t>(s.slots, walk_.slots());
     if (walk_.slots() > 0 && !walk_.now().joins) ++totals_.rounds;
     const auto [first, end] = schedule_.messages_of(walk_.round());
     for (std::uint32_t m = first; m < end; ++m) {
@@ -83,23 +81,20 @@ void executor::measure() {
       const auto bytes = static_cast<std::size_t>(schedule_.bytes(msg));
       const bool through_staging = !simple(msg) && msg.how == packing::packed;
       if (through_staging) packed += bytes;
-      if (!through_staging && !simple(msg)) ++derived;
-      if (simple(msg) && schedule_.regions[msg.first_region].count > mpi::count_limit()) ++derived;
-      if (through_staging && schedule_.bytes(msg) > mpi::count_limit()) ++derived;
+      if (!through_staging && !simple(msg)) ++s.derived;
+      if (simple(msg) && schedule_.regions[msg.first_region].count > mpi::count_limit()) ++s.derived;
+      if (through_staging && schedule_.bytes(msg) > mpi::count_limit()) ++s.derived;
       if (through_staging) totals_.bytes_copied += bytes;
       if (msg.way == direction::send) {
         ++totals_.messages;
         totals_.bytes_sent += bytes;
       }
     }
-    staging = std::max(staging, packed);
+    s.staging = std::max(s.staging, packed);
     if (!walk_.now().joins) packed = 0;
   }
   for (const copy& c : schedule_.copies) totals_.bytes_copied += static_cast<std::uint64_t>(schedule_.bytes(c.from));
-  staging_.reset(staging);
-  derived_.reserve(derived);
-  slots_.resize(slots);
-  in_slot_.resize(slots);
+  return s;
 }
 
 void executor::pack_message(std::uint32_t i) {

@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/request_set.hpp"
@@ -56,10 +57,31 @@ class executor final : public operation, private mpi::awaited {
     std::byte* staging = nullptr;  // packed messages only
   };
 
+  /// How much of everything there is beside the schedule.
+  struct sizes {
+    std::size_t scratch = 0;
+    std::size_t staging = 0;
+    std::size_t messages = 0;
+    std::size_t derived = 0;   // types
+    std::size_t requests = 0;  // persistent ones
+    std::size_t slots = 0;
+  };
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const sizes& s) {
+    each(&executor::scratch_, s.scratch);
+    each(&executor::staging_, s.staging);
+    each(&executor::wires_, at_most{s.messages});
+    each(&executor::derived_, at_most{s.derived});
+    each(&executor::persistent_, at_most{s.requests});
+    each(&executor::slots_, s.slots);
+    each(&executor::in_slot_, s.slots);
+  }
+
   [[nodiscard]] std::byte* at(const region& r) const noexcept;
   [[nodiscard]] bool simple(const message& m) const noexcept;
   [[nodiscard]] bool indexed(const message& m) const noexcept;
-  void measure();
+  sizes measure();
   void make_wires();
   wire make_wire(const message& m, std::byte*& staging);
   wire make_derived(const message& m);

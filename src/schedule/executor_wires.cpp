@@ -25,7 +25,6 @@ constexpr bool persistent_sends = true;
 
 // The packed messages of a round stand side by side in the staging buffer; rounds reuse it.
 void executor::make_wires() {
-  wires_.reserve(schedule_.messages.size());
   std::uint32_t m = 0;
   std::byte* staging = staging_.data();
   bool joined = false;
@@ -115,7 +114,6 @@ MPI_Datatype executor::make_struct(const message& m) {
 
 void executor::make_requests() {
   if (!where_.reused) return;
-  persistent_.reserve(wires_.size());
   for (std::size_t i = 0; i < wires_.size(); ++i) {
     const wire& w = wires_[i];
     const message& m = schedule_.messages[i];

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "exchange/shape.hpp"
 #include "taquin/exchange.hpp"
 
@@ -159,6 +160,15 @@ class schedule {
   int arrivals = 0;               ///< in one exchange
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const schedule_size& s) {
+    each(&schedule::types, at_most{s.types});
+    each(&schedule::regions, at_most{s.regions});
+    each(&schedule::messages, at_most{s.messages});
+    each(&schedule::copies, at_most{s.copies});
+    each(&schedule::rounds, at_most{s.rounds});
+  }
   void add(int peer, direction way, packing how, const region* first, std::size_t n);
   std::uint8_t lane_ = 0;  // that is being built
   bool waits_ = false;

@@ -22,6 +22,7 @@
 #include "algorithms/in_place/in_place_limits.hpp"
 #include "algorithms/in_place/index_sets.hpp"
 #include "algorithms/in_place/problem.hpp"
+#include "base/arrays.hpp"
 
 namespace taquin::detail {
 
@@ -53,6 +54,8 @@ class in_place_machine {
   /// `out` in order of peer, `in` in order of location; both without empty blocks, and alive as long as the machine.
   in_place_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
                    const in_place_limits& limits, std::pmr::memory_resource* memory);
+  /// What a machine takes from its memory.
+  static std::size_t bytes(const in_place_limits& limits, std::size_t out, std::size_t in) noexcept;
 
   /// Begins an exchange.
   void reset();
@@ -95,6 +98,16 @@ class in_place_machine {
     count_t at = 0;  // of its gap
     count_t length = 0;
   };
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const in_place_limits& l, std::size_t in) {
+    each(&in_place_machine::free_sends_, static_cast<std::size_t>(l.sends));
+    each(&in_place_machine::send_at_, static_cast<std::size_t>(l.sends));
+    each(&in_place_machine::free_requests_, static_cast<std::size_t>(l.requests));
+    each(&in_place_machine::outstanding_, static_cast<std::size_t>(l.requests));
+    each(&in_place_machine::unanswered_, in);
+  }
 
   void find_scratch();
   void open_scratch();
