@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/attribute.hpp"
 #include "mpi/whereabouts.hpp"
 
 namespace taquin::detail {
@@ -84,7 +85,7 @@ class communicator {
  private:
   friend class plan_tags;
   explicit communicator(MPI_Comm own);
-  static int keyval();
+  static const attribute<communicator>& kept();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;

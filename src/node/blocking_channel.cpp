@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/environment.hpp"
+#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
@@ -35,13 +36,9 @@ int on_delete(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-int keyval() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr));
-    return made;
-  }();
-  return key;
+const mpi::attribute<attribute>& kept() {
+  static const mpi::attribute<attribute> all(on_delete);
+  return all;
 }
 
 // Whether there is memory for one more; said once where there is not.
@@ -62,7 +59,7 @@ std::unique_ptr<attribute> unshared(MPI_Comm comm) {
 
 // As an attribute of the communicator.
 attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
-  TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
+  kept().set(comm, a.get());
   return a.release();
 }
 
@@ -80,13 +77,6 @@ attribute* make(MPI_Comm comm) {
   return keep(comm, std::move(a));
 }
 
-attribute* find(MPI_Comm comm) {
-  void* value = nullptr;
-  int found = 0;
-  TAQUIN_MPI(PMPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
-  return found != 0 ? static_cast<attribute*>(value) : nullptr;
-}
-
 }  // namespace
 
 channel* blocking_channel(MPI_Comm comm) {
@@ -98,7 +88,7 @@ channel* blocking_channel(MPI_Comm comm) {
   } last;
   const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
   if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
-  attribute* a = find(comm);
+  attribute* a = kept().find(comm);
   if (a == nullptr) {
     int inter = 0;
     TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
@@ -112,7 +102,7 @@ channel* blocking_channel(MPI_Comm comm) {
 }
 
 void share_calls(MPI_Comm comm, mpi::communicator& state) {
-  const attribute* const a = find(comm);
+  const attribute* const a = kept().find(comm);
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
   state.places = a->places;
@@ -120,7 +110,7 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
 
 void lose(MPI_Comm comm) noexcept {
   try {
-    attribute* a = find(comm);
+    attribute* a = kept().find(comm);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
     if (a != nullptr) a->record->lost = true;
     if (mpi::communicator* const state = mpi::communicator::known(comm)) state->calls().lost = true;

@@ -16,7 +16,7 @@
 
 #include "mpi/backoff.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/offers.hpp"
 #include "protocol/port.hpp"

@@ -11,7 +11,7 @@
 
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/shared_segment.hpp"
 #include "schedule/operation.hpp"

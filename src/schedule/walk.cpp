@@ -11,29 +11,12 @@ walk::walk(const schedule& s, std::pmr::memory_resource* memory) : schedule_(&s)
   lanes_.resize(lanes);
 }
 
-void walk::start() noexcept {
-  round_ = 0;
-  open_ = slots_ = 0;
-  entered_ = false;
-}
-
 // Messages from `first` up to the next one that waits, or to another lane, or to `end`.
 std::uint32_t walk::stage_end(std::uint32_t first, std::uint32_t end) const noexcept {
   const auto& messages = schedule_->messages;
   std::uint32_t i = first + 1;
   while (i < end && !messages[i].waits && messages[i].lane == messages[first].lane) ++i;
   return i;
-}
-
-void walk::enter() noexcept {
-  const auto messages = schedule_->messages_of(round_);
-  unposted_ = messages.end - messages.first;
-  entered_ = true;
-  if (staged()) return enter_lanes(messages.first, messages.end);
-  const std::uint32_t in_flight = now().in_flight;
-  most_ = in_flight == 0 ? std::numeric_limits<std::uint32_t>::max() : open_ + in_flight;
-  single_ = {messages.first, messages.end, open_, slots_};
-  slots_ += in_flight == 0 ? unposted_ : std::min(unposted_, in_flight);
 }
 
 void walk::enter_lanes(std::uint32_t first, std::uint32_t end) noexcept {
@@ -51,22 +34,6 @@ void walk::enter_lanes(std::uint32_t first, std::uint32_t end) noexcept {
     slots_ += widest;
     first = l.end;
   }
-}
-
-void walk::complete(std::size_t k) noexcept {
-  --get(k).open;
-  --open_;
-}
-
-void walk::complete_all() noexcept {
-  for (std::size_t k = 0; k < lanes(); ++k) get(k).open = 0;
-  open_ = 0;
-}
-
-void walk::leave() noexcept {
-  if (!now().joins) slots_ = 0;
-  ++round_;
-  entered_ = false;
 }
 
 }  // namespace taquin::detail

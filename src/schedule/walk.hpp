@@ -3,6 +3,7 @@
 // post a message and when one is complete.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -29,7 +30,11 @@ class walk {
   static constexpr std::size_t bytes(std::size_t lanes) noexcept { return lanes * sizeof(lane); }
 
   /// Before the first round, or after the last.
-  void start() noexcept;
+  void start() noexcept {
+    round_ = 0;
+    open_ = slots_ = 0;
+    entered_ = false;
+  }
   void stop() noexcept { round_ = schedule_->rounds.size(); }
 
   [[nodiscard]] bool over() const noexcept { return round_ == schedule_->rounds.size(); }
@@ -56,13 +61,23 @@ class walk {
   template <class Post>
   void post(std::size_t k, Post post);
   /// A message of lane k, or all that are in flight, are complete.
-  void complete(std::size_t k) noexcept;
-  void complete_all() noexcept;
+  void complete(std::size_t k) noexcept {
+    --get(k).open;
+    --open_;
+  }
+  void complete_all() noexcept {
+    for (std::size_t k = 0; k < lanes(); ++k) get(k).open = 0;
+    open_ = 0;
+  }
 
   /// The round is over: all is posted, and complete unless the next round completes it.
   [[nodiscard]] bool done() const noexcept { return entered_ && unposted_ == 0 && (open_ == 0 || now().joins); }
   /// Turns to the next round.
-  void leave() noexcept;
+  void leave() noexcept {
+    if (!now().joins) slots_ = 0;
+    ++round_;
+    entered_ = false;
+  }
 
  private:
   [[nodiscard]] lane& get(std::size_t k) noexcept { return staged() ? lanes_[k] : single_; }
@@ -79,6 +94,17 @@ class walk {
   std::uint32_t most_ = 0;  // in flight at once, in a round without stages
   bool entered_ = false;
 };
+
+inline void walk::enter() noexcept {
+  const auto [first, end] = schedule_->messages_of(round_);
+  unposted_ = end - first;
+  entered_ = true;
+  if (staged()) return enter_lanes(first, end);
+  const std::uint32_t in_flight = now().in_flight;
+  most_ = in_flight == 0 ? std::numeric_limits<std::uint32_t>::max() : open_ + in_flight;
+  single_ = {first, end, open_, slots_};
+  slots_ += in_flight == 0 ? unposted_ : std::min(unposted_, in_flight);
+}
 
 template <class Post>
 void walk::post(std::size_t k, Post post) {

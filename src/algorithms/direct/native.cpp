@@ -15,7 +15,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 
 namespace taquin::detail {
 

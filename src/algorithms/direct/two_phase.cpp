@@ -137,7 +137,9 @@ class two_phase_body final : public operation {
     for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
     const shape inner = inner_shape(*c.shape);
     const auto prepare_phase = [&](packed_side& from, packed_side& to, int tag) {
-      exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+      exchange y;
+      y.comm = x.comm;
+      y.kind = exchange::form::alltoallv;
       y.send = from.view();
       y.recv = to.view();
       return prepare_inside(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
@@ -279,8 +281,6 @@ class two_phase_body final : public operation {
   std::size_t phase_ = 2;
 };
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 std::size_t memory(const shape& s, const options& o) noexcept {
   return two_phase_body::bytes(s) + 2 * inner_of(o).memory(inner_shape(s), o);
 }
@@ -332,7 +332,6 @@ const algorithm two_phase{
     .summary = "two balanced exchanges by way of intermediate ranks",
     .source = "MPI primitives §4.7, S1–S6",
     .rounds = "twice the inner algorithm's",
-    .supports = supports,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,

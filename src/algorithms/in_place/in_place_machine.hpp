@@ -64,7 +64,7 @@ class in_place_machine {
   /// that nothing has happened for a while: then the machine does what costs more than waiting a little.
   in_place_step next(bool idle);
 
-  /// A peer asks for a part of the message to it. Call only while wants_request(). The answer must be sent; one of
+  /// A peer asks for a part of the message to it, while there is room for an answer. The answer must be sent; one of
   /// length 0 says that the peer asked for what is not there: the two ranks' counts differ.
   in_place_answer requested(int peer, count_t offset, count_t length);
   /// A peer has fetched a part of the message to it: its locations are free. False when it is not there.
@@ -74,10 +74,6 @@ class in_place_machine {
   /// The request `slot` was answered with `length` units.
   void arrived(int slot, count_t length);
 
-  /// True while requests are still to come and there is room for an answer.
-  [[nodiscard]] bool wants_request() const noexcept { return sends_.left() > self_left_ && !free_sends_.empty(); }
-  /// True while an answer is still to come.
-  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < outstanding_.size(); }
   /// True when nothing is left to ask for, to answer or to place.
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();

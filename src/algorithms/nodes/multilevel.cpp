@@ -28,8 +28,6 @@ namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 // Of one of `size` ranks of a group that is one of s.nodes.
 std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept;
 
@@ -169,7 +167,6 @@ const algorithm multilevel{
     .summary = "level by level: inside nodes, then between them, each by an algorithm of the list",
     .source = "ours: node-aware exchanges, composed",
     .rounds = "those of the levels' algorithms",
-    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,

@@ -77,7 +77,9 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     leaving += k.out.bytes();
     coming += k.in.bytes();
   }
-  exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+  exchange y;
+  y.comm = x.comm;
+  y.kind = exchange::form::alltoallv;
   y.send = out_.view();
   y.recv = mid_.view();
   shape in = inside_of(*c.shape, part_.size());

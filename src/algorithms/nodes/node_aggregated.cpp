@@ -36,8 +36,6 @@ namespace {
 // A rank's share of a node's memory. What is larger goes faster in other ways.
 constexpr std::size_t most_shared = std::size_t{4} << 20U;
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 // What the ranks of a node send and receive: what this rank says, what all say, and the same by node and by rank.
 struct size_tables {
   size_tables(std::size_t members, std::size_t groups, std::size_t ranks, std::pmr::memory_resource* memory)
@@ -260,7 +258,6 @@ const algorithm node_aggregated{
     .summary = "one message per pair of nodes, gathered and scattered inside by all ranks of a node",
     .source = "aggregation, shared by local ranks",
     .rounds = "3 in each pass",
-    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,
