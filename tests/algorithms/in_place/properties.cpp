@@ -7,8 +7,8 @@
 
 #include "algorithms/in_place/generators.hpp"
 #include "algorithms/in_place/simulated_ranks.hpp"
+#include "base/memory_budget.hpp"
 #include "harness/in_place_problems.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 namespace {
