@@ -44,8 +44,7 @@ class scratch_use {
       if ((s_.messages[m].way == direction::send) == reads)
         for (std::uint32_t k = 0; k < s_.messages[m].regions; ++k)
           mark(s_.regions[s_.messages[m].first_region + k], reads);
-    for (std::uint32_t c = copies.first; c < copies.end; ++c)
-      mark(reads ? s_.copies[c].from : s_.copies[c].to, reads);
+    for (std::uint32_t c = copies.first; c < copies.end; ++c) mark(reads ? s_.copies[c].from : s_.copies[c].to, reads);
   }
 
   const schedule& s_;
