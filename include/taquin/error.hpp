@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace taquin {
 
@@ -83,6 +84,23 @@ class budget_exceeded : public error {
 class timed_out : public error {
  public:
   using error::error;
+};
+
+/// Another rank of the communicator has left a call on it in the middle, because of an error of its own that the text
+/// tells. Thrown where a rank waits for it: taquin cannot use the communicator any more.
+class peer_left : public error {
+ public:
+  /// A text, its class, the rank, and the text of its error.
+  peer_left(const std::string& what, int mpi_class, int rank, std::string_view reason)
+      : error(what, mpi_class), rank_(rank), reason_(reason) {}
+  /// The rank that has left.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  /// Its error; empty where that is not known.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  int rank_;
+  std::string reason_;
 };
 
 /// `throw on_all_ranks(usage_error(…))`, where all ranks do so.

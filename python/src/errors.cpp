@@ -34,6 +34,8 @@ void translate(std::exception_ptr thrown) {
     set("UsageError", e.what(), e.rank(), e.peer(), e.mpi_class());
   } catch (const timed_out& e) {
     set("TimedOut", e.what(), e.mpi_class());
+  } catch (const peer_left& e) {
+    set("PeerLeft", e.what(), e.mpi_class(), e.rank());
   } catch (const error& e) {
     set("Error", e.what(), e.mpi_class());
   }

@@ -12,7 +12,7 @@ _check_mpi()
 
 from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
-from ._errors import BudgetExceeded, Error, TimedOut, UsageError
+from ._errors import BudgetExceeded, Error, PeerLeft, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._options import Options
 from ._plan import Plan, plan
@@ -24,6 +24,7 @@ __all__ = [
     "BudgetExceeded",
     "Error",
     "Options",
+    "PeerLeft",
     "Plan",
     "Redistribution",
     "Statistics",

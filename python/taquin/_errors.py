@@ -47,6 +47,20 @@ class TimedOut(Error, TimeoutError):
     """
 
 
+class PeerLeft(Error):
+    """Rank ``rank`` has left a call on the communicator in the middle, because of an error of its own, which the message tells.
+    The communicator cannot be used with taquin any more.
+
+    >>> import taquin
+    >>> taquin.PeerLeft("rank 3 has left a call", rank=3).rank
+    3
+    """
+
+    def __init__(self, message: str, error_class: int = 0, rank: int = -1) -> None:
+        super().__init__(message, error_class)
+        self.rank = rank
+
+
 class BudgetExceeded(Error, MemoryError):
     """The memory allowed is too small: ``requested`` bytes, on top of ``used``, with ``limit`` bytes allowed.
 

@@ -60,7 +60,7 @@ struct algorithm {
   /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
   bool needs_nodes = false;
   /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.
-  std::size_t (*memory)(const shape&, const options&) noexcept = nullptr;
+  std::size_t (*memory)(const shape&, const options&) = nullptr;
   /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 
 namespace taquin::detail {
@@ -17,16 +18,32 @@ class inline_pool final : public std::pmr::memory_resource {
   inline_pool(const inline_pool&) = delete;
   inline_pool& operator=(const inline_pool&) = delete;
 
+  /// So many bytes will be there when they are asked for in pieces, whatever the heap has left then. May throw bad_alloc.
+  void set_aside(std::size_t bytes) {
+    if (bytes > pool_.size()) spare_.reset(new std::byte[spare_size_ = bytes]);
+  }
+  void forget_spare() noexcept {
+    if (spare_used_ == 0) spare_.reset();
+  }
+
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const std::size_t begin = (used_ + alignment - 1) / alignment * alignment;
-    if (alignment > alignof(std::max_align_t) || bytes > pool_.size() || begin > pool_.size() - bytes)
-      return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    if (alignment > alignof(std::max_align_t) || bytes > pool_.size() || begin > pool_.size() - bytes) {
+      const std::size_t at = (spare_used_ + alignment - 1) / alignment * alignment;
+      if (spare_ == nullptr || alignment > alignof(std::max_align_t) || bytes > spare_size_ || at > spare_size_ - bytes)
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+      spare_used_ = at + bytes;
+      return spare_.get() + at;
+    }
     used_ = begin + bytes;
     return pool_.data() + begin;
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     const auto at = reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(pool_.data());
+    if (spare_ != nullptr &&
+        reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(spare_.get()) < spare_size_)
+      return;  // all at once
     if (at >= pool_.size()) return std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
     if (at + bytes == used_) used_ = at;
   }
@@ -34,6 +51,9 @@ class inline_pool final : public std::pmr::memory_resource {
 
   alignas(std::max_align_t) std::array<std::byte, 4096> pool_;
   std::size_t used_ = 0;
+  std::unique_ptr<std::byte[]> spare_;
+  std::size_t spare_size_ = 0;
+  std::size_t spare_used_ = 0;
 };
 
 }  // namespace taquin::detail

@@ -13,4 +13,7 @@ struct invalid_argument {
   int peer = -1;  ///< whose block is wrong; -1: not one peer's
 };
 
+/// Memory that has run out, told to all ranks as a wrong argument is.
+inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
+
 }  // namespace taquin::detail

@@ -7,7 +7,9 @@
 #include <initializer_list>
 
 #include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
+#include "mpi/request_set.hpp"
 
 namespace taquin::mpi {
 
@@ -49,11 +51,23 @@ int looks_before_yielding() noexcept {
 void idle(const awaited* what) {
   if (anything_started()) progress_started();
   watch::look(what);
+  present::look();
   sched_yield();
 }
 
+int wait_inside(MPI_Request& request, MPI_Status* status) {
+  communicator* const joined = present::current();
+  return joined != nullptr ? joined->wait(request, status) : MPI_Wait(&request, status);
+}
+
+int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
+  communicator* const joined = present::current();
+  return joined != nullptr ? joined->wait_some(n, requests, done, numbers, statuses)
+                           : MPI_Waitsome(n, requests, done, numbers, statuses);
+}
+
 void complete(MPI_Request& request, const char* call, MPI_Status* status) {
-  if (!must_look()) return check(MPI_Wait(&request, status), call);
+  if (!must_look()) return check(wait_inside(request, status), call);
   int done = 0;
   for (backoff waiting;; waiting.pause()) {
     check(MPI_Test(&request, &done, status), call);
@@ -62,14 +76,21 @@ void complete(MPI_Request& request, const char* call, MPI_Status* status) {
 }
 
 void complete(std::span<MPI_Request> requests, const char* call) {
-  if (!must_look())
-    return check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), call);
   for (auto& request : requests) complete(request, call);
 }
 
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
   const auto size = static_cast<int>(into.size());
-  if (!must_look()) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+  if (!must_look()) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Irecv(into.data(), size, MPI_BYTE, from, tag, comm, &request), "MPI_Irecv");
+    try {
+      return wait_inside(request, &status);
+    } catch (...) {
+      abandon(request, request_kind::receive);
+      throw;
+    }
+  }
   const message_of sender(from, comm);
   for (backoff waiting(&sender);; waiting.pause()) {
     int there = 0;

@@ -47,6 +47,12 @@ class backoff {
   int looks_ = 0;
 };
 
+/// MPI_Wait for a request of this thread's, where must_look() is false. Ends with peer_left where another rank has left.
+int wait_inside(MPI_Request& request, MPI_Status* status);
+/// MPI_Waitsome in the same way, for up to `most_waited_for` requests.
+int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
+constexpr std::size_t most_waited_for = 64;
+
 /// Waits for a request as backoff does; throws what it ended with as mpi_error.
 void complete(MPI_Request& request, const char* call, MPI_Status* status = MPI_STATUS_IGNORE);
 

@@ -31,7 +31,8 @@ bool finalized() {
 bool is_left_in_the_middle(const std::exception& e) noexcept {
   if (const auto* const failed = dynamic_cast<const mpi_error*>(&e))
     return !failed->collective() && failed->mpi_class() != MPI_ERR_TRUNCATE;
-  return dynamic_cast<const timed_out*>(&e) != nullptr || dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
+  return dynamic_cast<const timed_out*>(&e) != nullptr || dynamic_cast<const peer_left*>(&e) != nullptr ||
+         dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
 }
 
 void fail(int code, const char* call) {

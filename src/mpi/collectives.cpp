@@ -23,7 +23,7 @@ void run_in(const collective& c, const void* from, void* to, const int* layout, 
 
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
          const char* call) {
-  if (!watch::on()) return run_in(c, from.data(), to.data(), layout.data(), call);
+  if (!may_give_up()) return run_in(c, from.data(), to.data(), layout.data(), call);
   struct arguments {
     std::vector<std::byte> from, to;
     std::vector<int> layout;
@@ -40,6 +40,12 @@ void run(const collective& c, std::span<const std::byte> from, std::span<std::by
 }
 
 }  // namespace collectives
+
+void barrier(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(PMPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+  complete(request, "MPI_Ibarrier");
+}
 
 bool holds_everywhere(bool mine, MPI_Comm comm) {
   std::int32_t all = mine ? 1 : 0;

@@ -131,6 +131,10 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
       layout);
 }
 
+/// Waits until all ranks have come. Before a call of the MPI library that only blocks: a rank that has left before it would
+/// not be noticed in it.
+void barrier(MPI_Comm comm);
+
 /// True on all ranks where `mine` is true on all.
 bool holds_everywhere(bool mine, MPI_Comm comm);
 

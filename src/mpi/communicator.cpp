@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <new>
+#include <span>
+#include <string>
 
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/watch.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -23,15 +29,21 @@ int read_limit(const char* name, int otherwise) {
   return text == nullptr ? otherwise : static_cast<int>(std::clamp(std::strtol(text, nullptr, 10), 0L, 1L << 30U));
 }
 
-// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests.
-int sets_of_plans(MPI_Comm comm) {
+// The largest tag.
+int largest_tag(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
   TAQUIN_MPI(PMPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&value), &found));
   constexpr int guaranteed = 32767;
-  const int most = found != 0 ? *static_cast<int*>(value) : guaranteed;
+  return found != 0 ? *static_cast<int*>(value) : guaranteed;
+}
+
+// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests. The largest tag
+// of all is in none of them.
+int sets_of_plans(MPI_Comm comm) {
   static const int limit = read_limit("TAQUIN_TAG_LIMIT", std::numeric_limits<int>::max());
-  return std::max(std::min(most, limit) / communicator::tags_per_plan - communicator::tag_sets_of_calls, 1);
+  const int most = std::min(largest_tag(comm), limit);
+  return std::max(most / communicator::tags_per_plan - communicator::tag_sets_of_calls, 1);
 }
 
 // Errors of calls on the user's communicator come back as codes meanwhile.
@@ -63,10 +75,14 @@ MPI_Comm same_ranks(MPI_Comm user) {
   return made;
 }
 
-// Null on all ranks where any has none.
-MPI_Comm make_private(MPI_Comm user, int& sets) {
+// Null on all ranks where any has none. Whoever lacks memory says so before any other waits for it.
+MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
-  if (!holds_everywhere(private_communicators < communicator::limit(), user)) return MPI_COMM_NULL;
+  std::array<std::int32_t, 2> good{has_memory ? 1 : 0, private_communicators < communicator::limit() ? 1 : 0};
+  allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
+  if (good[0] == 0)
+    throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
+  if (good[1] == 0) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
   // Ranks give out the same tags without asking, as long as there are some.
   sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;
@@ -92,7 +108,9 @@ int communicator::drop() noexcept {
     keep_for_ever();
     return MPI_SUCCESS;
   }
-  const int code = finalized() || comm_ == MPI_COMM_NULL ? MPI_SUCCESS : PMPI_Comm_free(&comm_);
+  const bool over = finalized() || comm_ == MPI_COMM_NULL;
+  if (!over) stop_hearing();
+  const int code = over ? MPI_SUCCESS : PMPI_Comm_free(&comm_);
   if (count_ != nullptr) --*count_;
   delete this;
   return code;
@@ -113,14 +131,106 @@ const attribute<communicator>& communicator::kept() {
   return all;
 }
 
-communicator::communicator(MPI_Comm own) : comm_(own) {
-  if (own == MPI_COMM_NULL) return;
+void communicator::own(MPI_Comm made) {
+  comm_ = made;
+  if (made == MPI_COMM_NULL) return;
   // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's
   // matter.
   TAQUIN_MPI(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
   TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm_, &size_));
   sets_of_plans_ = sets_of_plans(comm_);
+  leaving_tag_ = largest_tag(comm_);
+}
+
+void communicator::leave(const std::exception& why) noexcept {
+  if (left_.exchange(true)) return;
+  const auto* const other = dynamic_cast<const peer_left*>(&why);
+  const std::string_view text = other != nullptr ? std::string_view(other->reason())
+                                : dynamic_cast<const std::bad_alloc*>(&why) != nullptr
+                                    ? std::string_view("out of memory")
+                                    : std::string_view(why.what());
+  parting_.rank = other != nullptr ? other->rank() : rank_;
+  std::ranges::copy(text.substr(0, parting_.why.size() - 1), parting_.why.begin());
+  if (record != nullptr) record->leave(parting_.rank);
+  if (comm_ == MPI_COMM_NULL || finalized()) return;
+  for (int k = 1; k < size_; ++k) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    if (PMPI_Isend(&parting_, sizeof parting_, MPI_BYTE, (rank_ + k) % size_, leaving_tag_, comm_, &sent) ==
+        MPI_SUCCESS)
+      PMPI_Request_free(&sent);
+  }
+}
+
+// The receive of what leavers send, for one thread at a time.
+class communicator::listener {
+ public:
+  explicit listener(communicator& c) : c_(c), on_(!c.somebody_hears_.exchange(true, std::memory_order_acquire)) {
+    if (on_ && c.hears_ == MPI_REQUEST_NULL && c.heard_.rank < 0)
+      TAQUIN_MPI(PMPI_Irecv(&c.heard_, sizeof c.heard_, MPI_BYTE, MPI_ANY_SOURCE, c.leaving_tag_, c.comm_, &c.hears_));
+  }
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+  ~listener() {
+    if (on_) c_.somebody_hears_.store(false, std::memory_order_release);
+  }
+  [[nodiscard]] bool on() const noexcept { return on_; }
+  [[noreturn]] void refuse() const { refuse_without(c_.heard_.rank, c_.heard_.why.data(), c_.calls()); }
+
+ private:
+  communicator& c_;
+  bool on_;
+};
+
+void communicator::look_for_leavers() {
+  const listener l(*this);
+  if (!l.on()) return;
+  int heard = 1;
+  TAQUIN_MPI(PMPI_Test(&hears_, &heard, MPI_STATUS_IGNORE));
+  if (heard != 0) l.refuse();
+}
+
+int communicator::wait(MPI_Request& request, MPI_Status* status) {
+  const listener l(*this);
+  if (!l.on()) return PMPI_Wait(&request, status);
+  if (hears_ == MPI_REQUEST_NULL) l.refuse();
+  std::array<MPI_Request, 2> both{request, hears_};
+  int which = 0;
+  const int code = PMPI_Waitany(static_cast<int>(both.size()), both.data(), &which, status);
+  request = both[0];
+  hears_ = both[1];
+  if (which == 1) l.refuse();
+  return code;
+}
+
+int communicator::wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
+  const listener l(*this);
+  if (!l.on()) return PMPI_Waitsome(n, requests, done, numbers, statuses);
+  if (hears_ == MPI_REQUEST_NULL) l.refuse();
+  std::array<MPI_Request, most_waited_for + 1> all;
+  std::array<MPI_Status, most_waited_for + 1> ends;
+  std::array<int, most_waited_for + 1> which;
+  std::copy_n(requests, n, all.begin());
+  all[static_cast<std::size_t>(n)] = hears_;
+  const int code = PMPI_Waitsome(n + 1, all.data(), done, which.data(), ends.data());
+  std::copy_n(all.begin(), n, requests);
+  hears_ = all[static_cast<std::size_t>(n)];
+  const int ended = *done == MPI_UNDEFINED ? 0 : *done;
+  *done = 0;
+  for (int k = 0; k < ended; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    if (which[at] == n) continue;  // others first
+    numbers[*done] = which[at];
+    statuses[(*done)++] = ends[at];
+  }
+  if (ended > 0 && *done == 0) l.refuse();
+  return code;
+}
+
+void communicator::stop_hearing() noexcept {
+  if (hears_ == MPI_REQUEST_NULL) return;
+  PMPI_Cancel(&hears_);
+  PMPI_Wait(&hears_, MPI_STATUS_IGNORE);
 }
 
 std::shared_ptr<call_record> make_call_record(MPI_Comm user) {
@@ -132,12 +242,41 @@ std::shared_ptr<call_record> make_call_record(MPI_Comm user) {
   return record;
 }
 
+namespace {
+
+std::string name_of(const call_record& r) {
+  return r.name[0] != '\0' ? fmt::format("'{}'", r.name.data()) : "this communicator";
+}
+
+}  // namespace
+
 void refuse_lost(const call_record& r) {
   throw usage_error(
       fmt::format("a call on {} was left in the middle on this rank, by a timeout or an error: taquin cannot use the "
                   "communicator any more",
-                  r.name[0] != '\0' ? fmt::format("'{}'", r.name.data()) : "this communicator"),
+                  name_of(r)),
       MPI_ERR_COMM);
+}
+
+void refuse_without(int who, std::string_view why, const call_record& r) {
+  throw peer_left(
+      fmt::format("rank {} has left a call on {} in the middle{}{}; taquin cannot use the communicator any more", who,
+                  name_of(r), why.empty() ? "" : ": ", why),
+      MPI_ERR_OTHER, who, why);
+}
+
+void call_record::leave(int first) noexcept {
+  lost = true;
+  if (auto* const seen = shown.load()) seen->store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
+}
+
+constinit thread_local communicator* present::current_ = nullptr;
+
+// The MPI library is asked now and then only: its look costs more than that of a wait.
+void present::look_for_leavers() {
+  constexpr unsigned every = 8;
+  static thread_local unsigned looks = 0;
+  if (++looks % every == 0) current_->look_for_leavers();
 }
 
 communicator* communicator::known(MPI_Comm user) {
@@ -153,10 +292,17 @@ communicator* communicator::known(MPI_Comm user) {
 
 communicator& communicator::of(MPI_Comm user) {
   if (communicator* state = known(user)) return *state;
+  lease state;
+  try {
+    state = adopt(MPI_COMM_NULL);
+    state->record = make_call_record(user);
+  } catch (const std::bad_alloc&) {
+    state.reset();
+  }
   int sets = 0;
-  lease state = adopt(make_private(user, sets));
+  const MPI_Comm made = make_private(user, state != nullptr, sets);
+  state->own(made);
   state->sets_of_plans_ = sets;
-  state->record = make_call_record(user);
   if (state->comm_ != MPI_COMM_NULL) {
     state->count_ = &private_communicators;
     ++private_communicators;

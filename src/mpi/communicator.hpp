@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 
@@ -43,7 +45,11 @@ class communicator {
   };
   using lease = std::unique_ptr<communicator, release>;
   /// The state of a communicator that nobody else uses; freed with the last lease. Local.
-  static lease adopt(MPI_Comm made) { return lease(new communicator(made)); }
+  static lease adopt(MPI_Comm made) {
+    lease state(new communicator);
+    state->own(made);
+    return state;
+  }
   [[nodiscard]] lease keep() noexcept {
     users_.fetch_add(1, std::memory_order_relaxed);
     return lease(this);
@@ -67,6 +73,16 @@ class communicator {
   /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
   std::shared_ptr<const detail::rank_places> places;
 
+  /// An error takes this rank out of the middle of a call: the communicator is lost to it, and all others are told, whose
+  /// waits end with peer_left. Does nothing when it has been called before.
+  void leave(const std::exception& why) noexcept;
+  /// Throws peer_left where another rank has left, as far as it is known by now.
+  void look_for_leavers();
+  /// MPI_Wait for a request of this thread's, which ends with peer_left as well; what MPI returned.
+  int wait(MPI_Request& request, MPI_Status* status);
+  /// MPI_Waitsome in the same way.
+  int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
+
   /// What plan/choose.hpp remembers; null before the first choice.
   std::shared_ptr<detail::chooser> choices;
 
@@ -84,11 +100,20 @@ class communicator {
 
  private:
   friend class plan_tags;
-  explicit communicator(MPI_Comm own);
+  communicator() noexcept = default;
+  void own(MPI_Comm made);
   static const attribute<communicator>& kept();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
+  void stop_hearing() noexcept;
+
+  /// What a rank that leaves sends to all others.
+  class listener;
+  struct parting {
+    int rank = -1;                ///< the first that has left
+    std::array<char, 156> why{};  ///< its error
+  };
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -101,6 +126,12 @@ class communicator {
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
   communicator* next_lost_ = nullptr;
+  int leaving_tag_ = 0;  // no other message has it
+  std::atomic<bool> left_{false};
+  parting parting_;                          // sent without waiting: kept like the communicator
+  parting heard_;                            // of the first that is received
+  MPI_Request hears_ = MPI_REQUEST_NULL;     // from the first wait on
+  std::atomic<bool> somebody_hears_{false};  // one thread at a time
 };
 
 /// The tags of a plan, which no other plan of the communicator has at the same time. Given back when it goes.

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <utility>
 
 #include "mpi/check.hpp"
@@ -40,10 +41,14 @@ struct datatype_kind {
   static handle null() noexcept { return MPI_DATATYPE_NULL; }
   static void free(handle* h) noexcept { MPI_Type_free(h); }
 };
+/// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed context
+/// to the next communicator, which would receive them.
 struct comm_kind {
   using handle = MPI_Comm;
   static handle null() noexcept { return MPI_COMM_NULL; }
-  static void free(handle* h) noexcept { MPI_Comm_free(h); }
+  static void free(handle* h) noexcept {
+    if (std::uncaught_exceptions() == 0) MPI_Comm_free(h);
+  }
 };
 
 using datatype = owned<datatype_kind>;

@@ -114,12 +114,17 @@ class request_set {
   /// Completes all, or, with `block` false, says whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
-    if (block && (must_look() || waits_are_unsafe())) {
+    if (block && must_look()) {
       for (backoff waiting(what_); !complete_all(false, room);) waiting.pause();
       return true;
     }
-    for (std::size_t begin = 0; begin < end_; begin += window)
-      if (!complete_window(begin, block, room)) return false;
+    if (block) {
+      for (std::size_t i = 0; i < end_; ++i)
+        if (active(i)) wait_for(i, room);
+    } else {
+      for (std::size_t begin = 0; begin < end_; begin += window)
+        if (!test_window(begin, room)) return false;
+    }
     in_flight_ = end_ = 0;
     return true;
   }
@@ -128,17 +133,8 @@ class request_set {
   void abandon() noexcept;
 
  private:
-  // Open MPI 4.1 never leaves MPI_Waitall where threads may call it, a message was too long and others are pending.
-  [[nodiscard]] static bool waits_are_unsafe() {
-#ifdef OMPI_MAJOR_VERSION
-    return can_progress_by_thread();
-#else
-    return false;
-#endif
-  }
-
   // As many requests go into one MPI call, with their statuses on the stack.
-  static constexpr std::size_t window = 64;
+  static constexpr std::size_t window = most_waited_for;
 
   struct completions {
     std::array<int, window> numbers;
@@ -167,7 +163,7 @@ class request_set {
     for (std::size_t begin = 0; begin < end && begin < end_; begin += window) {
       int n = 0;
       const int code =
-          block ? MPI_Waitsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data())
+          block ? wait_some_inside(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data())
                 : MPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
       if (n == MPI_UNDEFINED) n = 0;
       if (code != MPI_SUCCESS) [[unlikely]]
@@ -187,16 +183,25 @@ class request_set {
   }
 
   template <class Room>
-  bool complete_window(std::size_t begin, bool block, Room& room) {
+  void wait_for(std::size_t i, Room& room) {
+    MPI_Status status;
+    const int code = wait_inside(requests_[i], &status);
+    if (code != MPI_SUCCESS) [[unlikely]] {
+      status.MPI_ERROR = code;
+      failed(i, status, receives(i) ? room(i) : 0, "MPI_Wait");
+    }
+    requests_[i] = MPI_REQUEST_NULL;
+  }
+
+  template <class Room>
+  bool test_window(std::size_t begin, Room& room) {
     int done = 1;
     completions c;
     const int n = window_size(begin);
-    const int code = block ? MPI_Waitall(n, &requests_[begin], c.statuses.data())
-                           : MPI_Testall(n, &requests_[begin], &done, c.statuses.data());
+    const int code = MPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
       for (int k = 0; k < n; ++k) c.numbers[static_cast<std::size_t>(k)] = k;
-      if (look_for_failures(code, begin, n, c, room, block ? "MPI_Waitall" : "MPI_Testall"))
-        return block && complete_window(begin, block, room);
+      if (look_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;
       done = 1;
     }
     if (done == 0) return false;
@@ -214,12 +219,14 @@ class request_set {
       const std::size_t i = begin + static_cast<std::size_t>(c.numbers[static_cast<std::size_t>(k)]);
       pending = pending || status.MPI_ERROR == MPI_ERR_PENDING;
       if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
-      const bool receives = kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive;
-      failed(i, status, receives ? room(i) : 0, call);
+      failed(i, status, receives(i) ? room(i) : 0, call);
     }
     return pending;
   }
 
+  [[nodiscard]] bool receives(std::size_t i) const noexcept {
+    return kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive;
+  }
   void failed(std::size_t i, const MPI_Status& status, count_t room, const char* call);
 
   std::pmr::vector<MPI_Request> requests_;

@@ -59,6 +59,44 @@ class watch {
   bool told_ = false;
 };
 
+class communicator;
+
+/// For as long as this thread is in a call on a communicator: where another rank has left a call on it in the middle, waits
+/// end with an error. Such a rank tells the others (communicator::leave).
+class present {
+ public:
+  /// Null: as before.
+  explicit present(communicator* comm) noexcept : outer_(current_) {
+    if (comm != nullptr) current_ = comm;
+  }
+  present(const present&) = delete;
+  present& operator=(const present&) = delete;
+  ~present() { current_ = outer_; }
+
+  /// After a look that has found nothing. Throws peer_left.
+  static void look() {
+    if (on()) look_for_leavers();
+  }
+  /// Of this thread; null where it is in no call.
+  [[nodiscard]] static communicator* current() noexcept { return on() ? current_ : nullptr; }
+  [[nodiscard]] static bool on() noexcept {
+#ifdef TAQUIN_SMPI  // where a look takes simulated time
+    return false;
+#else
+    return current_ != nullptr;
+#endif
+  }
+
+ private:
+  static void look_for_leavers();
+
+  static constinit thread_local communicator* current_;
+  communicator* outer_;
+};
+
+/// True where a wait may end with an error though nothing is wrong with what it waits for.
+inline bool may_give_up() noexcept { return watch::on() || present::on(); }
+
 /// True where a rank must not wait inside the MPI library: others' plans ask for it, or a clock.
 inline bool must_look() noexcept { return anything_started() || watch::on(); }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 namespace taquin::mpi {
 
@@ -12,8 +13,13 @@ enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribu
 /// What is counted for a communicator: ranks that call the same things have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
-  std::array<char, 55> name{};          ///< the communicator's
-  std::atomic<bool> lost{false};        ///< a call has left this rank in the middle: its peers may be elsewhere in it
+  std::array<char, 47> name{};          ///< the communicator's
+  std::atomic<bool> lost{false};        ///< this rank has left a call in the middle: its peers may be elsewhere in it
+  /// Where the ranks of a node that share memory look for the rank that has left first, plus 1; null: nowhere.
+  std::atomic<std::atomic<std::uint64_t>*> shown{nullptr};
+
+  /// This rank leaves a call in the middle; `first`: the rank that has done so first.
+  void leave(int first) noexcept;
 };
 static_assert(sizeof(call_record) == 64);
 
@@ -33,6 +39,8 @@ extern constinit whereabouts here;
 
 /// Throws the usage_error of a communicator that is lost to this rank.
 [[noreturn]] void refuse_lost(const call_record& r);
+/// Throws the peer_left of rank `who` of the communicator; `why` may be empty.
+[[noreturn]] void refuse_without(int who, std::string_view why, const call_record& r);
 
 /// Counts a call; its number. Throws where the communicator is lost: messages and lines of the call that was left in the
 /// middle could be taken for those of the next.

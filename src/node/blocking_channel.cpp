@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
 
@@ -21,11 +23,13 @@ std::atomic<std::size_t> taken{0};           // by all channels of this process,
 std::atomic<std::uint64_t> freed_so_far{0};  // a handle may mean another communicator once this has grown
 
 struct attribute {
+  std::unique_ptr<std::byte[]> bookkeeping;  // while it is made
   channel shared;
   std::shared_ptr<mpi::call_record> record;
-  std::shared_ptr<const rank_places> places;
+  std::shared_ptr<rank_places> places;
   std::size_t bytes = 0;
   ~attribute() {
+    if (record != nullptr) record->shown = nullptr;
     taken -= bytes;
     ++freed_so_far;
   }
@@ -57,6 +61,20 @@ std::unique_ptr<attribute> unshared(MPI_Comm comm) {
   return a;
 }
 
+// All that making a channel takes; null where there is no memory for it.
+std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
+  try {
+    environment::get();
+    auto a = unshared(comm);
+    a->bookkeeping = std::make_unique<std::byte[]>(channel::bookkeeping(ranks));
+    a->places = std::make_shared<rank_places>();
+    a->places->of.resize(static_cast<std::size_t>(ranks));
+    return a;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 // As an attribute of the communicator.
 attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
   kept().set(comm, a.get());
@@ -66,14 +84,22 @@ attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
 attribute* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  auto a = unshared(comm);
+  auto a = with_memory(comm, ranks);
+  // Ranks do not know each other yet, so none could tell the others later.
+  if (!mpi::holds_everywhere(a != nullptr, comm))
+    throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
   const environment& e = environment::get();
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
-  if (ranks > 1)
-    a->shared = channel::make(comm, room, wanted, std::pmr::new_delete_resource(), a->record.get(), &a->places);
-  if (!a->shared.empty()) taken += a->bytes = bytes;
+  std::pmr::monotonic_buffer_resource bookkeeping(a->bookkeeping.get(), channel::bookkeeping(ranks),
+                                                  std::pmr::null_memory_resource());
+  if (ranks > 1) a->shared = channel::make(comm, room, wanted, &bookkeeping, a->record.get(), a->places.get());
+  a->bookkeeping.reset();
+  if (!a->shared.empty()) {
+    taken += a->bytes = bytes;
+    a->record->shown = &a->shared.leaver();
+  }
   return keep(comm, std::move(a));
 }
 
@@ -108,12 +134,17 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
   state.places = a->places;
 }
 
-void lose(MPI_Comm comm) noexcept {
+void leave(MPI_Comm comm, const std::exception& why) noexcept {
   try {
     attribute* a = kept().find(comm);
+    if (mpi::communicator* const state = mpi::communicator::known(comm)) state->leave(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
-    if (a != nullptr) a->record->lost = true;
-    if (mpi::communicator* const state = mpi::communicator::known(comm)) state->calls().lost = true;
+    if (a != nullptr && !a->record->lost) {
+      const auto* const other = dynamic_cast<const peer_left*>(&why);
+      int rank = 0;
+      TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+      a->record->leave(other != nullptr ? other->rank() : rank);
+    }
   } catch (const error&) {  // it has no private communicator, and will not get one
   } catch (const std::bad_alloc&) {
   }

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <exception>
+
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
 
@@ -16,8 +18,9 @@ channel* blocking_channel(MPI_Comm comm);
 /// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 
-/// The communicator is lost to this rank: a call on it was left in the middle. Every later one is refused here.
-void lose(MPI_Comm comm) noexcept;
+/// An error takes this rank out of the middle of a call on the communicator: it is lost to this rank, where every later
+/// call is refused, and the others are told.
+void leave(MPI_Comm comm, const std::exception& why) noexcept;
 
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new
 /// communicators get none, and their ranks exchange messages.

@@ -50,12 +50,6 @@ void relax() noexcept {
 #endif
 }
 
-std::shared_ptr<const rank_places> places_of(std::span<const node_member> all, std::uint64_t host) {
-  auto places = std::make_shared<rank_places>();
-  for (const node_member& m : all) places->of.push_back({m.host == host ? m.process : -1, m.last, m.calls});
-  return places;
-}
-
 bool offered(node_line::kind what) noexcept {
   return what == node_line::kind::remote || what == node_line::kind::mapped;
 }
@@ -77,20 +71,17 @@ std::size_t channel::share(int ranks, std::size_t room) noexcept {
   return mapping::header + up_to_page(head) + 2 * up_to_page(room);
 }
 
-std::size_t channel::bookkeeping(int ranks) noexcept {
-  return static_cast<std::size_t>(ranks) * (sizeof(pid_t) + sizeof(node_member));
-}
+std::size_t channel::bookkeeping(int ranks) noexcept { return static_cast<std::size_t>(ranks) * sizeof(node_member); }
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*,
-                      std::shared_ptr<const rank_places>*) {
+channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*, rank_places*) {
   return {};
 }
 #else
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
-                      mpi::call_record* calls, std::shared_ptr<const rank_places>* places) {
-  channel c(memory);
+                      mpi::call_record* calls, rank_places* places) {
+  channel c;
   c.calls_ = calls;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
@@ -113,13 +104,18 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (me.enabled == 3) admit_siblings();
   std::pmr::vector<node_member> all(p, memory);
   mpi::allgather(me, std::span(all), comm);
-  if (places != nullptr) *places = places_of(all, host);
+  if (places != nullptr)
+    std::ranges::transform(all, places->of.begin(), [&](const node_member& m) {
+      return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
+    });
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
   bool mapped = false;
   if (together) {
     if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
+    c.size_ = ranks;
+    if (!c.memory_.empty()) c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);
     const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
     const bool copies = me.enabled == 3 && can_read(next);
     std::array<std::int32_t, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
@@ -129,9 +125,6 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   }
   mapping::close(me.key);
   if (!mapped) return {};
-  c.processes_.reserve(p);
-  for (const node_member& m : all) c.processes_.push_back(m.process);
-  c.size_ = ranks;
   constexpr int most_looks = 2000;
   c.looks_ = more_than_processors(all) ? 0 : most_looks;
   return c;
@@ -140,15 +133,24 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
 
 void channel::pause(int looks) const {
   constexpr int progress_every = 64;
+  constexpr int leavers_every = 16;
   if (looks < looks_) {
     relax();
     return;
   }
+  if (calls_ != nullptr && (looks - looks_) % leavers_every == leavers_every - 1) look_for_leavers();
   if ((looks - looks_) % progress_every == progress_every - 1) {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
   mpi::idle(this);
+}
+
+// Who leaves may be a rank that this one does not wait for: another may wait for it, and come late for that.
+void channel::look_for_leavers() const {
+  for (int rank = 0; rank < size(); ++rank)
+    if (const std::uint64_t left = word(rank, leaver_word).load(std::memory_order_acquire); left != 0 && rank != rank_)
+      mpi::refuse_without(static_cast<int>(left) - 1, {}, *calls_);
 }
 
 // Ranks whose lines have not come; when all have, those that have not fetched what they were offered.

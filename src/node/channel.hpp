@@ -75,11 +75,11 @@ class channel final : private mpi::awaited {
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
   /// rank that takes no part.
-  /// Bookkeeping of `bookkeeping(ranks)` bytes comes from `memory`. For a communicator's blocking calls, `calls` is what is
-  /// counted for it, and `places` learns where ranks of this node can be asked for.
+  /// Meanwhile it takes `bookkeeping(ranks)` bytes from `memory`. For a communicator's blocking calls, `calls` is what is
+  /// counted for it, and `places`, with an entry for each rank, learns where ranks of this node can be asked for.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
-                      mpi::call_record* calls = nullptr, std::shared_ptr<const rank_places>* places = nullptr);
+                      mpi::call_record* calls = nullptr, rank_places* places = nullptr);
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
@@ -99,7 +99,7 @@ class channel final : private mpi::awaited {
   /// There are more ranks than processors for them.
   [[nodiscard]] bool shares_processors() const noexcept { return looks_ == 0; }
   [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
-  [[nodiscard]] pid_t process(int rank) const noexcept { return processes_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] pid_t process(int rank) const noexcept { return static_cast<pid_t>(word(rank, process_word)); }
 
   /// Begins the next step.
   void begin() noexcept {
@@ -121,12 +121,14 @@ class channel final : private mpi::awaited {
   [[nodiscard]] bool has_come(int writer) const noexcept {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
+  /// Where this rank shows that a rank has left a call in the middle: its number plus 1.
+  [[nodiscard]] std::atomic<std::uint64_t>& leaver() const noexcept { return word(rank_, leaver_word); }
   /// The number of this step.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
   /// This rank has fetched all that it was offered in this step.
-  void fetched() const noexcept { counter(rank_).store(step_, std::memory_order_release); }
+  void fetched() const noexcept { word(rank_, fetched_word).store(step_, std::memory_order_release); }
   [[nodiscard]] bool has_fetched(int reader, std::uint64_t step) const noexcept {
-    return counter(reader).load(std::memory_order_acquire) >= step;
+    return word(reader, fetched_word).load(std::memory_order_acquire) >= step;
   }
 
   /// Waits until `come()`; other processes run meanwhile, and the MPI library makes progress now and then.
@@ -142,23 +144,26 @@ class channel final : private mpi::awaited {
   }
 
  private:
-  explicit channel(std::pmr::memory_resource* memory) : processes_(memory) {}
   static constexpr std::size_t line_bytes = sizeof(node_line);
   [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * static_cast<std::size_t>(size_) * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept {
     return memory_.data() + static_cast<std::size_t>(rank) * part_;
   }
-  [[nodiscard]] std::atomic<std::uint64_t>& counter(int rank) const noexcept {
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes());
+  // Behind its lines every rank has one more with these.
+  static constexpr std::size_t fetched_word = 0;
+  static constexpr std::size_t leaver_word = 1;
+  static constexpr std::size_t process_word = 2;
+  [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
   void pause(int looks) const;
+  void look_for_leavers() const;
   void describe(mpi::wait_note& note) const override;
 
   mapping memory_;
-  std::pmr::vector<pid_t> processes_;
   mpi::call_record* calls_ = nullptr;
   std::size_t room_ = 0;
-  std::size_t head_ = 0;  // of a part: lines and the counter
+  std::size_t head_ = 0;  // of a part: its lines
   std::size_t part_ = 0;
   std::uint64_t step_ = 0;
   std::byte* written_ = nullptr;  // this rank's lines of this step

@@ -58,6 +58,7 @@ topology from_environment(const mpi::communicator& comm) {
 // The ranks of `comm` on this rank's machine.
 MPI_Comm split_by_machine(const mpi::communicator& comm) {
   MPI_Comm local = MPI_COMM_NULL;
+  mpi::barrier(comm.get());
 #ifdef TAQUIN_SMPI
   // SMPI's split by type takes in all ranks of a machine, also those that are not in `comm`.
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
@@ -78,7 +79,7 @@ node_view find_out(const mpi::communicator& comm) {
   const binding bound = binding_of_process();
   constexpr int facts = 3;  // the node's lowest rank, package, cache
   std::array<int, facts> mine{comm.rank(), bound.package, bound.cache};
-  TAQUIN_MPI(MPI_Bcast(mine.data(), 1, MPI_INT, 0, local));
+  mpi::broadcast(std::span(mine).first(1), 0, local);
   const auto p = static_cast<std::size_t>(comm.size());
   std::vector<int> all(facts * p);
   mpi::allgather(std::span<const int>(mine), std::span(all), comm.get());
@@ -96,6 +97,7 @@ node_view find_out(const mpi::communicator& comm) {
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
   MPI_Comm local = MPI_COMM_NULL;
   const int node = t.nodes().group[static_cast<std::size_t>(comm.rank())];
+  mpi::barrier(comm.get());
   TAQUIN_MPI(MPI_Comm_split(comm.get(), node, comm.rank(), &local));
   return mpi::owned_comm(local);
 }

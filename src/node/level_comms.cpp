@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::detail {
 
@@ -10,10 +11,9 @@ namespace {
 
 // Collective over the column's ranks only. Each rank makes its columns in increasing order, so that of those that are
 // not made yet the lowest can always be.
-mpi::communicator::lease make_column(MPI_Comm comm, const level& groups, int column) {
-  std::vector<int> ranks;
-  ranks.reserve(static_cast<std::size_t>(groups.groups()));
-  for (int g = 0; g < groups.groups(); ++g) ranks.push_back(groups.member(g, column % groups.size(g)));
+MPI_Comm make_column(MPI_Comm comm, const level& groups, int column, std::vector<int>& ranks) {
+  for (int g = 0; g < groups.groups(); ++g)
+    ranks[static_cast<std::size_t>(g)] = groups.member(g, column % groups.size(g));
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
   MPI_Comm made = MPI_COMM_NULL;
@@ -22,7 +22,7 @@ mpi::communicator::lease make_column(MPI_Comm comm, const level& groups, int col
   TAQUIN_MPI(MPI_Comm_create_group(comm, some, column, &made));
   TAQUIN_MPI(MPI_Group_free(&some));
   TAQUIN_MPI(MPI_Group_free(&all));
-  return mpi::communicator::adopt(made);
+  return made;
 }
 
 }  // namespace
@@ -33,11 +33,17 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   const level& groups = view.topology.nodes();
   const auto rank = static_cast<std::size_t>(comm.rank());
   const int group = groups.group[rank];
+  std::vector<int> ranks(static_cast<std::size_t>(groups.groups()));
+  std::vector<MPI_Comm> columns(static_cast<std::size_t>(groups.largest()), MPI_COMM_NULL);
   MPI_Comm own = MPI_COMM_NULL;
+  // Nothing that can fail on one rank alone from here until all are made: others would wait for it inside the MPI library.
+  mpi::barrier(comm.get());
   TAQUIN_MPI(MPI_Comm_dup(view.local.get(), &own));
-  made->inside = mpi::communicator::adopt(own);
   for_each_column(groups.index[rank], groups.size(group), groups.largest(),
-                  [&](int c) { made->columns.push_back(make_column(comm.get(), groups, c)); });
+                  [&](int c) { columns[static_cast<std::size_t>(c)] = make_column(comm.get(), groups, c, ranks); });
+  made->inside = mpi::communicator::adopt(own);
+  for (const MPI_Comm column : columns)
+    if (column != MPI_COMM_NULL) made->columns.push_back(mpi::communicator::adopt(column));
   made->next.topology = view.topology.inside(group);
   if (!made->next.topology.levels.empty()) made->next.local = split_by_nodes(*made->inside, made->next.topology);
   view.comms = made;

@@ -24,9 +24,7 @@ rank_state look_at(const rank_place& place) {
   struct {
     std::uint64_t calls;
     std::array<char, sizeof(mpi::call_record::name)> name;
-    bool lost;
-  } other{};
-  static_assert(sizeof other == sizeof(mpi::call_record));
+  } other{};  // how a record begins
   if (s.elsewhere && single_copy(place.process, record, &other, sizeof other) == 0) {
     other.name.back() = '\0';
     s.number = other.calls;

@@ -40,6 +40,20 @@ void* create(segment_name& name, std::size_t bytes) {
   return memory;
 }
 
+// Removes a name at the end, an error's too.
+class unlinked {
+ public:
+  explicit unlinked(const char* name) noexcept : name_(name) {}
+  unlinked(const unlinked&) = delete;
+  unlinked& operator=(const unlinked&) = delete;
+  ~unlinked() {
+    if (name_ != nullptr && *name_ != '\0') shm_unlink(name_);
+  }
+
+ private:
+  const char* name_;
+};
+
 void* attach(const segment_name& name, std::size_t bytes) noexcept {
   const int file = shm_open(name.data(), O_RDWR, 0);
   if (file < 0) return nullptr;
@@ -78,6 +92,7 @@ shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   s.size_ = bytes;
   s.ranks_ = static_cast<std::uint64_t>(ranks);
   segment_name name{};
+  const unlinked when_attached(rank == 0 ? name.data() : nullptr);
   if (rank == 0) {
     s.memory_ = create(name, overhead + bytes);
     if (s.memory_ == nullptr) name[0] = '\0';
@@ -85,9 +100,7 @@ shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   }
   mpi::broadcast(std::span<char>(name), 0, node);
   if (rank != 0 && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
-  const bool all = mpi::holds_everywhere(s.memory_ != nullptr, node);
-  if (rank == 0 && name[0] != '\0') shm_unlink(name.data());
-  return all ? std::move(s) : shared_segment();
+  return mpi::holds_everywhere(s.memory_ != nullptr, node) ? std::move(s) : shared_segment();
 }
 #endif
 

@@ -1,6 +1,7 @@
 #include "taquin/plan.hpp"
 
-#include "mpi/check.hpp"
+#include "exchange/meet.hpp"
+#include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
 #include "plan/call.hpp"
 #include "plan/prepare.hpp"
@@ -11,22 +12,11 @@ namespace taquin {
 
 namespace {
 
-// An error in the middle of a call loses the communicator to this rank.
-template <class Lose, class Call>
-auto or_lose(Lose lose, Call call) {
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    if (mpi::is_left_in_the_middle(e)) lose();
-    throw;
-  }
-}
-
 template <class Call>
-auto or_lose(detail::plan_state& s, Call call) {
-  return or_lose(
-      [&] {
-        if (s.comm != nullptr) s.comm->calls().lost = true;
+auto or_leave(detail::plan_state& s, Call call) {
+  return mpi::or_leave(
+      [&](const std::exception& why) {
+        if (s.comm != nullptr) s.comm->leave(why);
       },
       call);
 }
@@ -34,23 +24,23 @@ auto or_lose(detail::plan_state& s, Call call) {
 }  // namespace
 
 plan::plan(const exchange& x, const options& o)
-    : state_(or_lose([&] { detail::lose(x.comm); }, [&] { return std::make_unique<detail::plan_state>(x, o, true); })) {
-}
+    : state_(mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                           [&] { return detail::make_together<detail::plan_state>(x, o, true); })) {}
 plan::plan(plan&&) noexcept = default;
 plan& plan::operator=(plan&&) noexcept = default;
 plan::~plan() = default;
 
 void plan::start() {
-  or_lose(*state_, [&] { state_->start(); });
+  or_leave(*state_, [&] { state_->start(); });
 }
 bool plan::test() {
-  return or_lose(*state_, [&] { return state_->test(); });
+  return or_leave(*state_, [&] { return state_->test(); });
 }
 void plan::wait() {
-  or_lose(*state_, [&] { state_->wait(); });
+  or_leave(*state_, [&] { state_->wait(); });
 }
 void plan::run() {
-  or_lose(*state_, [&] { state_->run(); });
+  or_leave(*state_, [&] { state_->run(); });
 }
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
 std::size_t plan::memory() const noexcept { return state_->budget.used(); }
@@ -63,10 +53,10 @@ bool detail::completes_alone(const plan& p) noexcept {
 }
 
 void run(const exchange& x, const options& o) {
-  or_lose([&] { detail::lose(x.comm); },
-          [&] {
-            if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false).run();
-          });
+  mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                [&] {
+                  if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false, false).run();
+                });
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

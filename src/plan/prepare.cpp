@@ -61,11 +61,12 @@ bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
 // This rank is in the plan's call, whose waits have its timeout.
 struct plan_state::watched {
   explicit watched(plan_state& p)
-      : here(p.comm != nullptr ? &p.comm->calls() : nullptr, p.comm != nullptr ? p.facts : 0) {
+      : here(p.comm != nullptr ? &p.comm->calls() : nullptr, p.comm != nullptr ? p.facts : 0), present(p.comm) {
     if (p.timeout.seconds > 0 && p.comm != nullptr) [[unlikely]]
       clock.emplace(*p.comm, p.facts, p.number, p.running, p.timeout);
   }
   mpi::in_call here;
+  mpi::present present;
   std::optional<call_watch> clock;
 };
 
@@ -73,7 +74,7 @@ void plan_state::count() {
   if (comm != nullptr) number = mpi::count_call(comm->calls());
 }
 
-plan_state::plan_state(const exchange& given, const options& asked, bool reused)
+plan_state::plan_state(const exchange& given, const options& asked, bool reused, bool lacks_memory)
     : budget(asked.memory, &pool), elements(&budget), types(&budget), stats(asked.stats) {
   options o = asked;
   if (environment::get().invalid_argument.empty()) o.progress = progress_of(asked);
@@ -110,8 +111,10 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   exchange x = given;
   proposal mine;
   try {
+    if (lacks_memory) throw std::bad_alloc();
     if (enough && element_bytes > 0) x = with_elements(given, ranks, elements);
     mine = enough ? propose(x, o, name, ranks, comm, &budget) : propose_nothing(x, o, name);
+    if (!inter && (name == automatic || name == native.name)) set_aside_for_native(x, o, ranks);
   } catch (const std::bad_alloc&) {  // the others must not wait for this rank
     mine = propose_nothing(x, o, name);
     mine.bad = out_of_memory();
@@ -177,6 +180,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   }
   if (check) check_sizes(*comm, x, &budget);
   running = chosen->name;
+  if (chosen != &native) pool.forget_spare();
   if (body != nullptr) return;  // the agreement carried it
   // It would have, had it been known; one step more takes less than preparing does.
   if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited && shape.carried_block > 0 &&
@@ -199,6 +203,12 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused)
   if (!free_choice)
     throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
   choose_without_shared_memory(x, o, c);
+}
+
+// Ranks that wait inside the MPI library would not notice that one of them has none.
+void plan_state::set_aside_for_native(const exchange& x, const options& o, int ranks) {
+  const std::size_t most = native.memory({.ranks = ranks, .kind = x.kind, .large = true}, o);
+  if (most <= o.memory / 2) pool.set_aside(most);
 }
 
 // The choice was made for ranks that share memory, and there is none left. The same on all ranks. Plans do not remember
@@ -293,7 +303,10 @@ bool plan_state::test() {
   if (!under_way) return true;
   const watched during(*this);
   try {
-    if (!look()) return false;
+    if (!look()) {
+      mpi::present::look();
+      return false;
+    }
   } catch (...) {
     under_way = false;
     throw;

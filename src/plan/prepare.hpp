@@ -37,8 +37,8 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 /// All that a plan owns.
 struct plan_state final : private mpi::started {
   /// Validates, agrees, chooses and prepares. Collective; throws as taquin::plan does. `reused` tells a plan from a
-  /// blocking call.
-  plan_state(const exchange& x, const options& o, bool reused);
+  /// blocking call; with `lacks_memory` it throws on all ranks.
+  plan_state(const exchange& x, const options& o, bool reused, bool lacks_memory);
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
   ~plan_state() override { forget(); }
@@ -79,6 +79,7 @@ struct plan_state final : private mpi::started {
   void exchange_unasked(const exchange& x, const proposal& mine, int tag);
   void complete_in_vain() noexcept;
   bool tune(const exchange& x, const options& o);
+  void set_aside_for_native(const exchange& x, const options& o, int ranks);
   void choose_without_shared_memory(const exchange& x, const options& o, context& c);
   bool advance() override { return body->test(); }
   void await() override { body->wait(); }

@@ -24,9 +24,6 @@ bool always_agrees(const options& o);
 /// intercommunicator. Local.
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory);
-/// Memory that has run out, told to all ranks as a wrong argument is.
-inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
-
 /// Of a rank whose limit is too small to find them: the agreement fails on all ranks.
 proposal propose_nothing(const exchange& x, const options& o, std::string_view name);
 

@@ -12,8 +12,8 @@
 #include "base/environment.hpp"
 #include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
-#include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/leave.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
 #include "protocol/mpi_port.hpp"
@@ -69,13 +69,13 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 
 struct redistribution::state final : private mpi::started {
   state(void* data, count_t mine, count_t length, MPI_Datatype type, const meeting& here, const redistribute_options& o,
-        const char* fault)
+        const char* fault, bool lacks_memory)
       : budget(o.memory), options(o), comm(here.state->keep()) {
     channel* const node = here.node;
     number = mpi::count_call(comm->calls());
     const in_redistribution during(*comm, number, running_name, options);
     proposal p;
-    p.bad = check_arguments(data, mine, length, type, o, fault);
+    p.bad = lacks_memory ? out_of_memory() : check_arguments(data, mine, length, type, o, fault);
     const element e = p.bad ? element{} : element::of(type);
     if (!p.bad && !(checked(mine) * length * std::max(e.size, e.extent)).fits())
       p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", mine, length),
@@ -135,11 +135,12 @@ struct redistribution::state final : private mpi::started {
     net->begin_run();
     copied = units->bytes_copied();
     try {
-      running.emplace(*this, given);
-      running->steps.start();
-    } catch (const std::exception& e) {
+      mpi::or_leave(*comm, [&] {
+        running.emplace(*this, given);
+        running->steps.start();
+      });
+    } catch (...) {
       running.reset();
-      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
       throw;
     }
     begin(by_thread(options));
@@ -163,10 +164,14 @@ struct redistribution::state final : private mpi::started {
     if (!running) return true;
     const in_redistribution during(*comm, number, running_name, options);
     try {
-      if (!step()) return false;
-    } catch (const std::exception& e) {
+      const bool over = mpi::or_leave(*comm, [&] {
+        const bool done = step();
+        if (!done) mpi::present::look();
+        return done;
+      });
+      if (!over) return false;
+    } catch (...) {
       running.reset();
-      if (mpi::is_left_in_the_middle(e)) comm->calls().lost = true;
       throw;
     }
     const std::uint64_t rounds = running->m.rounds;
@@ -242,12 +247,11 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
                                const redistribute_options& o, const char* fault) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
-  try {
-    state_ = std::make_unique<state>(data, blocks, block_length, type, detail::meet(comm, o), o, fault);
-  } catch (const std::exception& e) {
-    if (mpi::is_left_in_the_middle(e)) detail::lose(comm);
-    throw;
-  }
+  mpi::or_leave([&](const std::exception& why) { detail::leave(comm, why); },
+                [&] {
+                  const detail::meeting here = detail::meet(comm, o);
+                  state_ = detail::make_together<state>(data, blocks, block_length, type, here, o, fault);
+                });
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;

@@ -29,7 +29,7 @@ class in_redistribution {
 
   in_redistribution(mpi::communicator& comm, std::uint64_t number, const std::string_view& algorithm,
                     const redistribute_options& o)
-      : here_(&comm.calls(), facts) {
+      : here_(&comm.calls(), facts), present_(&comm) {
     if (const patience p = patience_of(o); p.seconds > 0) [[unlikely]]
       clock_.emplace(comm, facts, number, algorithm, p);
   }
@@ -39,6 +39,7 @@ class in_redistribution {
 
  private:
   mpi::in_call here_;
+  mpi::present present_;
   std::optional<call_watch> clock_;
 };
 

@@ -14,6 +14,7 @@
 #include "exchange/agree.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
@@ -111,6 +112,7 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   auto& state = state_of(comm);
   agree_on_invalid_argument(state, check({collective::scan, send, recv, count, type, op}, state.size()));
   MPI_Comm filled = MPI_COMM_NULL;
+  mpi::barrier(state.get());
   TAQUIN_MPI(MPI_Comm_split(state.get(), count > 0 ? 0 : MPI_UNDEFINED, state.rank(), &filled));
   if (count == 0) return;
   const element e = element::of(type);

@@ -7,6 +7,7 @@
 // Limits:  in place only MPI_Alltoall.
 // Wins:    where the MPI library knows the machine better.
 #include <memory_resource>
+#include <new>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -15,7 +16,9 @@
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/owned.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -197,8 +200,16 @@ std::size_t memory(const shape& s, const options&) noexcept {
   return sizeof(native_operation) + array_list::bytes<native_operation>(s);
 }
 
+// A plan's ranks may begin inside the MPI library, where they would not notice that one of them has no plan.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_operation<native_operation>(budget, x, c, &budget);
+  if (!c.reused || c.comm == nullptr) return make_operation<native_operation>(budget, x, c, &budget);
+  operation_ptr made;
+  try {
+    made = make_operation<native_operation>(budget, x, c, &budget);
+  } catch (const std::bad_alloc&) {
+  }
+  if (mpi::holds_everywhere(made != nullptr, c.comm->get())) return made;
+  throw on_all_ranks(usage_error("out of memory on a rank", MPI_ERR_NO_MEM));
 }
 
 // A nonblocking collective makes a schedule of its own at each start.

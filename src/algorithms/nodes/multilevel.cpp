@@ -100,7 +100,8 @@ options with_names(const shape& s, const options& o, const machine_model& m, lev
   return own;
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory(const shape& s, const options& o) {
+  if (!any_automatic(o.levels)) return memory_of(s, o, names_for(s, o), true);
   level_names names;
   const options own = with_names(s, o, machine_model::built_in(), names);
   return memory_of(s, own, names_for(s, own), true);
