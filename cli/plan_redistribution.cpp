@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
 #include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::cli {
 
@@ -30,7 +30,7 @@ std::uint64_t word_of(int rank, int index) {
 constexpr std::uint64_t dead = ~std::uint64_t{0};
 
 struct rank_state {
-  memory_budget budget;
+  detail::memory_budget budget;
   std::vector<std::uint64_t> data;
   std::vector<bool> wanted;
   std::optional<detail::store> units;

@@ -12,7 +12,7 @@ import docstrings
 
 CPP = """
 taquin alltoall ranges in_place plan exchange options migrate redistribute shared_buffer datatypes element_types
-patterns cost_model error memory_budget types
+patterns cost_model error types
 """.split()
 
 

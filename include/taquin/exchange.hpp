@@ -61,7 +61,8 @@ class count_view {
 
 namespace detail {
 class type_map;
-}
+struct exchange_fault;
+}  // namespace detail
 
 /// A datatype with the figures that taquin needs of it, in bytes.
 struct element {
@@ -127,10 +128,9 @@ struct exchange {
   MPI_Comm comm = MPI_COMM_NULL;  ///< the caller's
   form kind = form::alltoall;     ///< which call
   bool in_place = false;          ///< both sides share one buffer
-  bool symmetric = true;        ///< in place: each pair's two blocks lie at the same place with the same count and type
-  blocks send{};                ///< what goes to each peer
-  blocks recv{};                ///< what comes from each peer
-  const char* fault = nullptr;  ///< a defect found while the exchange was built; reported on every rank by the plan
+  bool symmetric = true;  ///< in place: each pair's two blocks lie at the same place with the same count and type
+  blocks send{};          ///< what goes to each peer
+  blocks recv{};          ///< what comes from each peer
 
   /// MPI_Alltoall's arguments; `sendbuf` may be MPI_IN_PLACE.
   static exchange alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -146,6 +146,21 @@ struct exchange {
   /// MPI_Alltoallv on one buffer, with any counts and displacements on either side.
   static exchange alltoallv_in_place(void* buffer, count_view sendcounts, count_view sdispls, count_view recvcounts,
                                      count_view rdispls, MPI_Datatype type, MPI_Comm comm);
+
+ private:
+  friend struct detail::exchange_fault;
+  const char* fault_ = nullptr;
 };
+
+namespace detail {
+
+/// For what stands on the library: what it has found wrong with this rank's arguments, a text that lives until the
+/// exchange's plan is made, which throws it on all ranks. Null: nothing.
+struct exchange_fault {
+  static const char* of(const exchange& x) noexcept { return x.fault_; }
+  static void set(exchange& x, const char* what) noexcept { x.fault_ = what; }
+};
+
+}  // namespace detail
 
 }  // namespace taquin

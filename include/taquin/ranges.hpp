@@ -84,7 +84,7 @@ inline std::vector<count_t> exchange_counts(const std::vector<count_t>& to, cons
                                             const options& o) {
   std::vector<count_t> from(to.size());
   auto x = exchange::alltoall(to.data(), 1, datatype_of<count_t>(), from.data(), 1, datatype_of<count_t>(), comm);
-  x.fault = fault;
+  detail::exchange_fault::set(x, fault);
   run(x, {.memory = o.memory, .nodes = o.nodes});
   return from;
 }
@@ -106,7 +106,7 @@ void exchange_rows(const T* send, const row_of_blocks& to, std::vector<T>& recv,
   auto x = exchange::alltoallv(send, count_view(to.counts.data()), count_view(to.displs.data()), datatype_of<T>(),
                                recv.data(), count_view(from.counts.data()), count_view(from.displs.data()),
                                datatype_of<T>(), comm);
-  if (fault != nullptr) x.fault = fault;
+  if (fault != nullptr) detail::exchange_fault::set(x, fault);
   run(x, o);
 }
 
@@ -133,7 +133,7 @@ template <transferable_range Send>
   auto x = exchange::alltoall(std::ranges::data(data), static_cast<count_t>(n / peers), type, recv.data(),
                               static_cast<count_t>(n / peers), type, comm);
   if (n % peers != 0) fault = "the range does not divide into one block per rank";
-  x.fault = fault;
+  detail::exchange_fault::set(x, fault);
   run(x, o);
   return recv;
 }

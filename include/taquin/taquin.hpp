@@ -8,7 +8,6 @@
 #include "taquin/error.hpp"          // IWYU pragma: export
 #include "taquin/exchange.hpp"       // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export
-#include "taquin/memory_budget.hpp"  // IWYU pragma: export
 #include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/patterns.hpp"       // IWYU pragma: export

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/memory_budget.hpp"
 #include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
-#include "taquin/memory_budget.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::python {
@@ -109,7 +109,7 @@ std::size_t block_exchange::footprint(std::size_t page) const noexcept {
 }
 
 void block_exchange::run(std::byte* data) {
-  memory_budget budget(memory_);
+  detail::memory_budget budget(memory_);
   std::size_t peak = held_;
   std::string_view used;
   choices own;  // of the inner calls

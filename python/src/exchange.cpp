@@ -93,7 +93,7 @@ exchange description::get(const choices& c) const {
     if (form == "alltoallv_in_place") {
       x = exchange::alltoallv_in_place(nullptr, zero, zero, zero, zero, MPI_BYTE, comm);
     }
-    x.fault = c.fault.c_str();
+    detail::exchange_fault::set(x, c.fault.c_str());
     return x;
   }
   if (form == "alltoall") {

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/memory_budget.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "schedule/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
-#include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -46,6 +46,9 @@ struct piggybacking {
   bool between_nodes = false;
 };
 
+/// Ranks of one group, with separate buffers.
+constexpr bool separate_buffers(const shape& s) noexcept { return !s.inter && !s.in_place; }
+
 struct algorithm {
   std::string_view name;
   std::string_view summary;    ///< one line, for the table
@@ -53,7 +56,7 @@ struct algorithm {
   std::string_view rounds;     ///< communication rounds, as a formula in p
   bool serves_inside = false;  ///< can be the inner algorithm of another: separate buffers, without nodes of its own
   /// True when the algorithm can serve such an exchange.
-  bool (*supports)(const shape&) noexcept = nullptr;
+  bool (*supports)(const shape&) noexcept = separate_buffers;
   /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
   bool needs_nodes = false;
   /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.

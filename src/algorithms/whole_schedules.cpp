@@ -38,12 +38,13 @@ class scratch_use {
   }
   // Backwards: what a round writes is not needed before it, what it reads is.
   void visit(std::size_t i, bool reads) {
-    for (std::uint32_t m = i == 0 ? 0 : s_.rounds[i - 1].messages_end; m < s_.rounds[i].messages_end; ++m)
+    const index_range messages = s_.messages_of(i);
+    const index_range copies = s_.copies_of(i);
+    for (std::uint32_t m = messages.first; m < messages.end; ++m)
       if ((s_.messages[m].way == direction::send) == reads)
         for (std::uint32_t k = 0; k < s_.messages[m].regions; ++k)
           mark(s_.regions[s_.messages[m].first_region + k], reads);
-    for (std::uint32_t c = i == 0 ? 0 : s_.rounds[i - 1].copies_end; c < s_.rounds[i].copies_end; ++c)
-      mark(reads ? s_.copies[c].from : s_.copies[c].to, reads);
+    for (std::uint32_t c = copies.first; c < copies.end; ++c) mark(reads ? s_.copies[c].from : s_.copies[c].to, reads);
   }
 
   const schedule& s_;

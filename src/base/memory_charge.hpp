@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "taquin/memory_budget.hpp"
+#include "base/memory_budget.hpp"
 
 namespace taquin::detail {
 

@@ -9,6 +9,8 @@ namespace taquin::detail {
 
 class raw_buffer {
  public:
+  static constexpr std::size_t bytes(std::size_t size) noexcept { return size; }
+  explicit raw_buffer(std::pmr::memory_resource* memory) : raw_buffer(0, memory) {}
   raw_buffer(std::size_t size, std::pmr::memory_resource* memory)
       : memory_(memory), size_(size), data_(size > 0 ? static_cast<std::byte*>(memory->allocate(size)) : nullptr) {}
   raw_buffer(const raw_buffer&) = delete;

@@ -10,6 +10,7 @@
 
 #include "c/option_fields.hpp"
 #include "c/translate.hpp"
+#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
@@ -33,22 +34,12 @@ int on_delete(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-int keyval() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(MPI_Comm_create_keyval(on_copy, on_delete, &made, nullptr));
-    return made;
-  }();
-  return key;
+const mpi::attribute<owned_options>& kept() {
+  static const mpi::attribute<owned_options> all(on_delete, on_copy);
+  return all;
 }
 
-const owned_options* find(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return nullptr;
-  void* value = nullptr;
-  int found = 0;
-  TAQUIN_MPI(MPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
-  return found != 0 ? static_cast<const owned_options*>(value) : nullptr;
-}
+const owned_options* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
 
 // Bytes of an older struct that end inside today's: its last field, and padding that is none of its own.
 constexpr std::size_t size_to_agreement = offsetof(TAQUIN_Options, aux_heap);
@@ -92,11 +83,11 @@ namespace {
 void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (given == nullptr) {
-    if (find(comm) != nullptr) TAQUIN_MPI(MPI_Comm_delete_attr(comm, keyval()));
+    if (find(comm) != nullptr) kept().erase(comm);
     return;
   }
   auto stored = std::make_unique<owned_options>(from_c(complete(*given)));
-  TAQUIN_MPI(MPI_Comm_set_attr(comm, keyval(), stored.get()));
+  kept().set(comm, stored.get());
   static_cast<void>(stored.release());  // the communicator's now
 }
 

@@ -34,7 +34,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
       fault = e.what();
     }
     exchange x = with_fault(build());
-    if (!fault.empty()) x.fault = fault.c_str();
+    if (!fault.empty()) exchange_fault::set(x, fault.c_str());
     auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, taquin::plan(x, own.view())});
     *plan = made.release();
   });

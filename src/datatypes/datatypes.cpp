@@ -12,7 +12,7 @@
 #include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin {

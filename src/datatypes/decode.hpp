@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {

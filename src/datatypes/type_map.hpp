@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <memory_resource>
 #include <vector>
 
@@ -23,34 +22,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Numbers that are maximised over the ranks; a minimum is the maximum of the negative.
-enum slot : std::uint8_t { choices_max, choices_min, memory_min, block_max, block_min, sent_max, received_max, slots };
-// Of exchanges in place only.
-enum in_place_slot : std::uint8_t { peers_max, unit_size_max, unit_size_min, unit_span_max, in_place_slots };
-
-constexpr std::uint32_t any_large = 1;
-constexpr std::uint32_t any_lost = 2;     // what some rank told did not reach another
-constexpr std::uint32_t any_without = 4;  // some rank carries no blocks
-constexpr std::uint32_t any_early = 8;    // some rank has begun early
-constexpr std::uint32_t any_waits = 16;   // some rank has not
-
-// Messages are short: Open MPI sends up to 256 bytes without a request of its own.
-struct record {
-  std::array<std::int64_t, slots> most{};
-  std::int32_t culprit = 0;  // 1 + a rank with a defect; 0: none
-  std::uint32_t flags = 0;
-  std::array<std::int64_t, in_place_slots> in_place{};
-  std::int64_t last_time_min = 0;  // negative; told where messages are long enough
-
-  void learn(const record& theirs) {
-    for (std::size_t i = 0; i < slots; ++i) most[i] = std::max(most[i], theirs.most[i]);
-    for (std::size_t i = 0; i < in_place_slots; ++i) in_place[i] = std::max(in_place[i], theirs.in_place[i]);
-    last_time_min = std::max(last_time_min, theirs.last_time_min);
-    culprit = std::max(culprit, theirs.culprit);
-    flags |= theirs.flags;
-  }
-};
-static_assert(offsetof(record, in_place) == agreement_head);  // what messages with a payload begin with
+using record = fact_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
@@ -61,7 +33,7 @@ class dissemination {
       : comm_(comm),
         tag_(tag),
         payload_(payload),
-        head_(in_place ? sizeof(record) : agreement_head),
+        head_(in_place ? sizeof(record) : record::head),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
         buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
 
@@ -110,7 +82,7 @@ class dissemination {
     // was lost.
     void lost(int code) const {
       if (mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Recv");
-      v.flags |= any_lost;
+      v.flags |= 1U << record::lost_bit;
     }
   };
 
@@ -208,11 +180,6 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag) {
   empty.complete_all(true, [](std::size_t) { return count_t{0}; });
 }
 
-std::int64_t narrow(std::uint64_t v) {
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(v, most));
-}
-
 // The culprit tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
   told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
@@ -272,20 +239,12 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
-  record v;
-  auto& most = v.most;
-  v.culprit = mine.bad ? comm.rank() + 1 : 0;
-  v.flags = (mine.large ? any_large : 0) | (way.blocks == nullptr ? any_without : 0) |
-            (way.early != nullptr ? any_early : any_waits);
-  most[choices_max] = narrow(mine.choices >> 1U);
-  most[choices_min] = -most[choices_max];
-  most[memory_min] = -narrow(mine.memory);
-  most[block_max] = narrow(mine.max_block_bytes);
-  most[block_min] = -narrow(mine.min_block_bytes);
-  most[sent_max] = narrow(mine.sent_bytes);
-  most[received_max] = narrow(mine.received_bytes);
-  v.in_place = {narrow(mine.peers), narrow(mine.unit_size), -narrow(mine.unit_size), narrow(mine.unit_span)};
-  v.last_time_min = -narrow(mine.last_time);
+  rank_facts ours = mine;
+  ours.choices >>= 1U;  // numbers travel with a sign
+  ours.carried = way.blocks != nullptr;
+  ours.early = ours.begun = way.early != nullptr;
+  record v{.culprit = mine.bad ? comm.rank() + 1 : 0};
+  v.tell(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
   else if (way.between != nullptr)
@@ -294,32 +253,16 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
     dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
   // learn who has a defect.
-  const bool equal_blocks = most[block_max] == -most[block_min];
+  agreed all{v.of_all()};
+  all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
-  const bool alike = most[choices_max] == -most[choices_min] && (v.flags & any_lost) == 0;
-  const bool wrong = v.culprit != 0 || !alike || (alltoall && !equal_blocks);
-  if ((v.flags & any_early) != 0 && (wrong || (v.flags & any_waits) != 0)) answer_early(comm, way.early, way.early_tag);
+  const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
+  const bool wrong = v.culprit != 0 || !alike || (alltoall && !all.uniform);
+  if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, way.early_tag);
   if (v.culprit != 0 || !alike) mpi::allreduce(v.culprit, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
   if (!alike) report_calls(comm, mine);
-  agreed a;
-  a.memory = -most[memory_min] == std::numeric_limits<std::int64_t>::max()
-                 ? unlimited
-                 : static_cast<std::size_t>(-most[memory_min]);
-  a.max_block_bytes = static_cast<std::uint64_t>(most[block_max]);
-  a.min_block_bytes = static_cast<std::uint64_t>(-most[block_min]);
-  a.max_rank_bytes = static_cast<std::uint64_t>(most[sent_max]);
-  a.max_received_bytes = static_cast<std::uint64_t>(most[received_max]);
-  a.uniform = equal_blocks;
-  a.large = (v.flags & any_large) != 0;
-  a.early = (v.flags & any_waits) == 0;
-  if (v.last_time_min < 0) a.last_time = static_cast<std::uint64_t>(-v.last_time_min);
-  a.carried = (v.flags & any_without) == 0;
-  a.max_peers = static_cast<std::uint64_t>(v.in_place[peers_max]);
-  const bool one_size = v.in_place[unit_size_max] == -v.in_place[unit_size_min];
-  a.unit_size = one_size ? static_cast<std::uint64_t>(v.in_place[unit_size_max]) : 0;
-  a.unit_span = static_cast<std::uint64_t>(v.in_place[unit_span_max]);
-  return a;
+  return all;
 }
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {

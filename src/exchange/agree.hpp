@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/raw_buffer.hpp"
+#include "exchange/facts.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/communicator.hpp"
@@ -19,41 +20,19 @@
 
 namespace taquin::detail {
 
-/// What one rank brings: its defect if any, its figures, and its choices, which must be the same everywhere.
-struct proposal {
+/// What one rank brings: what is wrong with its arguments, if anything, its figures, and its choices, which must be the
+/// same everywhere.
+struct proposal : rank_facts {
   std::optional<invalid_argument> bad;
-  std::uint64_t choices = 0;  ///< a fingerprint of everything that must be alike
-  std::size_t memory = unlimited;
-  std::uint64_t max_block_bytes = 0;
-  std::uint64_t min_block_bytes = 0;
-  std::uint64_t sent_bytes = 0;         ///< in all, to itself included
-  std::uint64_t received_bytes = 0;     ///< in all, from itself included
-  std::uint64_t peers = 0;              ///< in place: blocks with data that it sends, or receives, whichever are more
-  std::uint64_t unit_size = 0;          ///< in place: data bytes of its type's element; 0: not one regular type
-  std::uint64_t unit_span = 0;          ///< in place: bytes that an element spans; 0: it has no holes
-  std::uint64_t last_time = unlimited;  ///< nanoseconds of this rank's last blocking call; unlimited: not known
-  std::uint64_t facts = 0;              ///< which call it is, as in mpi::whereabouts
-  std::uint64_t number = 0;             ///< its number on the communicator
-  std::string_view algorithm;           ///< as it was asked for
-  bool large = false;
-  bool in_place = false;  ///< the three figures above are told
+  std::uint64_t facts = 0;     ///< which call it is, as in mpi::whereabouts
+  std::uint64_t number = 0;    ///< its number on the communicator
+  std::string_view algorithm;  ///< as it was asked for
+  bool in_place = false;       ///< what only such exchanges tell is told
 };
 
 /// What all ranks know afterwards.
-struct agreed {
-  std::size_t memory = unlimited;  ///< the smallest limit of any rank
-  std::uint64_t max_block_bytes = 0;
-  std::uint64_t min_block_bytes = 0;
-  std::uint64_t max_rank_bytes = 0;
-  std::uint64_t max_received_bytes = 0;
-  std::uint64_t max_peers = 0;
-  std::uint64_t unit_size = 0;  ///< 0: not the same on all ranks
-  std::uint64_t unit_span = 0;  ///< the largest
+struct agreed : rank_facts {
   bool uniform = true;
-  bool large = false;
-  std::uint64_t last_time = unlimited;  ///< the shortest of any rank: of the one that came last
-  bool early = false;                   ///< all ranks have begun early
-  bool carried = false;                 ///< all ranks' blocks have come with the agreement
 };
 
 /// Small data that the agreement's messages carry, so that an exchange in log rounds costs no more than agreeing on
@@ -76,7 +55,7 @@ class piggyback {
 };
 
 /// What the agreement itself puts before each message's payload.
-constexpr std::size_t agreement_head = 64;
+constexpr std::size_t agreement_head = fact_record::head;
 
 /// Carries nothing, where other ranks do: a rank that has nothing valid to send.
 class empty_piggyback final : public piggyback {

@@ -58,10 +58,12 @@ element ask(MPI_Datatype type) {
 
 // Arrays that MPI demands and that are missing become a fault of the exchange, which all ranks then see.
 exchange with_arrays(exchange x) {
-  if (x.recv.counts.missing() || x.recv.displs.missing()) x.fault = "null receive counts or displacements";
-  if (x.send.counts.missing() || x.send.displs.missing()) x.fault = "null send counts or displacements";
+  if (x.recv.counts.missing() || x.recv.displs.missing())
+    detail::exchange_fault::set(x, "null receive counts or displacements");
+  if (x.send.counts.missing() || x.send.displs.missing())
+    detail::exchange_fault::set(x, "null send counts or displacements");
   if (x.kind == exchange::form::alltoallw && (x.recv.types == nullptr || x.send.types == nullptr))
-    x.fault = "null array of datatypes";
+    detail::exchange_fault::set(x, "null array of datatypes");
   return x;
 }
 

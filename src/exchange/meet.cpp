@@ -10,6 +10,7 @@ namespace taquin::detail {
 meeting meet(MPI_Comm user, std::uint64_t facts, patience p) {
   meeting m{.state = mpi::communicator::known(user)};
   m.first = m.state == nullptr;
+  if (m.first && mpi::is_inter(user)) return m;
   std::optional<meeting_watch> clock;
   if (m.first && p.seconds > 0) [[unlikely]]
     clock.emplace(user, facts, p);

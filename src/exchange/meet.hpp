@@ -15,13 +15,13 @@ namespace taquin::detail {
 
 /// What taquin has for a communicator.
 struct meeting {
-  mpi::communicator* state = nullptr;
-  channel* node = nullptr;  ///< null where the ranks do not share memory
-  bool first = false;       ///< it was made now
+  mpi::communicator* state = nullptr;  ///< null on an intercommunicator
+  channel* node = nullptr;             ///< null where the ranks do not share memory
+  bool first = false;                  ///< it was made now
 };
 
-/// Collective over an intracommunicator when asked for the first time; the waits then have the call's timeout. `facts`:
-/// as in mpi::whereabouts. Throws where the communicator is lost to this rank.
+/// Collective when asked for the first time; the waits then have the call's timeout. On an intercommunicator nothing is
+/// made. `facts`: as in mpi::whereabouts. Throws where the communicator is lost to this rank.
 meeting meet(MPI_Comm user, std::uint64_t facts, patience p);
 
 /// A State of its own, whose constructor meets the other ranks. The last argument of that is whether there is no memory for

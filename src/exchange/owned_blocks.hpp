@@ -5,15 +5,16 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
 class owned_blocks {
  public:
-  owned_blocks(const blocks& given, int ranks, std::pmr::memory_resource* memory)
-      : numbers_(2 * static_cast<std::size_t>(ranks), memory), blocks_(given) {
+  owned_blocks(const blocks& given, int ranks, std::pmr::memory_resource* memory) : numbers_(memory), blocks_(given) {
     const auto n = static_cast<std::size_t>(ranks);
+    array_list::take(*this, n);
     for (std::size_t i = 0; i < n; ++i) {
       numbers_[i] = given.counts[static_cast<int>(i)];
       numbers_[n + i] = given.displs[static_cast<int>(i)];
@@ -26,7 +27,7 @@ class owned_blocks {
   ~owned_blocks() = default;
 
   /// What it takes from `memory`.
-  static constexpr std::size_t bytes(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
+  static constexpr std::size_t bytes(std::size_t ranks) noexcept { return array_list::bytes<owned_blocks>(ranks); }
 
   [[nodiscard]] block operator[](int peer) const noexcept { return blocks_[peer]; }
   /// The side itself; its arrays live here.
@@ -37,6 +38,12 @@ class owned_blocks {
   }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&owned_blocks::numbers_, 2 * ranks);
+  }
+
   std::pmr::vector<count_t> numbers_;
   blocks blocks_;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "exchange/facts.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 #include "topology/topology.hpp"
@@ -53,6 +54,8 @@ struct shape {
   std::size_t memory_limit = unlimited;
 };
 
+/// Sets the figures that ranks have agreed on; `uniform` besides.
+void describe(const rank_facts& all, shape& s);
 /// What a shape says of the levels; of none where there are none.
 void describe(const topology& t, shape& s);
 

@@ -206,7 +206,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
 }  // namespace
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
-  if (x.fault != nullptr) return invalid_argument{x.fault, MPI_ERR_ARG, -1};
+  if (exchange_fault::of(x) != nullptr) return invalid_argument{exchange_fault::of(x), MPI_ERR_ARG, -1};
   if (one_buffer_is_an_error && x.send.base == x.recv.base) [[unlikely]]
     if (auto d = check_one_buffer(x)) return d;
   if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false) &&

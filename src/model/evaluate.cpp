@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedule/simulated.hpp"
+#include "schedule/walk.hpp"
 
 namespace taquin::detail {
 
@@ -41,19 +42,12 @@ struct completion {
 template <class T>
 using earliest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-/// A lane of the current round; a round without lanes is one lane whose messages form no stages.
-struct lane_state {
-  std::uint32_t next = 0;
-  std::uint32_t end = 0;
-  std::uint32_t pending = 0;
-};
-
 struct rank_state {
-  std::size_t round = 0;
-  bool entered = false;  // its first messages are posted and its copies done
-  std::uint32_t pending = 0;
-  seconds cpu = 0;  // processor free from here
-  std::vector<lane_state> lanes;
+  explicit rank_state(const schedule& s) : way(s) {}
+  walk way;
+  std::size_t node = 0;
+  std::size_t arrivals = 0;
+  seconds cpu = 0;                   // processor free from here
   earliest_first<completion> ready;  // completions that are known
   std::vector<seconds> out;          // ports
   std::vector<seconds> in;
@@ -79,14 +73,29 @@ struct channel {
   std::vector<std::uint32_t> awaited;  // receives that are posted
 };
 
+/// The arrivals of a node's ranks: those that have arrived so often, and when the last of them did.
+struct barrier {
+  std::size_t ranks = 0;
+  seconds time = 0;
+};
+struct node {
+  std::vector<std::size_t> ranks;
+  std::vector<barrier> barriers;
+};
+
+constexpr seconds endless = std::numeric_limits<seconds>::infinity();
+
 /// Events in the order of time, so that who comes first is served first.
 class evaluation {
  public:
   evaluation(std::span<const schedule* const> ranks, const machine_model& model,
              const std::function<int(int, int)>& level)
-      : ranks_(ranks), model_(model), level_(level), states_(ranks.size()) {
+      : ranks_(ranks), model_(model), level_(level) {
     const auto ports = static_cast<std::size_t>(std::max(model.ports, 1));
+    states_.reserve(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
+      states_.emplace_back(*ranks[i]);
+      join_node(i);
       states_[i].out.assign(ports, 0);
       states_[i].in.assign(ports, 0);
       go_on(i, 0);
@@ -105,8 +114,8 @@ class evaluation {
     }
     std::vector<seconds> ends;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (states_[i].round < ranks_[i]->rounds.size())
-        throw simulated_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].round));
+      if (!states_[i].way.over())
+        throw simulated_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].way.round()));
       ends.push_back(states_[i].cpu);
     }
     return ends;
@@ -114,6 +123,35 @@ class evaluation {
 
  private:
   void go_on(std::size_t rank, seconds when) { events_.push({.time = when, .order = order_++, .rank = rank}); }
+
+  // The node whose ranks wait for each other, which only schedules with shared memory do.
+  void join_node(std::size_t rank) {
+    const auto counts = [](const round& r) { return r.arrives || r.awaits > 0; };
+    if (std::ranges::none_of(ranks_[rank]->rounds, counts)) return;
+    const auto mine = std::ranges::find_if(
+        nodes_, [&](const node& n) { return level_(static_cast<int>(n.ranks.front()), static_cast<int>(rank)) == 0; });
+    states_[rank].node = static_cast<std::size_t>(mine - nodes_.begin());
+    (mine == nodes_.end() ? nodes_.emplace_back() : *mine).ranks.push_back(rank);
+  }
+
+  // When all ranks of the node have arrived as often as the rank's round asks for; endless: not yet.
+  [[nodiscard]] seconds begin_of_round(std::size_t rank) const {
+    const int awaits = states_[rank].way.now().awaits;
+    if (awaits <= 0) return 0;
+    const node& n = nodes_[states_[rank].node];
+    const auto last = static_cast<std::size_t>(awaits) - 1;
+    return last < n.barriers.size() && n.barriers[last].ranks == n.ranks.size() ? n.barriers[last].time : endless;
+  }
+
+  void arrive_in_node(std::size_t rank) {
+    rank_state& st = states_[rank];
+    node& n = nodes_[st.node];
+    if (n.barriers.size() == st.arrivals) n.barriers.emplace_back();
+    barrier& b = n.barriers[st.arrivals++];
+    b.time = std::max(b.time, st.cpu);
+    if (++b.ranks < n.ranks.size()) return;
+    for (const std::size_t other : n.ranks) go_on(other, std::max(states_[other].cpu, b.time));
+  }
 
   [[nodiscard]] std::size_t between(std::size_t from, std::size_t to, std::uint8_t lane) const noexcept {
     return (from * ranks_.size() + to) * 256 + lane;
@@ -151,7 +189,6 @@ class evaluation {
     rank_state& st = states_[rank];
     const message& m = ranks_[rank]->messages[index];
     const auto peer = static_cast<std::size_t>(m.peer);
-    ++st.pending;
     if (m.way == direction::recv) {
       arrival a;
       if (meet(between(peer, rank, m.lane), &channel::awaited, index, &channel::arrived, a))
@@ -182,73 +219,55 @@ class evaluation {
     go_on(e.rank, std::max(st.cpu, a.done));
   }
 
-  // As many as the round allows in flight; of a round with lanes, the lane's next stage.
-  void post_more(std::size_t rank, std::size_t k) {
-    rank_state& st = states_[rank];
-    lane_state& l = st.lanes[k];
-    const schedule& s = *ranks_[rank];
-    const round& r = s.rounds[st.round];
-    if (r.lanes > 0 && l.pending > 0) return;
-    const std::uint32_t limit =
-        r.lanes > 0 || r.in_flight == 0 ? std::numeric_limits<std::uint32_t>::max() : r.in_flight;
-    for (bool first = true; l.next < l.end && l.pending < limit; first = false) {
-      if (r.lanes > 0 && !first && s.messages[l.next].waits) break;
-      ++l.pending;
-      post(rank, l.next++);
-    }
+  void post_more(std::size_t rank, std::size_t lane) {
+    states_[rank].way.post(lane, [&](std::uint32_t i) { post(rank, i); });
   }
 
   void enter(std::size_t rank) {
     rank_state& st = states_[rank];
     const schedule& s = *ranks_[rank];
-    const round& r = s.rounds[st.round];
-    const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
-    st.entered = true;
-    st.lanes.assign(std::max(r.lanes, 1U), {});
-    if (r.lanes == 0) {
-      st.lanes[0] = {first, r.messages_end, 0};
-    } else {
-      for (std::uint32_t i = first; i < r.messages_end; ++i) {
-        lane_state& l = st.lanes[s.messages[i].lane];
-        if (l.end == 0) l.next = i;
-        l.end = i + 1;
-      }
-    }
-    for (std::size_t k = 0; k < st.lanes.size(); ++k) post_more(rank, k);
-    const std::uint32_t copies = st.round == 0 ? 0 : s.rounds[st.round - 1].copies_end;
-    for (std::uint32_t i = copies; i < r.copies_end; ++i) {
+    st.way.enter();
+    for (std::size_t k = 0; k < st.way.lanes(); ++k) post_more(rank, k);
+    const auto [first, end] = s.copies_of(st.way.round());
+    for (std::uint32_t i = first; i < end; ++i) {
       const region& from = s.copies[i].from;
       st.cpu += from.repeat * model_.copy.time(s.bytes(from) / from.repeat) * model_.ranks_per_core;
     }
   }
 
+  // Who had to wait for others, by messages or by the node's arrivals, has lost time by it.
+  void leave(std::size_t rank) {
+    rank_state& st = states_[rank];
+    const round& r = st.way.now();
+    if (!r.joins && st.way.slots() > 0) st.cpu += model_.wait;
+    st.way.leave();
+    if (r.arrives) arrive_in_node(rank);
+    go_on(rank, st.cpu);
+  }
+
   // One step of a rank: it enters a round, completes a message, or leaves the round.
   void advance(std::size_t rank, seconds now) {
     rank_state& st = states_[rank];
-    const schedule& s = *ranks_[rank];
-    if (st.round == s.rounds.size() || now < st.cpu) return;
-    st.cpu = now;
-    if (!st.entered) {
+    if (st.way.over() || now < st.cpu) return;
+    if (!st.way.entered()) {
+      const seconds begin = begin_of_round(rank);
+      if (begin == endless) return;  // an arrival wakes it
+      if (begin > now) return go_on(rank, begin);
+      st.cpu = now + (st.way.now().awaits > 0 ? model_.wait : 0);
       enter(rank);
       return go_on(rank, st.cpu);
     }
-    if (st.pending == 0) {
-      const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
-      if (s.rounds[st.round].messages_end > first) st.cpu += model_.wait;
-      st.entered = false;
-      ++st.round;
-      return go_on(rank, st.cpu);
-    }
-    if (st.ready.empty()) return;  // an arrival wakes it
+    st.cpu = now;
+    if (st.way.done()) return leave(rank);
+    if (st.ready.empty()) return;  // a message wakes it
     const completion c = st.ready.top();
     if (c.ready > now) return go_on(rank, c.ready);
     st.ready.pop();
-    const message& m = s.messages[c.message];
+    const message& m = ranks_[rank]->messages[c.message];
     if (m.way == direction::recv) st.cpu += c.receiver + pack_time(rank, m);
-    --st.pending;
-    const std::size_t k = s.rounds[st.round].lanes > 0 ? m.lane : 0;
-    --st.lanes[k].pending;
-    post_more(rank, k);
+    const std::size_t lane = st.way.lane_of(m);
+    st.way.complete(lane);
+    post_more(rank, lane);
     go_on(rank, st.cpu);
   }
 
@@ -256,6 +275,7 @@ class evaluation {
   const machine_model& model_;
   const std::function<int(int, int)>& level_;
   std::vector<rank_state> states_;
+  std::vector<node> nodes_;  // of schedules with arrivals
   std::unordered_map<std::size_t, channel> channels_;
   earliest_first<event> events_;
   std::uint64_t order_ = 0;

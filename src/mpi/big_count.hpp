@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::mpi {

@@ -125,14 +125,10 @@ void communicator::keep_for_ever() noexcept {
   }
 }
 
-int communicator::keyval() {
-  // A duplicate of the user's communicator starts without the attribute and gets a state of its own.
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &communicator::on_delete, &made, nullptr));
-    return made;
-  }();
-  return key;
+// A duplicate of the user's communicator starts without the attribute and gets a state of its own.
+const attribute<communicator>& communicator::kept() {
+  static const attribute<communicator> all(&communicator::on_delete);
+  return all;
 }
 
 void communicator::own(MPI_Comm made) {
@@ -292,12 +288,8 @@ void present::look_for_leavers() {
 }
 
 communicator* communicator::known(MPI_Comm user) {
-  void* value = nullptr;
-  int found = 0;
-  TAQUIN_MPI(PMPI_Comm_get_attr(user, keyval(), static_cast<void*>(&value), &found));
-  if (found == 0) return nullptr;
-  auto* const state = static_cast<communicator*>(value);
-  if (state->comm_ == MPI_COMM_NULL)
+  communicator* const state = kept().find(user);
+  if (state != nullptr && state->comm_ == MPI_COMM_NULL)
     throw on_all_ranks(usage_error(
         fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
                     "none left",
@@ -323,7 +315,7 @@ communicator& communicator::of(MPI_Comm user) {
     state->count_ = &private_communicators;
     ++private_communicators;
   }
-  TAQUIN_MPI(PMPI_Comm_set_attr(user, keyval(), state.get()));
+  kept().set(user, state.get());
   static_cast<void>(state.release());  // the communicator's now
   return *known(user);
 }

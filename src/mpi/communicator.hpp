@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "mpi/attribute.hpp"
 #include "mpi/whereabouts.hpp"
 
 namespace taquin::detail {
@@ -109,7 +110,7 @@ class communicator {
   friend class plan_tags;
   communicator() noexcept = default;
   void own(MPI_Comm made);
-  static int keyval();
+  static const attribute<communicator>& kept();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/environment.hpp"
+#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
@@ -39,13 +40,9 @@ int on_delete(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-int keyval() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr));
-    return made;
-  }();
-  return key;
+const mpi::attribute<attribute>& kept() {
+  static const mpi::attribute<attribute> all(on_delete);
+  return all;
 }
 
 // Whether there is memory for one more; said once where there is not.
@@ -80,7 +77,7 @@ std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
 
 // As an attribute of the communicator.
 attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
-  TAQUIN_MPI(PMPI_Comm_set_attr(comm, keyval(), a.get()));
+  kept().set(comm, a.get());
   return a.release();
 }
 
@@ -106,13 +103,6 @@ attribute* make(MPI_Comm comm) {
   return keep(comm, std::move(a));
 }
 
-attribute* find(MPI_Comm comm) {
-  void* value = nullptr;
-  int found = 0;
-  TAQUIN_MPI(PMPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&value), &found));
-  return found != 0 ? static_cast<attribute*>(value) : nullptr;
-}
-
 }  // namespace
 
 channel* blocking_channel(MPI_Comm comm) {
@@ -124,7 +114,7 @@ channel* blocking_channel(MPI_Comm comm) {
   } last;
   const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
   if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
-  attribute* a = find(comm);
+  attribute* a = kept().find(comm);
   if (a == nullptr) {
     int inter = 0;
     TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
@@ -138,7 +128,7 @@ channel* blocking_channel(MPI_Comm comm) {
 }
 
 void share_calls(MPI_Comm comm, mpi::communicator& state) {
-  const attribute* const a = find(comm);
+  const attribute* const a = kept().find(comm);
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
   state.places = a->places;
@@ -146,7 +136,7 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
 
 void leave(MPI_Comm comm, const std::exception& why) noexcept {
   try {
-    attribute* a = find(comm);
+    attribute* a = kept().find(comm);
     if (mpi::communicator* const state = mpi::communicator::known(comm)) state->leave(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
     if (a == nullptr) return;

@@ -7,7 +7,7 @@
 
 #include "base/invalid_argument.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/owned_comm.hpp"
+#include "mpi/owned.hpp"
 #include "node/shared_segment.hpp"
 #include "topology/topology.hpp"
 

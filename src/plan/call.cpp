@@ -11,12 +11,12 @@
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/environment.hpp"
 #include "base/inline_pool.hpp"
+#include "base/memory_budget.hpp"
 #include "base/option_table.hpp"
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
 #include "plan/prepare.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 
@@ -88,7 +88,7 @@ bool run_on_node(const exchange& x, const options& o) {
   channel* node = blocking_channel(x.comm);
   if (node == nullptr) return false;
   const std::uint64_t number = mpi::count_call(*node->calls());
-  if (!plain_environment() || !plain(o) || x.fault != nullptr) return false;
+  if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return false;
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {

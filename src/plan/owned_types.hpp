@@ -5,7 +5,7 @@
 #include <memory_resource>
 #include <vector>
 
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {

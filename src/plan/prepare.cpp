@@ -24,7 +24,7 @@ std::uint64_t facts_of(const exchange& x) noexcept {
 }
 
 std::size_t elements_needed(const exchange& x, int ranks) {
-  if (x.kind != exchange::form::alltoallw || x.fault != nullptr) return 0;
+  if (x.kind != exchange::form::alltoallw || exchange_fault::of(x) != nullptr) return 0;
   return (x.in_place && x.symmetric ? 1U : 2U) * static_cast<std::size_t>(ranks);
 }
 
@@ -82,10 +82,9 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   facts = facts_of(given) | (reused ? mpi::whereabouts::plan : 0);
   timeout = patience::of(asked);
-  const bool inter = mpi::communicator::known(given.comm) == nullptr && mpi::is_inter(given.comm);
-  meeting here;
+  const meeting here = meet(given.comm, facts, timeout);
+  const bool inter = here.state == nullptr;
   if (!inter) {
-    here = meet(given.comm, facts, timeout);
     comm = here.state;
     comm_lease = comm->keep();
   }
@@ -130,13 +129,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
     exchange_unasked(x, mine, tag);
     return;
   }
-  agreed all;
-  all.memory = o.memory;
-  all.max_block_bytes = mine.max_block_bytes;
-  all.max_rank_bytes = mine.sent_bytes;
-  all.max_received_bytes = mine.received_bytes;
-  all.uniform = false;
-  all.large = mine.large;
+  agreed all{static_cast<const rank_facts&>(mine), false};  // which is all that is known on an intercommunicator
   if (!inter) {
     all = agree_with_payload(x, o, name, reused, mine, tag, node);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
@@ -152,16 +145,8 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
            .in_place = x.in_place,
            .symmetric = x.symmetric,
            .shared = !inter && (node != nullptr || ranks == 1),
-           .uniform = all.uniform,
-           .large = all.large,
-           .max_peers = static_cast<int>(all.max_peers),
-           .one_unit = all.unit_size > 0,
-           .unit_size = all.unit_size,
-           .unit_span = all.unit_span,
-           .max_block_bytes = all.max_block_bytes,
-           .min_block_bytes = all.min_block_bytes,
-           .max_rank_bytes = all.max_rank_bytes,
-           .max_received_bytes = all.max_received_bytes};
+           .uniform = all.uniform};
+  describe(all, shape);
   if (!inter && comm->between != nullptr) shape.carried_block = comm->between->most_bytes();
   const bool free_choice = !inter && name == automatic;
   if (!free_choice) chosen = named(inter ? "native" : name, shape);
@@ -172,7 +157,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if ((free_choice || chosen == &multilevel) && any_automatic(o.levels)) {
     levels = chooser::of(*comm).levels(shape, o);
-    o.levels = levels.view();
+    o.levels = levels->view();
   }
   if (free_choice) {
     const algorithm* const carried = all.carried ? &node_aggregated : chooser::last_choice(*comm, x.kind);

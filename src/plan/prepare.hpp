@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <memory_resource>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/level_choice.hpp"
 #include "base/inline_pool.hpp"
+#include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
@@ -20,7 +22,6 @@
 #include "schedule/operation.hpp"
 #include "select/autotuner.hpp"
 #include "taquin/exchange.hpp"
-#include "taquin/memory_budget.hpp"
 #include "taquin/options.hpp"
 #include "taquin/plan.hpp"
 
@@ -51,7 +52,7 @@ struct plan_state final : private mpi::started {
   detail::shape shape;
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
-  level_names levels;                      // that taquin has chosen
+  std::optional<level_names> levels;       // that taquin has chosen
   operation_ptr body;
   const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
   statistics* stats = nullptr;

@@ -169,7 +169,7 @@ void propose_units(const exchange& x, int ranks, proposal& mine) {
     out += x.send[i].bytes() > 0 ? 1U : 0U;
     in += x.recv[i].bytes() > 0 ? 1U : 0U;
   }
-  mine.peers = std::max(out, in);
+  mine.max_peers = std::max(out, in);
   const element& e = x.recv.element;
   if (x.kind == exchange::form::alltoallw || e.size <= 0 || e.extent <= 0 || e.true_extent > e.extent) return;
   mine.unit_size = static_cast<std::uint64_t>(e.size);
@@ -191,15 +191,15 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (mine.bad) return mine;
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
-    mine.sent_bytes = mine.received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
+    mine.max_rank_bytes = mine.max_received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
   } else {
     mine.min_block_bytes = unlimited;
     for (int i = 0; i < ranks; ++i) {
       const auto bytes = static_cast<std::uint64_t>(x.send[i].bytes());
       mine.max_block_bytes = std::max(mine.max_block_bytes, bytes);
       mine.min_block_bytes = std::min(mine.min_block_bytes, bytes);
-      mine.sent_bytes += bytes;
-      mine.received_bytes += static_cast<std::uint64_t>(x.recv[i].bytes());
+      mine.max_rank_bytes += bytes;
+      mine.max_received_bytes += static_cast<std::uint64_t>(x.recv[i].bytes());
     }
   }
   if (x.in_place) propose_units(x, ranks, mine);

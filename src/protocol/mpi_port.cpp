@@ -23,23 +23,20 @@ mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const p
       limits_(limits),
       tag_(first_tag),
       memory_(memory),
-      requests_(std::size_t{limits.messages} + limits.send_buffers + limits.transfers, memory),
-      transfers_(limits.transfers, memory),
-      complete_(limits.transfers, memory),
-      words_((std::size_t{limits.messages} + 1) * limits.words, memory),
-      buffers_(limits.send_buffers * static_cast<std::size_t>(limits.chunk) * units.unit_bytes(), memory),
-      addresses_(limits.scattered, memory),
-      lengths_(limits.scattered, memory),
+      requests_(0, memory),
+      transfers_(memory),
+      complete_(memory),
+      words_(memory),
+      buffers_(memory),
+      addresses_(memory),
+      lengths_(memory),
       node_(node) {
+  array_list::take(*this, limits, units.unit_bytes());
   fetches_ = node != nullptr;
 }
 
 std::size_t mpi_port::footprint(const port_limits& l, std::size_t unit_bytes) noexcept {
-  return mpi::request_set::bytes(std::size_t{l.messages} + l.send_buffers + l.transfers) +
-         l.transfers * (sizeof(transfer) + sizeof(std::uint32_t)) +
-         (std::size_t{l.messages} + 1) * l.words * sizeof(word) +
-         l.send_buffers * static_cast<std::size_t>(l.chunk) * unit_bytes +
-         l.scattered * (sizeof(MPI_Aint) + sizeof(int));
+  return array_list::bytes<mpi_port>(l, unit_bytes);
 }
 
 std::size_t mpi_port::reduction_bytes(int ranks) noexcept {

@@ -16,7 +16,7 @@
 
 #include "mpi/backoff.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/offers.hpp"
 #include "protocol/port.hpp"
@@ -120,6 +120,19 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] std::size_t first_buffer() const noexcept { return limits_.messages; }
   [[nodiscard]] std::size_t first_transfer() const noexcept { return limits_.messages + limits_.send_buffers; }
   [[nodiscard]] int control() const noexcept { return control_tag + odd_run_; }
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const port_limits& l, std::size_t unit_bytes) {
+    const std::size_t messages = l.messages;
+    each(&mpi_port::requests_, messages + l.send_buffers + l.transfers);
+    each(&mpi_port::transfers_, std::size_t{l.transfers});
+    each(&mpi_port::complete_, std::size_t{l.transfers});
+    each(&mpi_port::words_, (messages + 1) * l.words);
+    each(&mpi_port::buffers_, l.send_buffers * static_cast<std::size_t>(l.chunk) * unit_bytes);
+    each(&mpi_port::addresses_, std::size_t{l.scattered});
+    each(&mpi_port::lengths_, std::size_t{l.scattered});
+  }
 
   mpi::communicator& comm_;
   store& store_;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -16,7 +17,6 @@
 #include "redistribute/block_map.hpp"
 #include "redistribute/watched.hpp"
 #include "taquin/error.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 

@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "base/environment.hpp"
+#include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/leave.hpp"
@@ -21,7 +22,6 @@
 #include "redistribute/footprint.hpp"
 #include "redistribute/watched.hpp"
 #include "taquin/error.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin {
 
@@ -68,10 +68,10 @@ std::uint64_t fingerprint(const redistribute_options& o) {
 }  // namespace
 
 struct redistribution::state final : private mpi::started {
-  state(void* data, count_t mine, count_t length, MPI_Datatype type, MPI_Comm user, const redistribute_options& o,
+  state(void* data, count_t mine, count_t length, MPI_Datatype type, const meeting& here, const redistribute_options& o,
         const char* fault, bool lacks_memory)
-      : budget(o.memory), options(o), comm(meet(user, o).state->keep()) {
-    channel* const node = blocking_channel(user);
+      : budget(o.memory), options(o), comm(here.state->keep()) {
+    channel* const node = here.node;
     number = mpi::count_call(comm->calls());
     const in_redistribution during(*comm, number, running_name, options);
     proposal p;
@@ -248,7 +248,10 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
   mpi::or_leave([&](const std::exception& why) { detail::leave(comm, why); },
-                [&] { state_ = detail::make_together<state>(data, blocks, block_length, type, comm, o, fault); });
+                [&] {
+                  const detail::meeting here = detail::meet(comm, o);
+                  state_ = detail::make_together<state>(data, blocks, block_length, type, here, o, fault);
+                });
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;

@@ -9,12 +9,14 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/shared_segment.hpp"
 #include "schedule/operation.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/walk.hpp"
 
 namespace taquin::detail {
 
@@ -55,48 +57,57 @@ class executor final : public operation, private mpi::awaited {
     std::byte* staging = nullptr;  // packed messages only
   };
 
-  /// Where a lane of the current round stands.
-  struct lane {
-    std::uint32_t next = 0;        // its next message
-    std::uint32_t end = 0;         // one past its last
-    std::uint32_t first_slot = 0;  // its own, as many as its widest stage has messages
-    std::uint32_t pending = 0;
+  /// How much of everything there is beside the schedule.
+  struct sizes {
+    std::size_t scratch = 0;
+    std::size_t staging = 0;
+    std::size_t messages = 0;
+    std::size_t derived = 0;   // types
+    std::size_t requests = 0;  // persistent ones
+    std::size_t slots = 0;
   };
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const sizes& s) {
+    each(&executor::scratch_, s.scratch);
+    each(&executor::staging_, s.staging);
+    each(&executor::wires_, at_most{s.messages});
+    each(&executor::derived_, at_most{s.derived});
+    each(&executor::persistent_, at_most{s.requests});
+    each(&executor::slots_, s.slots);
+    each(&executor::in_slot_, s.slots);
+  }
 
   [[nodiscard]] std::byte* at(const region& r) const noexcept;
   [[nodiscard]] bool simple(const message& m) const noexcept;
   [[nodiscard]] bool indexed(const message& m) const noexcept;
-  [[nodiscard]] std::uint32_t first_message() const noexcept;
-  void measure();
+  sizes measure();
   void make_wires();
   wire make_wire(const message& m, std::byte*& staging);
   wire make_derived(const message& m);
   MPI_Datatype make_indexed(const message& m);
   MPI_Datatype make_struct(const message& m);
   void make_requests();
-  [[nodiscard]] std::uint32_t measure_lanes(std::uint32_t from, std::uint32_t to) const noexcept;
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
-  void enter(std::size_t r);
+  void enter();
   void begin();
+  void post_more(std::size_t lane, std::uint32_t slot);
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool meet(bool block);
   [[nodiscard]] count_t room(std::size_t slot) const noexcept {
     return schedule_.bytes(schedule_.messages[in_slot_[slot]]);
   }
-  template <class Done>
-  void complete_some(bool block, Done done);
+  void complete_some(bool block);
   bool advance(bool block);
   void check_sizes();
   void describe(mpi::wait_note& note) const override;
-  void enter_lanes();
-  void post_stage(std::uint8_t lane);
-  bool advance_lanes(bool block);
 
   schedule schedule_;
+  walk walk_;
   execution where_;
   std::array<std::byte*, 4> base_{};
   raw_buffer scratch_;
@@ -106,27 +117,7 @@ class executor final : public operation, private mpi::awaited {
   std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
   mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
-  std::pmr::vector<lane> lanes_;
-  statistics totals_;  // of one exchange
-
-  std::size_t round_ = 0;      // the round in progress; rounds.size() when idle
-  std::uint32_t posted_ = 0;   // one past its last posted message
-  std::uint32_t used_ = 0;     // slots that were filled in this round
-  std::uint32_t pending_ = 0;  // messages in flight
-  bool waiting_ = false;       // the round begins when the node's ranks have arrived
+  statistics totals_;                         // of one exchange
 };
-
-// Completes what has arrived, or waits until something has; then calls done(slot).
-template <class Done>
-void executor::complete_some(bool block, Done done) {
-  const auto one = [&](std::size_t n, const MPI_Status&) {
-    const auto slot = static_cast<std::uint32_t>(n);
-    unpack_message(in_slot_[slot]);
-    --pending_;
-    done(slot);
-  };
-  const auto bytes = [&](std::size_t slot) { return room(slot); };
-  block ? slots_.wait_some(one, bytes) : slots_.test_some(one, bytes);
-}
 
 }  // namespace taquin::detail

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/big_count.hpp"
@@ -18,7 +19,6 @@
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/error.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::patterns {
 

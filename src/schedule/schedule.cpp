@@ -4,18 +4,11 @@
 
 namespace taquin::detail {
 
-std::size_t schedule_size::bytes() const noexcept {
-  return types * sizeof(element) + regions * sizeof(region) + messages * sizeof(message) + copies * sizeof(copy) +
-         rounds * sizeof(round);
-}
+std::size_t schedule_size::bytes() const noexcept { return array_list::bytes<schedule>(*this); }
 
 schedule::schedule(std::pmr::memory_resource* memory, const schedule_size& size)
     : types(memory), regions(memory), messages(memory), copies(memory), rounds(memory) {
-  types.reserve(size.types);
-  regions.reserve(size.regions);
-  messages.reserve(size.messages);
-  copies.reserve(size.copies);
-  rounds.reserve(size.rounds);
+  array_list::take(*this, size);
 }
 
 std::uint32_t schedule::add_type(const element& e) {

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "exchange/shape.hpp"
 #include "taquin/exchange.hpp"
 
@@ -83,6 +84,12 @@ struct round {
   std::uint32_t step = 0;       ///< its number when rounds that were dropped, which other ranks may have, are counted
 };
 
+/// Parts `first` to `end` − 1.
+struct index_range {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
 /// How many of each part a schedule will have, so that memory is taken once and can be stated before.
 struct schedule_size {
   std::size_t types = 0;
@@ -131,6 +138,14 @@ class schedule {
   void then() noexcept { waits_ = true; }
   void end_lanes(int lanes);
 
+  /// The messages and the copies of a round.
+  [[nodiscard]] index_range messages_of(std::size_t round) const noexcept {
+    return {round == 0 ? 0 : rounds[round - 1].messages_end, rounds[round].messages_end};
+  }
+  [[nodiscard]] index_range copies_of(std::size_t round) const noexcept {
+    return {round == 0 ? 0 : rounds[round - 1].copies_end, rounds[round].copies_end};
+  }
+
   /// Data bytes of a region, of a message.
   [[nodiscard]] count_t bytes(const region& r) const noexcept;
   [[nodiscard]] count_t bytes(const message& m) const noexcept;
@@ -145,6 +160,15 @@ class schedule {
   int arrivals = 0;               ///< in one exchange
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const schedule_size& s) {
+    each(&schedule::types, at_most{s.types});
+    each(&schedule::regions, at_most{s.regions});
+    each(&schedule::messages, at_most{s.messages});
+    each(&schedule::copies, at_most{s.copies});
+    each(&schedule::rounds, at_most{s.rounds});
+  }
   void add(int peer, direction way, packing how, const region* first, std::size_t n);
   std::uint8_t lane_ = 0;  // that is being built
   bool waits_ = false;

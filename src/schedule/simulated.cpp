@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "schedule/simulated_memory.hpp"
+#include "schedule/walk.hpp"
 
 namespace taquin::detail {
 
@@ -47,8 +48,10 @@ struct channel {  // from one rank to another: sends or receives that wait, neve
 class simulation {
  public:
   simulation(std::span<const simulated_rank> ranks, delivery how, const combiner& op, const watcher& watch)
-      : ranks_(ranks), how_(how), op_(op), watch_(watch), states_(ranks.size()) {
+      : ranks_(ranks), how_(how), op_(op), watch_(watch) {
+    states_.reserve(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
+      states_.emplace_back(*ranks[i].plan);
       states_[i].scratch.resize(ranks[i].plan->scratch_bytes);
       ready_.push_back(static_cast<int>(i));
       node_memory& node = nodes_[node_of(static_cast<int>(i))];
@@ -70,11 +73,11 @@ class simulation {
     }
     simulated_result result;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const auto& rounds = ranks_[i].plan->rounds;
-      if (states_[i].round < rounds.size())
+      const std::size_t rounds = ranks_[i].plan->rounds.size();
+      if (!states_[i].way.over())
         throw simulated_error(
-            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].round, rounds.size()));
-      result.rounds = std::max(result.rounds, rounds.size());
+            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].way.round(), rounds));
+      result.rounds = std::max(result.rounds, rounds);
       result.steps = std::max(result.steps, states_[i].steps);
     }
     for (const auto& [key, c] : channels_)
@@ -85,19 +88,16 @@ class simulation {
   }
 
  private:
-  struct lane {  // a round without lanes has one
-    std::uint32_t next = 0;
-    std::uint32_t end = 0;
-    std::uint32_t open = 0;       // posted and not complete
-    std::size_t steps = 0;        // messages in a chain before this stage
-    std::size_t stage_steps = 0;  // and at its end
+  struct chain {            // messages of which each had to wait for the one before
+    std::size_t steps = 0;  // before the lane's current stage
+    std::size_t at_its_end = 0;
   };
 
   struct state {
-    std::size_t round = 0;
-    bool entered = false;
+    explicit state(const schedule& s) : way(s) {}
+    walk way;
     bool queued = true;
-    std::vector<lane> lanes;
+    std::vector<chain> chains;           // of the round's lanes
     std::size_t local = 0;               // among its node's ranks
     int awaited = 0;                     // arrivals of all of them that it has waited for
     std::size_t steps = 0;               // messages in a chain before this round
@@ -170,9 +170,9 @@ class simulation {
 
   void do_copies(int rank) {
     const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
-    const std::size_t round = states_[static_cast<std::size_t>(rank)].round;
+    const auto [first, end] = s.copies_of(states_[static_cast<std::size_t>(rank)].way.round());
     std::vector<std::byte> data;
-    for (std::uint32_t i = round == 0 ? 0 : s.rounds[round - 1].copies_end; i < s.rounds[round].copies_end; ++i) {
+    for (std::uint32_t i = first; i < end; ++i) {
       const copy& c = s.copies[i];
       if (s.bytes(c.from) != s.bytes(c.to)) throw simulated_error(fmt::format("rank {}: a copy between sizes", rank));
       if (c.how == merge::combine) {
@@ -199,14 +199,16 @@ class simulation {
     ready_.push_back(rank);
   }
 
-  lane& lane_of(int rank, std::uint32_t i) {
-    return states_[static_cast<std::size_t>(rank)].lanes[ranks_[static_cast<std::size_t>(rank)].plan->messages[i].lane];
+  std::size_t lane_of(int rank, std::uint32_t i) {
+    const auto r = static_cast<std::size_t>(rank);
+    return states_[r].way.lane_of(ranks_[r].plan->messages[i]);
   }
 
   void complete(int rank, std::uint32_t i, std::size_t step) {
-    lane& l = lane_of(rank, i);
-    --l.open;
-    l.stage_steps = std::max(l.stage_steps, step);
+    state& st = states_[static_cast<std::size_t>(rank)];
+    const std::size_t lane = lane_of(rank, i);
+    st.way.complete(lane);
+    st.chains[lane].at_its_end = std::max(st.chains[lane].at_its_end, step);
     wake(rank);
   }
 
@@ -263,12 +265,12 @@ class simulation {
     const auto mine = static_cast<std::size_t>(rank);
     const auto other = static_cast<std::size_t>(m.peer);
     channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
-    lane& l = lane_of(rank, i);
-    const std::uint32_t id = take(rank, i, l.steps);
-    ++l.open;
+    state& st = states_[mine];
+    const std::size_t lane = lane_of(rank, i);
+    const std::uint32_t id = take(rank, i, st.chains[lane].steps);
     if (send) {
       if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, pool_[id].data);
-      if (how_ == delivery::eager) --l.open;
+      if (how_ == delivery::eager) st.way.complete(lane);
     }
     if (c.first != none && c.way != m.way) {
       const std::uint32_t waited = c.first;
@@ -281,57 +283,38 @@ class simulation {
     c.way = m.way;
   }
 
-  // Sets out the lanes of the round that `st` begins.
-  static void enter(const schedule& s, state& st) {
-    const round& r = s.rounds[st.round];
-    const std::uint32_t first = st.round == 0 ? 0 : s.rounds[st.round - 1].messages_end;
-    const std::uint32_t joined = st.round > 0 && s.rounds[st.round - 1].joins ? st.lanes.front().open : 0;
-    st.lanes.assign(std::max<std::size_t>(r.lanes, 1), lane{0, 0, 0, st.steps, st.steps});
-    st.lanes.front().open = joined;
-    for (std::uint32_t i = first; i < r.messages_end; ++i) {
-      lane& l = st.lanes[s.messages[i].lane];
-      if (l.end == 0) l.next = i;
-      l.end = i + 1;
-    }
-    st.entered = true;
-  }
-
-  void post_what_may(int rank, const round& r, const schedule& s, lane& l) {
-    if (r.lanes == 0) {
-      while (l.next < l.end && (r.in_flight == 0 || l.open < r.in_flight)) post(rank, l.next++);
-      return;
-    }
-    while (l.next < l.end && l.open == 0) {
-      l.steps = l.stage_steps;
-      do post(rank, l.next++);
-      while (l.next < l.end && !s.messages[l.next].waits);
-    }
+  // A lane whose messages are complete goes through its next stages.
+  void post_what_may(int rank, state& st, std::size_t lane) {
+    const walk::lane& l = st.way.at(lane);
+    do {
+      if (st.way.staged() && l.open == 0) st.chains[lane].steps = st.chains[lane].at_its_end;
+      st.way.post(lane, [&](std::uint32_t i) { post(rank, i); });
+    } while (l.open == 0 && l.next < l.end);
   }
 
   void advance(int rank) {
     auto& st = states_[static_cast<std::size_t>(rank)];
     const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
-    while (st.round < s.rounds.size()) {
-      const round& r = s.rounds[st.round];
+    while (!st.way.over()) {
+      const round& r = st.way.now();
       node_memory& node = nodes_[node_of(rank)];
-      if (!st.entered && r.awaits >= 0) {
-        if (std::ranges::min(node.arrivals) < r.awaits) return;
+      if (!st.way.entered()) {
+        if (r.awaits >= 0 && std::ranges::min(node.arrivals) < r.awaits) return;
         st.awaited = std::max(st.awaited, r.awaits);
+        if (how_ == delivery::eager) do_copies(rank);
+        st.way.enter();
+        st.chains.assign(st.way.lanes(), {st.steps, st.steps});
       }
-      if (!st.entered && how_ == delivery::eager) do_copies(rank);
-      if (!st.entered) enter(s, st);
-      for (lane& l : st.lanes) post_what_may(rank, r, s, l);
-      if (std::ranges::any_of(st.lanes, [&](const lane& l) { return l.next < l.end || (l.open > 0 && !r.joins); }))
-        return;
+      for (std::size_t k = 0; k < st.way.lanes(); ++k) post_what_may(rank, st, k);
+      if (!st.way.done()) return;
       for (const std::uint32_t id : st.arrived) {
         scatter(rank, s.messages[pool_[id].index], pool_[id].data);
         free_.push_back(id);
       }
       st.arrived.clear();
       if (how_ == delivery::rendezvous) do_copies(rank);
-      st.entered = false;
-      for (const lane& l : st.lanes) st.steps = std::max(st.steps, l.stage_steps);
-      ++st.round;
+      for (const chain& c : st.chains) st.steps = std::max(st.steps, c.at_its_end);
+      st.way.leave();
       if (r.arrives) {
         ++node.arrivals[st.local];
         for (std::size_t i = 0; i < ranks_.size(); ++i)

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/memory_budget.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "schedule/operation.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 

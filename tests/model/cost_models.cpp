@@ -6,25 +6,11 @@
 
 #include "algorithms/algorithm.hpp"
 #include "model/evaluate.hpp"
-#include "schedule/simulated.hpp"
+#include "model/some_model.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {
 namespace {
-
-machine_model model_of(model_kind kind) {
-  machine_model m;
-  link_model l;
-  l.hockney = {3e-6, 1e-9};
-  l.logp = {2e-6, 0.5e-6, 1e-6, 1000};
-  l.loggp = {2e-6, 0.5e-6, 0.7e-6, 1e-9};
-  l.plogp = {2e-6, {{0, 0.5e-6, 0.4e-6, 1e-6}, {1000, 1e-6, 0.8e-6, 3e-6}, {2000, 1.5e-6, 1.2e-6, 6e-6}}};
-  m.levels = {l, l};
-  m.kind = kind;
-  return m;
-}
-
-int same_node(int, int) { return 0; }
 
 shape equal_blocks(int p, count_t bytes) {
   const auto b = static_cast<std::uint64_t>(bytes);
@@ -130,55 +116,6 @@ TEST(cost_models, a_level_decides_what_a_message_costs) {
   EXPECT_NEAR(time, m.levels[0].hockney.time(8) + 2 * m.levels[1].hockney.time(8), 1e-12);
 }
 
-/// One rank's schedule of messages of a byte, from a text: "r1 s1 | r2", rounds by '|'.
-class writer {
- public:
-  writer() { s_.add_type(element::bytes(1)); }
-  writer& send(int peer, count_t bytes = 1) { return s_.send(peer, {0, bytes, 0, 1, 0, place::send}), *this; }
-  writer& recv(int peer, count_t bytes = 1) { return s_.recv(peer, {0, bytes, 0, 1, 0, place::recv}), *this; }
-  writer& lane(int k) { return s_.begin_lane(k), *this; }
-  writer& then() { return s_.then(), *this; }
-  writer& end(std::uint32_t in_flight = 0) { return s_.end_round(in_flight), *this; }
-  writer& end_lanes(int lanes) { return s_.end_lanes(lanes), *this; }
-  [[nodiscard]] const schedule* get() const { return &s_; }
-
- private:
-  schedule s_{std::pmr::new_delete_resource()};
-};
-
-TEST(cost_models, a_limit_in_flight_goes_on_with_whatever_completes_first) {
-  // Rank 0 expects a long message from 1 and a short one from 2, and sends to 3 as soon as one of them is there.
-  const auto m = model_of(model_kind::hockney);
-  const writer waits = writer().recv(1, 1000000).recv(2).send(3).end(2);
-  const writer slow = writer().send(0, 1000000).end();
-  const writer quick = writer().send(0).end();
-  const writer last = writer().recv(0).end();
-  const std::vector<const schedule*> all{waits.get(), slow.get(), quick.get(), last.get()};
-  auto two_ports = m;
-  two_ports.ports = 2;
-  const auto ends = evaluate(all, two_ports, same_node);
-  EXPECT_NEAR(ends[3], 2 * m.levels[0].hockney.time(1), 1e-12);
-  EXPECT_NEAR(ends[0], m.levels[0].hockney.time(1000000), 1e-12);
-}
-
-TEST(cost_models, lanes_go_on_independently_and_stages_of_a_lane_do_not) {
-  auto m = model_of(model_kind::hockney);
-  m.ports = 2;
-  const seconds one = m.levels[0].hockney.time(1);
-  const seconds ten = m.levels[0].hockney.time(10000);
-  // Rank 0: a long send and then a short one in lane 0; two short ones in lane 1.
-  const writer lanes = writer().lane(0).send(1, 10000).then().send(2).lane(1).send(3).then().send(4).end_lanes(2);
-  const writer from_zero = writer().lane(0).recv(0, 10000).end_lanes(1);
-  const writer after_long = writer().lane(0).recv(0).end_lanes(1);
-  const writer first = writer().lane(0).lane(1).recv(0).end_lanes(2);
-  const std::vector<const schedule*> all{lanes.get(), from_zero.get(), after_long.get(), first.get(), first.get()};
-  const auto ends = evaluate(all, m, same_node);
-  EXPECT_NEAR(ends[1], ten, 1e-12);
-  EXPECT_NEAR(ends[2], ten + one, 1e-12) << "waits for the long one";
-  EXPECT_NEAR(ends[3], one, 1e-12);
-  EXPECT_NEAR(ends[4], 2 * one, 1e-12) << "does not";
-}
-
 // Every algorithm whose schedule can be made without MPI, on one node. The closed formulas leave out what does not
 // count; they need to say which algorithm is faster, and by how much.
 TEST(cost_models, closed_formulas_of_the_algorithms_are_close_to_the_evaluation) {
@@ -199,15 +136,6 @@ TEST(cost_models, closed_formulas_of_the_algorithms_are_close_to_the_evaluation)
           EXPECT_LT(closed, 1.6 * evaluated) << a->name << ", " << name_of(kind) << ", p " << p << ", " << bytes;
         }
     }
-}
-
-TEST(cost_models, a_deadlock_is_an_error) {
-  schedule s(std::pmr::new_delete_resource());
-  s.add_type(element::bytes(1));
-  s.recv(0, {0, 1, 0, 1, 0, place::recv});
-  s.end_round();
-  const std::vector<const schedule*> pointers{&s};
-  EXPECT_THROW(evaluate_slowest(pointers, model_of(model_kind::loggp), same_node), simulated_error);
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <random>
 #include <string_view>
 #include <vector>
 
+#include "support/some_problem.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -19,28 +19,6 @@ using form = exchange::form;
 
 // Sizes that fit into a line, pass through the room, are fetched, and are more than the room holds.
 constexpr std::array<count_t, 4> sizes{4, 700, 9000, 150000};
-
-bool shares_memory() {
-#ifdef TAQUIN_SMPI
-  return false;
-#else
-  const char* setting = std::getenv("TAQUIN_SHARED_MEMORY");
-  return size_of(MPI_COMM_WORLD) > 1 && (setting == nullptr || std::string_view(setting) != "0");
-#endif
-}
-
-problem some_problem(form kind, int p, count_t most, unsigned seed, std::vector<type_pair>& types) {
-  problem x{.kind = kind, .p = p, .counts = {}, .seed = seed, .types = &types};
-  std::mt19937 random(seed);
-  x.counts = all_workloads[kind == form::alltoall ? 0 : seed % all_workloads.size()].make(p, most, random);
-  return x;
-}
-
-std::vector<type_pair> some_types() {
-  std::vector<type_pair> types;
-  for (const std::size_t t : {0U, 3U, 7U}) types.push_back(all_types[t].make());
-  return types;
-}
 
 // A delay that differs between ranks and calls, so that each is late in its turn.
 void delay(std::mt19937& random) {
@@ -75,7 +53,7 @@ TEST(node_calls, put_every_byte_in_its_place) {
 
 TEST(node_calls, exchange_in_place_what_fits_and_what_does_not) {
   const int p = size_of(MPI_COMM_WORLD);
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   unsigned seed = 0;
   for (const bool symmetric : {true, false})
     for (const count_t most : {count_t{5}, count_t{300}, count_t{60000}}) {
@@ -94,7 +72,7 @@ TEST(node_calls, exchange_in_place_what_fits_and_what_does_not) {
 TEST(node_calls, keep_to_the_smallest_memory_of_any_rank_or_fail_on_all) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   for (const auto kind : {form::alltoallv, form::alltoallw})
     for (const count_t most : {count_t{6}, count_t{2000}, count_t{30000}})
       for (const std::size_t memory : {0U, 100U, 3000U, 200000U}) {
@@ -119,7 +97,7 @@ TEST(node_calls, keep_to_the_smallest_memory_of_any_rank_or_fail_on_all) {
 TEST(node_calls, that_are_wrong_on_one_rank_fail_on_all_ranks) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   const problem x = some_problem(form::alltoallv, p, 50, 1, types);
   for (const int culprit : {0, p - 1}) {
     rank_buffers mine(x, rank);
@@ -144,7 +122,7 @@ TEST(node_calls, that_are_wrong_on_one_rank_fail_on_all_ranks) {
 TEST(node_calls, that_ask_for_different_things_fail_on_all_ranks) {
   const int p = size_of(MPI_COMM_WORLD);
   if (p == 1) GTEST_SKIP() << "one rank agrees with itself";
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   const problem x = some_problem(form::alltoallv, p, 50, 1, types);
   rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
   mine.fill(4);
@@ -194,7 +172,7 @@ TEST(node_calls, whose_counts_do_not_match_write_nothing_outside_and_go_on) {
 
 TEST(node_calls, follow_each_other_on_communicators_that_overlap_and_come_and_go) {
   const int rank = rank_in(MPI_COMM_WORLD);
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   std::mt19937 random(static_cast<unsigned>(rank));
   const auto exchange_on = [&](MPI_Comm comm, unsigned seed) {
     const problem x = some_problem(form::alltoallv, size_of(comm), 600, seed, types);
@@ -218,7 +196,7 @@ TEST(node_calls, follow_each_other_on_communicators_that_overlap_and_come_and_go
 }
 
 TEST(node_calls, work_on_hundreds_of_communicators_alive) {
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   const problem x = some_problem(form::alltoallv, size_of(MPI_COMM_WORLD), 40, 3, types);
   std::vector<MPI_Comm> all;
   for (int i = 0; i < (brief() ? 20 : 200); ++i) all.push_back(duplicate(MPI_COMM_WORLD));
@@ -234,7 +212,7 @@ TEST(node_calls, work_on_hundreds_of_communicators_alive) {
 
 #if !defined(TAQUIN_SMPI) && !defined(__SANITIZE_THREAD__)
 TEST(node_calls, go_on_after_a_fork) {
-  auto types = some_types();
+  auto types = types_of({0, 3, 7});
   const problem x = some_problem(form::alltoallv, size_of(MPI_COMM_WORLD), 9000, 3, types);
   rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
   mine.fill(1);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <fstream>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/some_problem.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -24,28 +24,6 @@ namespace {
 using form = exchange::form;
 
 constexpr count_t most_through_memory = 65536;
-
-bool shares_memory() {
-#ifdef TAQUIN_SMPI
-  return false;
-#else
-  const char* setting = std::getenv("TAQUIN_SHARED_MEMORY");
-  return size_of(MPI_COMM_WORLD) > 1 && (setting == nullptr || std::string_view(setting) != "0");
-#endif
-}
-
-problem some_problem(form kind, int p, count_t most, unsigned seed, std::vector<type_pair>& types) {
-  problem x{.kind = kind, .p = p, .counts = {}, .seed = seed, .types = &types};
-  std::mt19937 random(seed);
-  x.counts = all_workloads[kind == form::alltoall ? 0 : seed % all_workloads.size()].make(p, most, random);
-  return x;
-}
-
-std::vector<type_pair> types_of(std::initializer_list<std::size_t> numbers) {
-  std::vector<type_pair> types;
-  for (const std::size_t t : numbers) types.push_back(all_types[t].make());
-  return types;
-}
 
 /// A plan with its data.
 class owned_plan {

@@ -15,7 +15,6 @@ int main() {
   TAQUIN_SIZE(taquin::element);
   TAQUIN_SIZE(taquin::error);
   TAQUIN_SIZE(taquin::exchange);
-  TAQUIN_SIZE(taquin::memory_budget);
   TAQUIN_SIZE(taquin::mpi_error);
   TAQUIN_SIZE(taquin::options);
   TAQUIN_SIZE(taquin::plan);

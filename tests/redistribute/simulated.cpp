@@ -4,10 +4,10 @@
 
 #include <optional>
 
+#include "base/memory_budget.hpp"
 #include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -60,7 +60,7 @@ inline std::string simulated_error(const detail::algorithm& a, const problem& x,
     auto& mine = buffers.emplace_back(x, rank);
     mine.fill(7);
     const auto local = local_part(x, rank, mine, elements);
-    memory_budget budget;
+    detail::memory_budget budget;
     {
       const auto once = a.build(local, shape, o, &budget);
       if (budget.peak() > a.memory(shape, o))

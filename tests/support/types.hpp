@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::test {

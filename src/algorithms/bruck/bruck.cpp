@@ -159,7 +159,7 @@ std::size_t fixed_places::memory(const schedule_size& all, std::size_t scratch,
                                  std::size_t block_bytes) const noexcept {
   return executor::footprint(all, scratch * block_bytes, packed() ? 2 * sent.round_elements * block_bytes : 0,
                              packed() ? 0 : sent.message_elements) +
-         sent.message_elements * sizeof(region);
+         region_list::bytes(sent.message_elements);
 }
 
 // A block is sent from the place where another one arrives in the same round. Packed messages are gathered before and

@@ -92,15 +92,22 @@ class region_list {
  public:
   region_list(const schedule& s, bruck_layout layout, std::size_t most, std::pmr::memory_resource* memory)
       : schedule_(s), layout_(layout), list_(memory) {
-    list_.reserve(most);
+    array_list::take(*this, most);
   }
+  static constexpr std::size_t bytes(std::size_t most) noexcept { return array_list::bytes<region_list>(most); }
   void clear();
   void add(const region& r);
   /// The complete list.
   const std::pmr::vector<region>& finish();
 
  private:
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t most) {
+    each(&region_list::list_, at_most{most});
+  }
   void flush();
+
   const schedule& schedule_;
   bruck_layout layout_;
   std::pmr::vector<region> list_;

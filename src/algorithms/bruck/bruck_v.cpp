@@ -240,8 +240,6 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
                                   execution{c.comm->get(), c.tag, x.send.base, x.recv.base, true}, &budget);
 }
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 std::size_t memory(const shape& s, const options& o) noexcept {
   const route r = reused_route(s.ranks, o);
   const std::size_t reused = bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, r.capacity(false));
@@ -342,7 +340,6 @@ const algorithm bruck_v{
     .source = "Träff et al. §3.5, and beyond",
     .rounds = "⌈log_r p⌉",
     .serves_inside = true,
-    .supports = supports,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,

@@ -9,13 +9,20 @@ namespace taquin::detail::bruck {
 
 namespace {
 
-// Where elements wait between rounds.
+// Of each element: where it waits between rounds, and its size.
 struct waiting {
-  explicit waiting(int ranks, std::pmr::memory_resource* memory)
-      : now(static_cast<std::size_t>(ranks), memory), next(static_cast<std::size_t>(ranks), memory) {}
-  static std::size_t bytes(int ranks) noexcept { return 2 * sizeof(count_t) * static_cast<std::size_t>(ranks); }
+  explicit waiting(std::size_t ranks, std::pmr::memory_resource* memory) : now(memory), next(memory), sizes(memory) {
+    array_list::take(*this, ranks);
+  }
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&waiting::now, ranks);
+    each(&waiting::next, ranks);
+    each(&waiting::sizes, ranks);
+  }
   std::pmr::vector<count_t> now;
   std::pmr::vector<count_t> next;
+  std::pmr::vector<size_field> sizes;
 };
 
 }  // namespace
@@ -37,8 +44,8 @@ std::size_t bruck_v_schedule_memory(const shape& s, const route& r) noexcept {
   const std::size_t block =
       std::min(static_cast<std::size_t>(r.threshold), static_cast<std::size_t>(s.max_block_bytes));
   const std::size_t passing = f.elements - static_cast<std::size_t>(s.ranks - 1);  // the others stay
-  const std::size_t tables =
-      size_history::bytes(r) + waiting::bytes(r.ranks) + bruck_v_sizes::bytes(r) + f.message_elements * sizeof(region);
+  const std::size_t tables = size_history::bytes(r) + array_list::bytes<waiting>(static_cast<std::size_t>(s.ranks)) +
+                             region_list::bytes(f.message_elements);
   return executor::footprint(bruck_v_schedule_size(s, r), passing * block, 2 * f.round_elements * block) + tables;
 }
 
@@ -48,8 +55,8 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
   schedule s(memory, bruck_v_schedule_size(shape, r));
   s.add_types(x);
   const std::uint32_t bytes_type = s.add_type(element::bytes(1));
-  waiting places(p, memory);
-  std::pmr::vector<size_field> sizes(static_cast<std::size_t>(p), memory);
+  waiting places(static_cast<std::size_t>(p), memory);
+  auto& sizes = places.sizes;
   for (int t = 0; t < p; ++t) {
     const count_t bytes = x.send[(x.rank + t) % p].bytes();
     sizes[static_cast<std::size_t>(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);

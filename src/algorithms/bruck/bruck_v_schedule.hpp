@@ -20,14 +20,11 @@ namespace taquin::detail::bruck {
 class size_history {
  public:
   size_history(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-      : route_(r),
-        now_(x, r, memory),
-        receive_slot_(r.capacity(false), memory),
-        moved_(bruck::count(r.ranks, r.radix).elements, memory) {
-    moved_.clear();
+      : route_(r), now_(x, r, memory), receive_slot_(memory), moved_(memory) {
+    array_list::take(*this, r);
   }
   static std::size_t bytes(const route& r) noexcept {
-    return bruck_v_sizes::bytes(r) + r.capacity(false) + bruck::count(r.ranks, r.radix).elements * sizeof(size_field);
+    return bruck_v_sizes::bytes(r) + array_list::bytes<size_history>(r);
   }
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
     return now_.load(weight, digit, to);
@@ -42,6 +39,13 @@ class size_history {
   [[nodiscard]] const std::pmr::vector<size_field>& received() const noexcept { return moved_; }
 
  private:
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const route& r) {
+    each(&size_history::receive_slot_, r.capacity(false));
+    each(&size_history::moved_, at_most{bruck::count(r.ranks, r.radix).elements});
+  }
+
   route route_;
   bruck_v_sizes now_;
   raw_buffer receive_slot_;

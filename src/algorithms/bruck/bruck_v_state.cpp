@@ -66,7 +66,8 @@ count_t route::next_weight(count_t weight, int t) const noexcept {
 }
 
 bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-    : x_(x), route_(r), sizes_(static_cast<std::size_t>(r.ranks), memory) {
+    : x_(x), route_(r), sizes_(memory) {
+  array_list::take(*this, r);
   for (int t = 0; t < r.ranks; ++t) {
     const count_t bytes = x.send[up(x, t)].bytes();
     const bool direct = bytes > r.threshold;
@@ -75,9 +76,7 @@ bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::
   }
 }
 
-std::size_t bruck_v_sizes::bytes(const route& r) noexcept {
-  return static_cast<std::size_t>(r.ranks) * sizeof(size_field);
-}
+std::size_t bruck_v_sizes::bytes(const route& r) noexcept { return array_list::bytes<bruck_v_sizes>(r); }
 
 std::size_t bruck_v_sizes::load(count_t weight, count_t digit, std::span<std::byte> to) const {
   std::byte* at = to.data();
@@ -117,26 +116,20 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
   return std::nullopt;
 }
 
-namespace {
-
 // All messages side by side; the last one's room is taken to be as large as any.
-std::size_t arriving_bytes(const route& r) noexcept {
+std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
   return f.elements * (sizeof(size_field) + static_cast<std::size_t>(r.threshold)) + f.messages * r.head + r.head +
          r.capacity(true);
 }
 
-}  // namespace
-
 bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
-    : x_(x),
-      route_(r),
-      sizes_(x, r, memory),
-      arrived_(arriving_bytes(r), memory),
-      places_(static_cast<std::size_t>(r.ranks), memory) {}
+    : x_(x), route_(r), sizes_(x, r, memory), arrived_(memory), places_(memory) {
+  array_list::take(*this, r);
+}
 
 std::size_t bruck_v_state::bytes(const route& r) noexcept {
-  return bruck_v_sizes::bytes(r) + arriving_bytes(r) + static_cast<std::size_t>(r.ranks) * sizeof(std::uint32_t);
+  return bruck_v_sizes::bytes(r) + array_list::bytes<bruck_v_state>(r);
 }
 
 std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::byte> to) {

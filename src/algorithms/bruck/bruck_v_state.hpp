@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
@@ -61,6 +62,12 @@ class bruck_v_sizes {
   [[nodiscard]] std::optional<invalid_argument> mismatch(bool shorter = false) const;
 
  private:
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const route& r) {
+    each(&bruck_v_sizes::sizes_, static_cast<std::size_t>(r.ranks));
+  }
+
   local_exchange x_;
   route route_;
   std::pmr::vector<size_field> sizes_;
@@ -91,6 +98,14 @@ class bruck_v_state {
   [[nodiscard]] std::uint64_t bytes_copied() const noexcept { return copied_; }
 
  private:
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const route& r) {
+    each(&bruck_v_state::arrived_, arriving_bytes(r));
+    each(&bruck_v_state::places_, static_cast<std::size_t>(r.ranks));
+  }
+  static std::size_t arriving_bytes(const route& r) noexcept;
+
   local_exchange x_;
   route route_;
   bruck_v_sizes sizes_;

@@ -40,11 +40,8 @@ std::size_t spare_blocks(int ranks, int radix) noexcept {
 class colouring final : public placement {
  public:
   colouring(int ranks, int radix, std::size_t spare, std::pmr::memory_resource* memory)
-      : ranks_(ranks),
-        radix_(radix),
-        rounds_(count(ranks, radix).rounds),
-        table_(rounds_ * static_cast<std::size_t>(ranks), memory),
-        free_(static_cast<std::size_t>(ranks) + spare, memory) {
+      : ranks_(ranks), radix_(radix), rounds_(count(ranks, radix).rounds), table_(memory), free_(memory) {
+    array_list::take(*this, static_cast<std::size_t>(ranks), rounds_, spare);
     if (rounds_ == 0) return;
     for (int j = 0; j < ranks; ++j) table_[index(rounds_ - 1, j)] = j;
     std::fill(free_.begin() + ranks, free_.end(), char{1});
@@ -87,6 +84,13 @@ class colouring final : public placement {
     free_[static_cast<std::size_t>(place)] = 0;
   }
 
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks, std::size_t rounds, std::size_t spare) {
+    each(&colouring::table_, rounds * ranks);
+    each(&colouring::free_, ranks + spare);
+  }
+
   int ranks_;
   int radix_;
   std::size_t rounds_;
@@ -103,7 +107,7 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   const figures f = count(s.ranks, radix);
   const std::size_t spare = spare_blocks(s.ranks, radix);
   const auto p = static_cast<std::size_t>(s.ranks);
-  return zero_copy_memory(s, f, layout_of(o), spare) + f.rounds * p * sizeof(location) + p + spare;
+  return zero_copy_memory(s, f, layout_of(o), spare) + array_list::bytes<colouring>(p, f.rounds, spare);
 }
 
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {

@@ -50,7 +50,7 @@ std::size_t zero_copy_memory(const shape& s, const figures& f, bruck_layout layo
   const bool packed = layout == bruck_layout::packed;
   return executor::footprint(zero_copy_size(f, layout), scratch_blocks * s.max_block_bytes,
                              packed ? 2 * f.round_elements * s.max_block_bytes : 0, packed ? 0 : f.message_elements) +
-         f.message_elements * sizeof(region);
+         region_list::bytes(f.message_elements);
 }
 
 namespace {

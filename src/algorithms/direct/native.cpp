@@ -17,7 +17,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -49,9 +49,7 @@ class native_operation final : public operation {
         types_(memory),
         owned_(memory),
         ranks_(c.shape->ranks) {
-    ints_.reserve(4 * static_cast<std::size_t>(ranks_));
-    types_.reserve(2 * static_cast<std::size_t>(ranks_));
-    owned_.reserve(by_address(*c.shape) ? 4 * static_cast<std::size_t>(ranks_) : 0);
+    array_list::take(*this, *c.shape);
     const bool large = by_address(*c.shape);
     recv_ = large ? absolute(x.recv) : plain(x.recv, c.reused);
     send_ = x.in_place ? arguments{MPI_IN_PLACE} : large ? absolute(x.send) : plain(x.send, c.reused);
@@ -174,6 +172,15 @@ class native_operation final : public operation {
   }
 
   MPI_Comm comm_;
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const shape& s) {
+    const auto ranks = static_cast<std::size_t>(s.ranks);
+    each(&native_operation::ints_, at_most{4 * ranks});
+    each(&native_operation::types_, at_most{2 * ranks});
+    each(&native_operation::owned_, at_most{by_address(s) ? 4 * ranks : 0});
+  }
+
   form kind_;
   std::pmr::vector<int> ints_;
   std::pmr::vector<MPI_Datatype> types_;
@@ -190,9 +197,7 @@ class native_operation final : public operation {
 bool supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
 
 std::size_t memory(const shape& s, const options&) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  return sizeof(native_operation) + p * (4 * sizeof(int) + 2 * sizeof(MPI_Datatype)) +
-         (by_address(s) ? 4 * p * sizeof(mpi::datatype) : 0);
+  return sizeof(native_operation) + array_list::bytes<native_operation>(s);
 }
 
 // A plan's ranks may begin inside the MPI library, where they would not notice that one of them has no plan.

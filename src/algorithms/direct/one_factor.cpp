@@ -9,25 +9,15 @@
 // Wins:    large blocks where links carry both directions at once and suffer from many messages: unlike pairwise, it
 //          sends to and receives from the same rank in every round for any p.
 #include "algorithms/algorithm.hpp"
-#include "model/terms.hpp"
-#include "schedule/executor.hpp"
+#include "algorithms/direct/one_by_one.hpp"
 #include "topology/one_factors.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
-schedule_size size_of(const shape& s) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 1, p};
-}
-
-std::size_t memory(const shape& s, const options&) noexcept { return executor::footprint(size_of(s), 0); }
-
 schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
-  schedule s(memory, size_of(shape));
+  schedule s(memory, one_by_one::size(shape));
   s.add_types(x);
   const region mine = s.send_block(x, x.rank);
   if (x.ranks % 2 == 0) s.add_copy(mine, s.recv_block(x, x.rank));  // travels with the first round
@@ -44,8 +34,6 @@ schedule build(const local_exchange& x, const shape& shape, const options&, std:
   return s;
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).one_by_one(); }
-
 }  // namespace
 
 const algorithm one_factor{
@@ -54,9 +42,8 @@ const algorithm one_factor{
     .source = "Sanders & Träff §2",
     .rounds = "p − 1, odd p: p",
     .serves_inside = true,
-    .supports = supports,
-    .memory = memory,
-    .cost = cost,
+    .memory = one_by_one::memory,
+    .cost = one_by_one::cost,
     .build = build,
 };
 

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -17,11 +18,12 @@ inline void copy_bytes(std::byte* to, const std::byte* from, count_t bytes) noex
 
 class packed_side {
  public:
-  packed_side(int ranks, std::pmr::memory_resource* memory)
-      : counts_(static_cast<std::size_t>(ranks), memory), displs_(static_cast<std::size_t>(ranks), memory) {}
+  packed_side(int ranks, std::pmr::memory_resource* memory) : counts_(memory), displs_(memory) {
+    array_list::take(*this, static_cast<std::size_t>(ranks));
+  }
 
   /// What it takes from `memory`.
-  static constexpr std::size_t bookkeeping(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
+  static constexpr std::size_t bookkeeping(std::size_t ranks) noexcept { return array_list::bytes<packed_side>(ranks); }
 
   /// Sets the sizes: count(i) bytes for rank i.
   template <class Count>
@@ -60,6 +62,13 @@ class packed_side {
   }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&packed_side::counts_, ranks);
+    each(&packed_side::displs_, ranks);
+  }
+
   std::pmr::vector<count_t> counts_;
   std::pmr::vector<count_t> displs_;
   std::byte* data_ = nullptr;

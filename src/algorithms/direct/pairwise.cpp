@@ -9,24 +9,14 @@
 #include <bit>
 
 #include "algorithms/algorithm.hpp"
-#include "model/terms.hpp"
-#include "schedule/executor.hpp"
+#include "algorithms/direct/one_by_one.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
-schedule_size size_of(const shape& s) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 1, p};
-}
-
-std::size_t memory(const shape& s, const options&) noexcept { return executor::footprint(size_of(s), 0); }
-
 schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
-  schedule s(memory, size_of(shape));
+  schedule s(memory, one_by_one::size(shape));
   s.add_types(x);
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(x.ranks));
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));  // travels with the first round
@@ -41,8 +31,6 @@ schedule build(const local_exchange& x, const shape& shape, const options&, std:
   return s;
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).one_by_one(); }
-
 }  // namespace
 
 const algorithm pairwise{
@@ -51,9 +39,8 @@ const algorithm pairwise{
     .source = "MPI primitives §3, §4.7",
     .rounds = "p − 1",
     .serves_inside = true,
-    .supports = supports,
-    .memory = memory,
-    .cost = cost,
+    .memory = one_by_one::memory,
+    .cost = one_by_one::cost,
     .build = build,
 };
 

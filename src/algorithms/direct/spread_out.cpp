@@ -37,8 +37,6 @@ void add_direct_round(schedule& s, const local_exchange& x, const options& o, co
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 schedule_size size_of(const shape& s) noexcept {
   schedule_size size = direct_size(s);
   size.copies = 1;
@@ -76,7 +74,6 @@ const algorithm spread_out{
     .source = "MPI primitives §4.7",
     .rounds = "1",
     .serves_inside = true,
-    .supports = supports,
     .memory = memory,
     .cost = cost,
     .ends_by_itself = ends_by_itself,

@@ -47,13 +47,14 @@ struct part {
 class cutting {
  public:
   cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
-      : p_(comm.size()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_), memory) {
+      : p_(comm.size()), bytes_(memory) {
+    array_list::take(*this, p_);
     count_t* mine = bytes_.data() + index(comm.rank(), 0);
     for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
     mpi::allgather_in_place(std::span(bytes_), static_cast<std::size_t>(p_), comm.get());
   }
-  explicit cutting(const whole_exchange& x)
-      : p_(x.ranks()), bytes_(static_cast<std::size_t>(p_) * static_cast<std::size_t>(p_)) {
+  explicit cutting(const whole_exchange& x) : p_(x.ranks()) {
+    array_list::take(*this, p_);
     for (int i = 0; i < p_; ++i)
       for (int j = 0; j < p_; ++j) bytes_[index(i, j)] = x.bytes(i, j);
   }
@@ -80,6 +81,12 @@ class cutting {
   [[nodiscard]] std::size_t index(int i, int j) const {
     return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
   }
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, int ranks) {
+    each(&cutting::bytes_, static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
+  }
+
   int p_;
   std::pmr::vector<count_t> bytes_;
 };
@@ -111,32 +118,45 @@ class two_phase_body final : public operation {
         mid_(p_, &budget),
         on_(p_, &budget),
         in_(p_, &budget),
-        leaving_(0, &budget),
-        coming_(0, &budget),
+        leaving_(&budget),
+        coming_(&budget),
         staging_(&budget) {
     agree_on_invalid_argument(*c.comm, mismatch());
     out_.fill([&](int k) { return cut_.first(rank_, k); });
     mid_.fill([&](int i) { return cut_.first(i, rank_); });
     on_.fill([&](int j) { return cut_.second(j, rank_); });
     in_.fill([&](int k) { return cut_.second(rank_, k); });
-    leaving_.reset(std::max(out_.bytes(), on_.bytes()));
-    coming_.reset(std::max(mid_.bytes(), in_.bytes()));
-    for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
-    for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
     count_t most = 0;
     for (int i = 0; i < p_; ++i)
       for (const block& b : {send_[i], recv_[i]})
         if (!b.element.contiguous()) most = std::max(most, b.bytes());
-    staging_.resize(static_cast<std::size_t>(most));
+    array_list::take(*this, buffers{.leaving = std::max(out_.bytes(), on_.bytes()),
+                                    .coming = std::max(mid_.bytes(), in_.bytes()),
+                                    .staging = static_cast<std::size_t>(most)});
+    for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
+    for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
     const shape inner = inner_shape(*c.shape);
     const auto prepare_phase = [&](packed_side& from, packed_side& to, int tag) {
-      exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+      exchange y;
+      y.comm = x.comm;
+      y.kind = exchange::form::alltoallv;
       y.send = from.view();
       y.recv = to.view();
       return prepare_inside(inner_of(*c.opts), y, {c.comm, tag, &inner, c.opts, c.nodes, c.reused}, budget);
     };
     phases_[0] = prepare_phase(out_, mid_, c.tag);
     phases_[1] = prepare_phase(on_, in_, c.tag + 1);
+  }
+
+  /// What a body takes, those that the inner exchanges take not included.
+  static std::size_t bytes(const shape& s) noexcept {
+    const auto p = static_cast<std::size_t>(s.ranks);
+    const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
+    return sizeof(two_phase_body) + array_list::bytes<cutting>(s.ranks) + 2 * owned_blocks::bytes(p) +
+           4 * packed_side::bookkeeping(p) +
+           array_list::bytes<two_phase_body>(buffers{.leaving = std::max<std::size_t>(s.max_rank_bytes, passed),
+                                                     .coming = std::max<std::size_t>(passed, s.max_received_bytes),
+                                                     .staging = s.max_block_bytes});
   }
 
   void start() override {
@@ -232,6 +252,19 @@ class two_phase_body final : public operation {
     });
   }
 
+  struct buffers {
+    std::size_t leaving = 0;
+    std::size_t coming = 0;
+    std::size_t staging = 0;
+  };
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const buffers& n) {
+    each(&two_phase_body::leaving_, n.leaving);
+    each(&two_phase_body::coming_, n.coming);
+    each(&two_phase_body::staging_, n.staging);
+  }
+
   owned_blocks send_;
   owned_blocks recv_;
   int rank_;
@@ -248,15 +281,8 @@ class two_phase_body final : public operation {
   std::size_t phase_ = 2;
 };
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 std::size_t memory(const shape& s, const options& o) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
-  return sizeof(two_phase_body) + p * p * sizeof(count_t) + 2 * owned_blocks::bytes(p) +
-         4 * packed_side::bookkeeping(p) + std::max<std::size_t>(s.max_rank_bytes, passed) +
-         std::max<std::size_t>(passed, s.max_received_bytes) + s.max_block_bytes +
-         2 * inner_of(o).memory(inner_shape(s), o);
+  return two_phase_body::bytes(s) + 2 * inner_of(o).memory(inner_shape(s), o);
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
@@ -306,7 +332,6 @@ const algorithm two_phase{
     .summary = "two balanced exchanges by way of intermediate ranks",
     .source = "MPI primitives §4.7, S1–S6",
     .rounds = "twice the inner algorithm's",
-    .supports = supports,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,

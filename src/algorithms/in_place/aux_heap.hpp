@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -13,7 +14,7 @@ namespace taquin::detail {
 class aux_heap {
  public:
   /// `runs`: the most free runs that there can be: one more than the most allocations at a time.
-  aux_heap(std::size_t runs, std::pmr::memory_resource* memory) : free_(memory) { free_.reserve(runs); }
+  aux_heap(std::size_t runs, std::pmr::memory_resource* memory) : free_(memory) { array_list::take(*this, runs); }
 
   void reset(count_t size) {
     free_.clear();
@@ -25,9 +26,15 @@ class aux_heap {
   count_t take(count_t length);
   void give_back(count_t at, count_t length);
 
-  static constexpr std::size_t bytes(std::size_t runs) noexcept { return runs * sizeof(run); }
+  static constexpr std::size_t bytes(std::size_t runs) noexcept { return array_list::bytes<aux_heap>(runs); }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t runs) {
+    each(&aux_heap::free_, at_most{runs});
+  }
+
   struct run {
     count_t at;
     count_t length;

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "algorithms/in_place/aux_heap.hpp"
-#include "algorithms/in_place/index_sets.hpp"
-
 namespace taquin::detail {
 
 namespace {
@@ -29,13 +26,6 @@ void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit
   const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
   small_chunk = std::min(std::max<count_t>(aux_chunk / 2, 1), in_units(share));
   if (scratch) aux_chunk = in_units(aux_chunk_bytes);
-}
-
-std::size_t in_place_limits::bytes(std::size_t out, std::size_t in) const noexcept {
-  return send_set::bytes(pieces(out, in)) + recv_set::bytes(gaps(in), in) +
-         aux_heap::bytes(static_cast<std::size_t>(staged) + 3) +
-         static_cast<std::size_t>(sends) * (sizeof(int) + sizeof(count_t)) +
-         static_cast<std::size_t>(requests) * (sizeof(int) + 2 * sizeof(count_t)) + in * sizeof(int);
 }
 
 }  // namespace taquin::detail

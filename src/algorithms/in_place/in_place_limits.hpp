@@ -30,8 +30,7 @@ struct in_place_limits {
   [[nodiscard]] std::size_t gaps(std::size_t in) const noexcept {
     return static_cast<std::size_t>(runs + per_peer) * in + static_cast<std::size_t>(requests + staged) + 4;
   }
-  /// Bytes that a machine takes beside itself.
-  [[nodiscard]] std::size_t bytes(std::size_t out, std::size_t in) const noexcept;
+  [[nodiscard]] std::size_t free_runs() const noexcept { return static_cast<std::size_t>(staged) + 3; }
 };
 
 }  // namespace taquin::detail

@@ -26,14 +26,18 @@ in_place_machine::in_place_machine(int rank, std::span<const peer_block> out, st
       border_(border_of(out, in)),
       sends_(limits.pieces(out.size(), in.size()), memory),
       recvs_(limits.gaps(in.size()), in.size(), memory),
-      aux_(static_cast<std::size_t>(limits.staged) + 3, memory),
+      aux_(limits.free_runs(), memory),
       free_sends_(memory),
-      send_at_(static_cast<std::size_t>(limits.sends), memory),
+      send_at_(memory),
       free_requests_(memory),
-      outstanding_(static_cast<std::size_t>(limits.requests), memory),
-      unanswered_(in.size(), memory) {
-  free_sends_.reserve(send_at_.size());
-  free_requests_.reserve(outstanding_.size());
+      outstanding_(memory),
+      unanswered_(memory) {
+  array_list::take(*this, limits, in.size());
+}
+
+std::size_t in_place_machine::bytes(const in_place_limits& l, std::size_t out, std::size_t in) noexcept {
+  return send_set::bytes(l.pieces(out, in)) + recv_set::bytes(l.gaps(in), in) + aux_heap::bytes(l.free_runs()) +
+         array_list::bytes<in_place_machine>(l, in);
 }
 
 void in_place_machine::reset() {

@@ -22,6 +22,7 @@
 #include "algorithms/in_place/in_place_limits.hpp"
 #include "algorithms/in_place/index_sets.hpp"
 #include "algorithms/in_place/problem.hpp"
+#include "base/arrays.hpp"
 
 namespace taquin::detail {
 
@@ -53,6 +54,8 @@ class in_place_machine {
   /// `out` in order of peer, `in` in order of location; both without empty blocks, and alive as long as the machine.
   in_place_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
                    const in_place_limits& limits, std::pmr::memory_resource* memory);
+  /// What a machine takes from its memory.
+  static std::size_t bytes(const in_place_limits& limits, std::size_t out, std::size_t in) noexcept;
 
   /// Begins an exchange.
   void reset();
@@ -61,7 +64,7 @@ class in_place_machine {
   /// that nothing has happened for a while: then the machine does what costs more than waiting a little.
   in_place_step next(bool idle);
 
-  /// A peer asks for a part of the message to it. Call only while wants_request(). The answer must be sent; one of
+  /// A peer asks for a part of the message to it, while there is room for an answer. The answer must be sent; one of
   /// length 0 says that the peer asked for what is not there: the two ranks' counts differ.
   in_place_answer requested(int peer, count_t offset, count_t length);
   /// A peer has fetched a part of the message to it: its locations are free. False when it is not there.
@@ -71,10 +74,6 @@ class in_place_machine {
   /// The request `slot` was answered with `length` units.
   void arrived(int slot, count_t length);
 
-  /// True while requests are still to come and there is room for an answer.
-  [[nodiscard]] bool wants_request() const noexcept { return sends_.left() > self_left_ && !free_sends_.empty(); }
-  /// True while an answer is still to come.
-  [[nodiscard]] bool wants_data() const noexcept { return free_requests_.size() < outstanding_.size(); }
   /// True when nothing is left to ask for, to answer or to place.
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
@@ -95,6 +94,16 @@ class in_place_machine {
     count_t at = 0;  // of its gap
     count_t length = 0;
   };
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const in_place_limits& l, std::size_t in) {
+    each(&in_place_machine::free_sends_, static_cast<std::size_t>(l.sends));
+    each(&in_place_machine::send_at_, static_cast<std::size_t>(l.sends));
+    each(&in_place_machine::free_requests_, static_cast<std::size_t>(l.requests));
+    each(&in_place_machine::outstanding_, static_cast<std::size_t>(l.requests));
+    each(&in_place_machine::unanswered_, in);
+  }
 
   void find_scratch();
   void open_scratch();

@@ -21,7 +21,7 @@ constexpr in_place_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends
 // Everything but the auxiliary memory, for the rank with the most peers.
 std::size_t in_place_operation::bookkeeping(const shape& s, const in_place_limits& l) noexcept {
   const auto peers = static_cast<std::size_t>(s.max_peers);
-  return sizeof(in_place_operation) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) +
+  return sizeof(in_place_operation) + in_place_machine::bytes(l, peers, peers) + 2 * peers * sizeof(peer_block) +
          mpi_port::footprint(in_place_protocol::limits(l, 0), 0) + frame_memory::most;
 }
 

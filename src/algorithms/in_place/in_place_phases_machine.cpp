@@ -4,10 +4,9 @@
 
 namespace taquin::detail {
 
-std::size_t phase_limits::bytes(std::size_t out, std::size_t in) const noexcept {
-  // source, request: 4 counts each; part: 2.
-  return send_set::bytes(pieces(out, in)) + aux_heap::bytes(in + 2) + in * 8 * sizeof(count_t) + out * sizeof(count_t) +
-         static_cast<std::size_t>(parts) * 2 * sizeof(count_t);
+std::size_t in_place_phases_machine::bytes(const phase_limits& l, std::size_t out, std::size_t in) noexcept {
+  return send_set::bytes(phase_limits::pieces(out, in)) + aux_heap::bytes(free_runs(in)) +
+         array_list::bytes<in_place_phases_machine>(l, out, in);
 }
 
 in_place_phases_machine::in_place_phases_machine(std::span<const peer_block> out, std::span<const peer_block> in,
@@ -17,11 +16,13 @@ in_place_phases_machine::in_place_phases_machine(std::span<const peer_block> out
       limits_(limits),
       border_(border_of(out, in)),
       sends_(phase_limits::pieces(out.size(), in.size()), memory),
-      heap_(in.size() + 2, memory),
-      parts_(static_cast<std::size_t>(limits.parts), memory),
-      sources_(in.size(), memory),
-      requests_(in.size(), memory),
-      sent_(out.size(), memory) {}
+      heap_(free_runs(in.size()), memory),
+      parts_(memory),
+      sources_(memory),
+      requests_(memory),
+      sent_(memory) {
+  array_list::take(*this, limits, out.size(), in.size());
+}
 
 void in_place_phases_machine::reset() {
   sends_.reset(out_, in_);

@@ -14,6 +14,7 @@
 #include "algorithms/in_place/aux_heap.hpp"
 #include "algorithms/in_place/index_sets.hpp"
 #include "algorithms/in_place/problem.hpp"
+#include "base/arrays.hpp"
 
 namespace taquin::detail {
 
@@ -25,7 +26,6 @@ struct phase_limits {
   bool heap = false;
   count_t most = 1;  ///< units in one message
 
-  [[nodiscard]] std::size_t bytes(std::size_t out, std::size_t in) const noexcept;
   /// Pieces that a rank's send blocks are split into: at most so many.
   static constexpr std::size_t pieces(std::size_t out, std::size_t in) noexcept { return 3 * out + 2 * in + 1; }
 };
@@ -35,6 +35,8 @@ class in_place_phases_machine {
   /// `out` in order of peer, `in` in order of location; both without empty blocks, alive as long as the machine.
   in_place_phases_machine(std::span<const peer_block> out, std::span<const peer_block> in, const phase_limits& limits,
                           std::pmr::memory_resource* memory);
+  /// What a machine takes from its memory.
+  static std::size_t bytes(const phase_limits& limits, std::size_t out, std::size_t in) noexcept;
 
   /// Begins an exchange.
   void reset();
@@ -84,6 +86,16 @@ class in_place_phases_machine {
     count_t used = 0;  // from its beginning
     count_t live = 0;  // of that, not given back yet
   };
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const phase_limits& l, std::size_t out, std::size_t in) {
+    each(&in_place_phases_machine::parts_, static_cast<std::size_t>(l.parts));
+    each(&in_place_phases_machine::sources_, in);
+    each(&in_place_phases_machine::requests_, in);
+    each(&in_place_phases_machine::sent_, out);
+  }
+  static constexpr std::size_t free_runs(std::size_t in) noexcept { return in + 2; }
+
   count_t take_aux(std::size_t k, count_t wanted, count_t& at);
   void give_back(std::size_t k, count_t at, count_t length);
   [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept {

@@ -46,8 +46,8 @@ std::size_t in_place_phases_operation::least(const shape& s, const options& o) n
   const auto peers = static_cast<std::size_t>(s.max_peers);
   const phase_limits l{.parts = parts_of(s, o), .heap = o.aux_heap};
   const std::size_t dense = o.sparse_requests ? 0 : dense_exchange.memory(dense_shape(s.ranks), dense_options);
-  return sizeof(in_place_phases_operation) + l.bytes(peers, peers) + 2 * peers * sizeof(peer_block) +
-         in_place_phases_protocol::bytes(s.ranks, peers, peers, how(o)) +
+  return sizeof(in_place_phases_operation) + in_place_phases_machine::bytes(l, peers, peers) +
+         2 * peers * sizeof(peer_block) + in_place_phases_protocol::bytes(s.ranks, peers, peers, how(o)) +
          mpi_port::footprint(in_place_phases_protocol::limits(peers, peers, how(o)), 0) + frame_memory::most + dense +
          static_cast<std::size_t>(l.parts) * std::max<std::size_t>(s.unit_span, 1);
 }

@@ -11,15 +11,6 @@
 
 namespace taquin::detail {
 
-namespace {
-
-// Of dense requests all of a rank's, of sparse ones what comes in.
-std::size_t asked_requests(int ranks, in_place_phases_protocol::requests how) noexcept {
-  return how == in_place_phases_protocol::requests::dense ? static_cast<std::size_t>(ranks) : 1;
-}
-
-}  // namespace
-
 in_place_phases_protocol::in_place_phases_protocol(int rank, int ranks, requests how, std::span<const peer_block> out,
                                                    std::span<const peer_block> in, in_place_phases_machine& machine,
                                                    store& units, port& net, std::pmr::memory_resource* frame,
@@ -32,11 +23,11 @@ in_place_phases_protocol::in_place_phases_protocol(int rank, int ranks, requests
       machine_(machine),
       units_(units),
       net_(net),
-      asked_(asked_requests(ranks, how) * request_words, bookkeeping),
-      granted_((how == requests::dense ? static_cast<std::size_t>(ranks) : out.size()) * request_words, bookkeeping),
+      asked_(bookkeeping),
+      granted_(bookkeeping),
       runs_(bookkeeping) {
   static_assert(sizeof(request) == request_words * sizeof(word));
-  runs_.reserve(phase_limits::pieces(out.size(), in.size()));
+  array_list::take(*this, ranks, out.size(), in.size(), how);
 }
 
 port_limits in_place_phases_protocol::limits(std::size_t out, std::size_t in, requests how) noexcept {
@@ -49,8 +40,7 @@ port_limits in_place_phases_protocol::limits(std::size_t out, std::size_t in, re
 }
 
 std::size_t in_place_phases_protocol::bytes(int ranks, std::size_t out, std::size_t in, requests how) noexcept {
-  const std::size_t granted = how == requests::dense ? static_cast<std::size_t>(ranks) : out;
-  return (asked_requests(ranks, how) + granted) * sizeof(request) + phase_limits::pieces(out, in) * sizeof(unit_run);
+  return array_list::bytes<in_place_phases_protocol>(ranks, out, in, how);
 }
 
 std::size_t in_place_phases_protocol::place(std::size_t block, const peer_block& b) const noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/in_place/in_place_phases_machine.hpp"
+#include "base/arrays.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "taquin/options.hpp"
@@ -51,6 +52,17 @@ class in_place_phases_protocol {
     std::int64_t expected = 0;   // that are still to come
     std::int64_t work_left = 0;  // 1 while the rank is not done
   };
+
+  friend struct array_list;
+  // Of dense requests all of a rank's, of sparse ones what comes in.
+  template <class Each>
+  static constexpr void arrays(Each each, int ranks, std::size_t out, std::size_t in, requests how) {
+    const auto all = static_cast<std::size_t>(ranks);
+    const bool dense = how == requests::dense;
+    each(&in_place_phases_protocol::asked_, (dense ? all : 1) * request_words);
+    each(&in_place_phases_protocol::granted_, (dense ? all : out) * request_words);
+    each(&in_place_phases_protocol::runs_, at_most{phase_limits::pieces(out, in)});
+  }
 
   [[nodiscard]] std::size_t place(std::size_t block, const peer_block& b) const noexcept;
   void set(std::size_t i, const request& r);

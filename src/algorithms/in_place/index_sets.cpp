@@ -17,7 +17,7 @@ auto position(auto& runs, std::size_t i) { return runs.begin() + static_cast<std
 }  // namespace
 
 send_set::send_set(std::size_t capacity, std::pmr::memory_resource* memory) : pieces_(memory) {
-  pieces_.reserve(capacity);
+  array_list::take(*this, capacity);
 }
 
 void send_set::reset(std::span<const peer_block> out, std::span<const peer_block> in) {
@@ -100,8 +100,8 @@ count_t send_set::free_from(count_t at, count_t most) const noexcept {
 }
 
 recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory)
-    : gaps_(memory), runs_(sources, memory) {
-  gaps_.reserve(capacity);
+    : gaps_(memory), runs_(memory) {
+  array_list::take(*this, capacity, sources);
 }
 
 void recv_set::reset(std::span<const peer_block> in) {

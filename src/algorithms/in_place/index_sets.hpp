@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/in_place/problem.hpp"
+#include "base/arrays.hpp"
 
 namespace taquin::detail {
 
@@ -61,9 +62,15 @@ class send_set {
   }
   void erase(std::size_t i);
 
-  static constexpr std::size_t bytes(std::size_t capacity) noexcept { return capacity * sizeof(piece); }
+  static constexpr std::size_t bytes(std::size_t capacity) noexcept { return array_list::bytes<send_set>(capacity); }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t capacity) {
+    each(&send_set::pieces_, at_most{capacity});
+  }
+
   [[nodiscard]] std::size_t find(int peer, count_t offset) const noexcept;
   void split(std::size_t i, count_t length);
 
@@ -121,10 +128,17 @@ class recv_set {
   void reopen_rest(std::size_t i, count_t length);
 
   static constexpr std::size_t bytes(std::size_t capacity, std::size_t sources) noexcept {
-    return capacity * sizeof(gap) + sources * sizeof(int);
+    return array_list::bytes<recv_set>(capacity, sources);
   }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t capacity, std::size_t sources) {
+    each(&recv_set::gaps_, at_most{capacity});
+    each(&recv_set::runs_, sources);
+  }
+
   void cut(std::size_t i, count_t length);
   void open(std::size_t i);
 

@@ -20,6 +20,7 @@ namespace taquin::detail {
 
 /// One rank of a run of in_place. Units have their `size` data bytes first and then, up to `extent`, a hole.
 struct in_place_rank {
+  using machine = in_place_machine;
   std::span<const peer_block> out;  ///< in order of peer
   std::span<const peer_block> in;   ///< in order of location
   std::byte* buffer = nullptr;      ///< null: only counts
@@ -29,6 +30,7 @@ struct in_place_rank {
 
 /// One rank of a run of in_place_phases.
 struct phase_rank {
+  using machine = in_place_phases_machine;
   std::span<const peer_block> out;  ///< in order of peer
   std::span<const peer_block> in;   ///< in order of location
   std::byte* buffer = nullptr;      ///< null: only counts

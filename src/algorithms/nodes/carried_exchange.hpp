@@ -2,11 +2,11 @@
 // call with small blocks.
 #pragma once
 
+#include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
 #include "node/internode.hpp"
 #include "schedule/operation.hpp"
 #include "taquin/exchange.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 

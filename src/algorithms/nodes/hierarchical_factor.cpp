@@ -21,8 +21,6 @@ namespace {
 
 constexpr int default_ports = 8;
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 int ports_of(const options& o) noexcept { return o.ports > 0 ? o.ports : default_ports; }
 
 schedule_size size_of(const shape& s, const options& o) noexcept {
@@ -146,7 +144,6 @@ const algorithm hierarchical_factor{
     .summary = "nodes paired by 1-factors, phases by node size, at most `ports` exchanges of a node at once",
     .source = "Sanders & Träff §3, §4",
     .rounds = "n(p − n)/k steps, n ranks on the largest node, k ports",
-    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,

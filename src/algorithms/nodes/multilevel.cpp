@@ -28,8 +28,6 @@ namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
-
 // Of one of `size` ranks of a group that is one of s.nodes.
 std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept;
 
@@ -48,19 +46,10 @@ std::size_t memory_of(const shape& s, const options& o, std::string_view names, 
 }
 
 std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept {
-  const auto n = static_cast<std::size_t>(size);
   const auto columns = static_cast<std::size_t>(level_part::columns_of(size, s.largest_node));
-  const auto groups = static_cast<std::size_t>(s.nodes);
-  const shape in = inside_of(s, size);
-  const std::uint64_t passed = in.max_received_bytes;
-  const std::size_t sizes =
-      (n * columns * groups + static_cast<std::size_t>(s.ranks)) * sizeof(count_t) + 4 * n * sizeof(int);
-  return sizeof(multilevel_operation) + (s.uniform ? 0 : sizes) + groups * sizeof(count_t) +
-         2 * owned_blocks::bytes(static_cast<std::size_t>(s.ranks)) + 2 * packed_side::bookkeeping(n) +
-         columns * (sizeof(column) + 2 * packed_side::bookkeeping(groups)) + std::max(s.max_rank_bytes, passed) +
-         std::max(s.max_received_bytes, passed) +
+  return multilevel_operation::bytes(s, size) +
          columns * first_of(names).memory(column_of(s), options_of_first(o, names)) +
-         memory_of(in, o, after_first(names), false);
+         memory_of(inside_of(s, size), o, after_first(names), false);
 }
 
 // Who has not asked for nodes has one.
@@ -179,7 +168,6 @@ const algorithm multilevel{
     .summary = "level by level: inside nodes, then between them, each by an algorithm of the list",
     .source = "ours: node-aware exchanges, composed",
     .rounds = "those of the levels' algorithms",
-    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,

@@ -25,10 +25,13 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
       out_(part_.size(), &budget),
       mid_(part_.size(), &budget),
       columns_(&budget),
-      leaving_(0, &budget),
-      coming_(0, &budget) {
+      leaving_(&budget),
+      coming_(&budget) {
   const level_comms& comms = level_comms_of(*c.comm, view);
   part_.for_each_served(part_.me(), [&](int) { ++served_; });
+  dimensions all{.columns = comms.columns.size(),
+                 .sizes = c.shape->uniform ? 0 : static_cast<std::size_t>(part_.size()) * served_};
+  array_list::take(*this, all);
   if (!c.shape->uniform) learn_sizes(c.comm->size(), *comms.inside);
   out_.fill([&](int i) {
     count_t sum = 0;
@@ -40,7 +43,6 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     for (std::size_t k = 0; k < served_; ++k) sum += size_of(i, k);
     return sum;
   });
-  columns_.reserve(comms.columns.size());
   std::pmr::vector<count_t> to(static_cast<std::size_t>(part_.groups()), &budget);
   std::size_t which = 0;
   std::size_t leaving = 0;
@@ -63,8 +65,9 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     leaving += made.out.bytes();
     coming += made.in.bytes();
   }
-  leaving_.reset(std::max(leaving, out_.bytes()));
-  coming_.reset(std::max(coming, mid_.bytes()));
+  all.leaving = std::max(leaving, out_.bytes());
+  all.coming = std::max(coming, mid_.bytes());
+  array_list::take(*this, all);
   out_.place_at(leaving_.data());
   mid_.place_at(coming_.data());
   leaving = coming = 0;
@@ -74,7 +77,9 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     leaving += k.out.bytes();
     coming += k.in.bytes();
   }
-  exchange y{.comm = x.comm, .kind = exchange::form::alltoallv};
+  exchange y;
+  y.comm = x.comm;
+  y.kind = exchange::form::alltoallv;
   y.send = out_.view();
   y.recv = mid_.view();
   shape in = inside_of(*c.shape, part_.size());
@@ -101,13 +106,28 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
   if (agrees) agree_on_invalid_argument(*c.comm, bad);
 }
 
-// What the group's ranks send by way of this one, they tell it once.
+std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
+  const auto n = static_cast<std::size_t>(size);
+  const auto groups = static_cast<std::size_t>(s.nodes);
+  const auto ranks = static_cast<std::size_t>(s.ranks);
+  const auto columns = static_cast<std::size_t>(level_part::columns_of(size, s.largest_node));
+  const std::uint64_t passed = inside_of(s, size).max_received_bytes;
+  const dimensions all{.columns = columns,
+                       .sizes = s.uniform ? 0 : n * columns * groups,
+                       .leaving = std::max(s.max_rank_bytes, passed),
+                       .coming = std::max(s.max_received_bytes, passed)};
+  return sizeof(multilevel_operation) + array_list::bytes<multilevel_operation>(all) +
+         (s.uniform ? 0 : array_list::bytes<sizes_told>(ranks, n)) + 2 * owned_blocks::bytes(ranks) +
+         2 * packed_side::bookkeeping(n) + columns * 2 * packed_side::bookkeeping(groups) +
+         groups * sizeof(count_t);  // while the columns are made
+}
+
 void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& inside) {
   auto* const memory = sizes_.get_allocator().resource();
   const auto n = static_cast<std::size_t>(part_.size());
-  std::pmr::vector<count_t> mine(memory);
-  mine.reserve(static_cast<std::size_t>(ranks));
-  std::pmr::vector<int> layout(4 * n, memory);
+  sizes_told told(static_cast<std::size_t>(ranks), n, memory);
+  auto& mine = told.mine;
+  auto& layout = told.layout;
   const std::span<int> counts(layout.data(), n);
   const std::span<int> displs(layout.data() + n, n);
   const std::span<int> rcounts(layout.data() + 2 * n, n);
@@ -119,7 +139,6 @@ void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& insid
     rcounts[i] = static_cast<int>(served_);
     rdispls[i] = static_cast<int>(i * served_);
   }
-  sizes_.resize(n * served_);
   mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside.get());
 }
 

@@ -31,6 +31,9 @@ class multilevel_operation final : public operation {
   multilevel_operation(const exchange& x, const context& c, std::string_view names, const node_view& view,
                        memory_budget& budget);
 
+  /// What an operation takes at most on one of `size` ranks of a group, what the levels' algorithms take not included.
+  static std::size_t bytes(const shape& s, int size) noexcept;
+
   void start() override {
     deal();
     stage_ = 0;
@@ -90,6 +93,33 @@ class multilevel_operation final : public operation {
       return true;
     }
   }
+  struct dimensions {
+    std::size_t columns = 0;
+    std::size_t sizes = 0;  // that the group's ranks tell each other
+    std::size_t leaving = 0;
+    std::size_t coming = 0;
+  };
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const dimensions& d) {
+    each(&multilevel_operation::sizes_, d.sizes);
+    each(&multilevel_operation::columns_, at_most{d.columns});
+    each(&multilevel_operation::leaving_, d.leaving);
+    each(&multilevel_operation::coming_, d.coming);
+  }
+  // What the group's ranks send by way of this one, told once: what is told, and counts and displacements of it.
+  struct sizes_told {
+    sizes_told(std::size_t ranks, std::size_t size, std::pmr::memory_resource* memory) : mine(memory), layout(memory) {
+      array_list::take(*this, ranks, size);
+    }
+    template <class Each>
+    static constexpr void arrays(Each each, std::size_t ranks, std::size_t size) {
+      each(&sizes_told::mine, at_most{ranks});
+      each(&sizes_told::layout, 4 * size);
+    }
+    std::pmr::vector<count_t> mine;
+    std::pmr::vector<int> layout;
+  };
   void learn_sizes(int ranks, const mpi::communicator& inside);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
     return sizes_.empty() ? block_bytes_ : sizes_[static_cast<std::size_t>(from) * served_ + which];

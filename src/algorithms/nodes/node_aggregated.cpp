@@ -36,12 +36,29 @@ namespace {
 // A rank's share of a node's memory. What is larger goes faster in other ways.
 constexpr std::size_t most_shared = std::size_t{4} << 20U;
 
-bool supports(const shape& s) noexcept { return !s.inter && !s.in_place; }
+// What the ranks of a node send and receive: what this rank says, what all say, and the same by node and by rank.
+struct size_tables {
+  size_tables(std::size_t members, std::size_t groups, std::size_t ranks, std::pmr::memory_resource* memory)
+      : mine(memory), all(memory), to_node(memory), from(memory) {
+    array_list::take(*this, members, groups, ranks);
+  }
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t members, std::size_t groups, std::size_t ranks) {
+    each(&size_tables::mine, groups + ranks);
+    each(&size_tables::all, members * (groups + ranks));
+    each(&size_tables::to_node, at_most{members * groups});
+    each(&size_tables::from, at_most{members * ranks});
+  }
+  std::pmr::vector<count_t> mine;
+  std::pmr::vector<count_t> all;
+  std::pmr::vector<count_t> to_node;
+  std::pmr::vector<count_t> from;
+};
 
 std::size_t table_bytes(const shape& s) noexcept {
   if (s.uniform) return 0;
-  const auto row = static_cast<std::size_t>(s.ranks) + static_cast<std::size_t>(s.nodes);
-  return (2 * static_cast<std::size_t>(s.largest_node) + 1) * row * sizeof(count_t);
+  return array_list::bytes<size_tables>(static_cast<std::size_t>(s.largest_node), static_cast<std::size_t>(s.nodes),
+                                        static_cast<std::size_t>(s.ranks));
 }
 
 std::size_t footprint(const shape& s, int distances) noexcept {
@@ -117,22 +134,17 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
   const auto n = static_cast<std::size_t>(nodes.size(node));
   const auto groups = static_cast<std::size_t>(nodes.groups());
   const auto p = static_cast<std::size_t>(c.comm->size());
-  const std::size_t row = groups + p;
-  std::pmr::vector<count_t> mine(row, memory);
-  std::pmr::vector<count_t> all(n * row, memory);
+  size_tables tables(n, groups, p, memory);
+  auto& [mine, all, to_node, from] = tables;
   for (int rank = 0; rank < c.comm->size(); ++rank) {
     mine[static_cast<std::size_t>(nodes.group[static_cast<std::size_t>(rank)])] += x.send[rank].bytes();
     mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
   }
   mpi::allgather(std::span<const count_t>(mine), std::span(all), c.nodes->local.get());
-  std::pmr::vector<count_t> to_node(memory);
-  std::pmr::vector<count_t> from(memory);
-  to_node.reserve(n * groups);
-  from.reserve(n * p);
   for (std::size_t i = 0; i < n; ++i) {
-    const count_t* first = all.data() + i * row;
+    const count_t* first = all.data() + i * mine.size();
     to_node.insert(to_node.end(), first, first + groups);
-    from.insert(from.end(), first + groups, first + row);
+    from.insert(from.end(), first + groups, first + mine.size());
   }
   return {nodes, node, std::move(to_node), std::move(from)};
 }
@@ -246,7 +258,6 @@ const algorithm node_aggregated{
     .summary = "one message per pair of nodes, gathered and scattered inside by all ranks of a node",
     .source = "aggregation, shared by local ranks",
     .rounds = "3 in each pass",
-    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/owned.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin {

@@ -11,9 +11,9 @@
 
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
+#include "base/memory_budget.hpp"
 #include "schedule/simulated.hpp"
 #include "taquin/error.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "algorithms/in_place/generators.hpp"
 #include "algorithms/in_place/simulated_ranks.hpp"
+#include "base/memory_budget.hpp"
 #include "harness/in_place_problems.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 namespace {
@@ -71,7 +71,8 @@ TEST(phases, take_no_more_memory_than_the_limits_state) {
     std::vector<std::unique_ptr<memory_budget>> budgets;
     std::vector<phase_rank> ranks;
     for (std::size_t r = 0; r < p; ++r) {
-      budgets.push_back(std::make_unique<memory_budget>(l.bytes(problem.out[r].size(), problem.in[r].size())));
+      budgets.push_back(std::make_unique<memory_budget>(
+          in_place_phases_machine::bytes(l, problem.out[r].size(), problem.in[r].size())));
       ranks.push_back({problem.out[r], problem.in[r], nullptr, l, budgets.back().get()});
     }
     EXPECT_NO_THROW(run_phases(ranks, element::bytes(1), phase_requests::sparse, simulated_order::random, seed));

@@ -7,8 +7,8 @@
 
 #include "algorithms/in_place/generators.hpp"
 #include "algorithms/in_place/simulated_ranks.hpp"
+#include "base/memory_budget.hpp"
 #include "harness/in_place_problems.hpp"
-#include "taquin/memory_budget.hpp"
 
 namespace taquin::detail {
 namespace {
@@ -92,7 +92,8 @@ TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
     std::vector<std::unique_ptr<memory_budget>> budgets;
     std::vector<in_place_rank> ranks;
     for (std::size_t r = 0; r < p; ++r) {
-      budgets.push_back(std::make_unique<memory_budget>(l.bytes(problem.out[r].size(), problem.in[r].size())));
+      budgets.push_back(
+          std::make_unique<memory_budget>(in_place_machine::bytes(l, problem.out[r].size(), problem.in[r].size())));
       ranks.push_back({problem.out[r], problem.in[r], nullptr, l, budgets.back().get()});
     }
     EXPECT_NO_THROW(run_in_place(ranks, element::bytes(1), simulated_order::random, seed));

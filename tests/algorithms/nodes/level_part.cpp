@@ -1,12 +1,12 @@
 // What goes where in an exchange level by level, for all ranks of many communicators in one process.
+#include "algorithms/nodes/level_part.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <utility>
 #include <vector>
-
-#include "algorithms/nodes/level_part.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,12 +1,15 @@
 // The one source of scratch memory: a memory resource that counts before it gives.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
+#include <string>
 
+#include "taquin/error.hpp"
 #include "taquin/types.hpp"
 
-namespace taquin {
+namespace taquin::detail {
 
 /// A memory resource with a limit in bytes. A request over the limit throws `budget_exceeded` and takes nothing.
 /// Not thread safe: one budget serves one plan. The resource that it draws from must outlive it.
@@ -27,13 +30,31 @@ class memory_budget final : public std::pmr::memory_resource {
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
   /// Counts bytes that come from elsewhere, as if they were allocated here: throws `budget_exceeded` over the limit.
-  void charge(std::size_t bytes);
+  void charge(std::size_t bytes) {
+    if (bytes > limit_ - used_)
+      throw budget_exceeded(std::to_string(bytes) + " bytes asked for with " + std::to_string(used_) + " of " +
+                                std::to_string(limit_) + " bytes in use",
+                            bytes, used_, limit_);
+    used_ += bytes;
+    peak_ = std::max(peak_, used_);
+  }
   /// Takes back what was charged.
   void discharge(std::size_t bytes) noexcept { used_ -= bytes; }
 
  private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
-  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    charge(bytes);
+    try {
+      return upstream_->allocate(bytes, alignment);
+    } catch (...) {
+      discharge(bytes);
+      throw;
+    }
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    upstream_->deallocate(memory, bytes, alignment);
+    discharge(bytes);
+  }
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
   std::size_t limit_;
@@ -42,4 +63,4 @@ class memory_budget final : public std::pmr::memory_resource {
   std::pmr::memory_resource* upstream_;
 };
 
-}  // namespace taquin
+}  // namespace taquin::detail

@@ -1,10 +1,10 @@
 // Fits recover what generated the samples, noise and outliers notwithstanding.
+#include "model/fit.hpp"
+
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
-
-#include "model/fit.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,3 +1,5 @@
+#include "node/detect.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -5,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "node/detect.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin::detail {

@@ -1,4 +1,6 @@
 // Plans that tune themselves: right bytes at every start, one choice on all ranks, within the memory.
+#include "select/autotuner.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "select/autotuner.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -113,7 +114,7 @@ class idler final : public detail::operation {
 TEST_F(tuned_plans, choose_by_the_slowest_rank) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   const int last = comm.size() - 1;
-  memory_budget memory;
+  detail::memory_budget memory;
   std::array<int, 3> starts{};
   std::pmr::vector<detail::prepared_candidate> all(&memory);
   all.reserve(3);

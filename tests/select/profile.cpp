@@ -1,8 +1,8 @@
+#include "select/profile.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "select/profile.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,0 +1,112 @@
+// What ranks know of a call, of one rank or of all, and the record in which they tell it. All of it is made of facts.def.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// How figures combine. Records hold numbers that are maximised over the ranks; a minimum is the maximum of the negative.
+namespace combine {
+
+constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t narrow(std::uint64_t v) noexcept {
+  return static_cast<std::int64_t>(std::min(v, static_cast<std::uint64_t>(longest)));
+}
+
+struct most {
+  static constexpr std::uint64_t neutral = 0;
+  static constexpr int slots = 1;
+  static void put(std::int64_t* to, std::uint64_t v) noexcept { *to = narrow(v); }
+  static std::uint64_t get(const std::int64_t* from) noexcept { return static_cast<std::uint64_t>(*from); }
+};
+struct least {
+  static constexpr std::uint64_t neutral = 0;
+  static constexpr int slots = 1;
+  static void put(std::int64_t* to, std::uint64_t v) noexcept { *to = -narrow(v); }
+  static std::uint64_t get(const std::int64_t* from) noexcept {
+    return *from == -longest ? unlimited : static_cast<std::uint64_t>(-*from);
+  }
+};
+struct limit : least {
+  static constexpr std::uint64_t neutral = unlimited;
+};
+struct first : limit {
+  static std::uint64_t get(const std::int64_t* from) noexcept { return *from == 0 ? unlimited : least::get(from); }
+};
+struct alike {
+  static constexpr std::uint64_t neutral = 0;
+  static constexpr int slots = 2;
+  static void put(std::int64_t* to, std::uint64_t v) noexcept {
+    to[0] = narrow(v);
+    to[1] = -to[0];
+  }
+  static bool holds(const std::int64_t* from) noexcept { return from[0] == -from[1]; }
+  static std::uint64_t get(const std::int64_t* from) noexcept {
+    return holds(from) ? static_cast<std::uint64_t>(from[0]) : 0;
+  }
+};
+// Flags: a bit is set when any rank sets it.
+struct any {
+  static constexpr bool told = true;
+};
+struct all {
+  static constexpr bool told = false;
+};
+
+}  // namespace combine
+
+/// Of one rank before the agreement, of all ranks together afterwards.
+struct rank_facts {
+#define TAQUIN_FACT(NAME, COMBINE) std::uint64_t NAME = combine::COMBINE::neutral;
+#define TAQUIN_FLAG(NAME, COMBINE) bool NAME = false;
+#include "exchange/facts.def"
+};
+
+/// What travels. Short messages have its head alone: Open MPI sends up to 256 bytes without a request of its own.
+struct fact_record {
+  // Where the numbers of each fact begin.
+  enum slot : std::uint8_t {
+#define TAQUIN_FACT(NAME, COMBINE) NAME, last_of_##NAME = NAME + combine::COMBINE::slots - 1,
+#define TAQUIN_IN_PLACE in_place_slots, last_of_head = in_place_slots - 1,
+#include "exchange/facts.def"
+    slots
+  };
+  enum bit : std::uint8_t {
+#define TAQUIN_FLAG(NAME, COMBINE) NAME##_bit,
+#include "exchange/facts.def"
+  };
+
+  std::int32_t culprit = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
+  std::uint32_t flags = 0;
+  std::array<std::int64_t, slots> numbers{};
+
+  /// Bytes that all ranks tell.
+  static constexpr std::size_t head = 2 * sizeof(std::uint32_t) + in_place_slots * sizeof(std::int64_t);
+
+  void tell(const rank_facts& mine) noexcept {
+#define TAQUIN_FACT(NAME, COMBINE) combine::COMBINE::put(numbers.data() + NAME, mine.NAME);
+#define TAQUIN_FLAG(NAME, COMBINE) \
+  if (mine.NAME == combine::COMBINE::told) flags |= 1U << NAME##_bit;
+#include "exchange/facts.def"
+  }
+  void learn(const fact_record& theirs) noexcept {
+    for (std::size_t i = 0; i < slots; ++i) numbers[i] = std::max(numbers[i], theirs.numbers[i]);
+    culprit = std::max(culprit, theirs.culprit);
+    flags |= theirs.flags;
+  }
+  [[nodiscard]] rank_facts of_all() const noexcept {
+    rank_facts all;
+#define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + NAME);
+#define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
+#include "exchange/facts.def"
+    return all;
+  }
+};
+
+}  // namespace taquin::detail

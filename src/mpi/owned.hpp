@@ -1,0 +1,57 @@
+// Move-only owners of MPI handles.
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <utility>
+
+#include "mpi/check.hpp"
+
+namespace taquin::mpi {
+
+/// `Kind` has the handle's type, its null handle and what frees it.
+template <class Kind>
+class owned {
+ public:
+  using handle = typename Kind::handle;
+
+  owned() noexcept = default;
+  /// Adopts a handle that may be freed: no predefined one.
+  explicit owned(handle h) noexcept : handle_(h) {}
+  owned(owned&& other) noexcept : handle_(other.release()) {}
+  owned& operator=(owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~owned() {
+    if (handle_ != Kind::null() && !finalized()) Kind::free(&handle_);
+  }
+
+  [[nodiscard]] handle get() const noexcept { return handle_; }
+  [[nodiscard]] handle release() noexcept { return std::exchange(handle_, Kind::null()); }
+  explicit operator bool() const noexcept { return handle_ != Kind::null(); }
+
+ private:
+  handle handle_ = Kind::null();
+};
+
+struct datatype_kind {
+  using handle = MPI_Datatype;
+  static handle null() noexcept { return MPI_DATATYPE_NULL; }
+  static void free(handle* h) noexcept { MPI_Type_free(h); }
+};
+/// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed context
+/// to the next communicator, which would receive them.
+struct comm_kind {
+  using handle = MPI_Comm;
+  static handle null() noexcept { return MPI_COMM_NULL; }
+  static void free(handle* h) noexcept {
+    if (std::uncaught_exceptions() == 0) MPI_Comm_free(h);
+  }
+};
+
+using datatype = owned<datatype_kind>;
+using owned_comm = owned<comm_kind>;
+
+}  // namespace taquin::mpi
