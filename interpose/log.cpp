@@ -4,20 +4,22 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fingerprint.hpp"
+
 namespace taquin::interpose {
 
 using nlohmann::json;
 
 std::uint32_t log_writer::id_of(const std::vector<count_t>& row) {
   if (!log_.runs.empty() && log_.rows[log_.runs.back().what.row] == row) return log_.runs.back().what.row;
-  std::uint64_t h = 14695981039346656037ULL;  // FNV-1a
-  for (const count_t v : row) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211ULL;
-  const auto [begin, end] = row_ids_.equal_range(h);
+  detail::fingerprint of_row;
+  for (const count_t v : row) of_row.add(v);
+  const auto [begin, end] = row_ids_.equal_range(of_row.value());
   for (auto known = begin; known != end; ++known)
     if (log_.rows[known->second] == row) return known->second;
   const auto id = static_cast<std::uint32_t>(log_.rows.size());
   log_.rows.push_back(row);
-  row_ids_.emplace(h, id);
+  row_ids_.emplace(of_row.value(), id);
   return id;
 }
 

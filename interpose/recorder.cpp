@@ -16,6 +16,7 @@
 #include "interpose/recorder_state.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
+#include "node/detect.hpp"
 
 namespace taquin::interpose {
 
@@ -155,12 +156,9 @@ count_t row_of(const blocks& side, int size, std::vector<count_t>& row) {
 }
 
 // The first rank of each node asks rank 0 for its time; the quickest of several answers counts.
-void compare_clocks(recorder_state& s, int rank) {
+void compare_clocks(recorder_state& s, int rank, const std::vector<int>& first) {
   constexpr int questions = 10;
-  int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-  std::vector<int> first(static_cast<std::size_t>(ranks));
-  TAQUIN_MPI(MPI_Allgather(&s.node, 1, MPI_INT, first.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  const int ranks = static_cast<int>(first.size());
   MPI_Comm comm = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   for (int other = 1; other < ranks; ++other) {
@@ -213,15 +211,14 @@ void count(other_call what) noexcept {
 void start_observing() {
   recorder_state& s = recorder_state::get();
   int rank = 0;
-  MPI_Comm node = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &s.keyval, nullptr));
   TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  TAQUIN_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  s.node = rank;
-  TAQUIN_MPI(MPI_Bcast(&s.node, 1, MPI_INT, 0, node));
-  compare_clocks(s, rank);
-  TAQUIN_MPI(MPI_Bcast(&s.offset, 1, MPI_DOUBLE, 0, node));
-  TAQUIN_MPI(MPI_Comm_free(&node));
+  const auto first = detail::first_ranks_of_machines(MPI_COMM_WORLD);
+  s.node = first[static_cast<std::size_t>(rank)];
+  compare_clocks(s, rank, first);
+  std::vector<double> offsets(first.size());
+  TAQUIN_MPI(MPI_Allgather(&s.offset, 1, MPI_DOUBLE, offsets.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD));
+  s.offset = offsets[static_cast<std::size_t>(s.node)];
   s.begin = now();
 }
 
