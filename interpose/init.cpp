@@ -38,7 +38,7 @@ void begin() noexcept {
   tell_warnings();
   mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
   try {
-    if (observing()) start_observing();
+    start_observing();
     load_site_rules();
   } catch (const std::exception& e) {
     say(std::string("taquin stands aside: ") + e.what());

@@ -110,7 +110,9 @@ bool run_through(const exchange& x, const void* site, outcome* what_became) {
     statistics stats;
     if (what_became != nullptr) o.stats = &stats;
     has_site_rules() ? run_by_site(x, site, o) : run(x, o);
-    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
+    if (what_became == nullptr) return;
+    what_became->algorithm = stats.algorithm;
+    what_became->peak_memory = stats.peak_memory;
   });
 }
 
