@@ -36,7 +36,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
     std::unique_ptr<two_ways> ways;
     outcome left;
     if (s.route && s.persistent != persistent_by::library)
-      make_through(x, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
+      make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
     const int code = native();
     if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;

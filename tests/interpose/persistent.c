@@ -32,7 +32,7 @@ struct exchange {
 
 static int value(int from, int to, int kind, int serial) { return from + 10 * to + 100 * kind + 1000 * serial; }
 
-static void make(struct exchange *x, MPI_Comm comm, int kind) {
+__attribute__((noinline, noclone)) static void make(struct exchange *x, MPI_Comm comm, int kind) {
   memset(x, 0, sizeof *x);
   x->comm = comm;
   x->kind = kind;
