@@ -19,7 +19,7 @@ export OMP_NUM_THREADS=1
 now() { date +%s.%N; }
 # Seconds that all processors were busy, and those of this script's children.
 busy() { awk '/^cpu / {printf "%.2f", ($2 + $3 + $4 + $7 + $8 + $9) / 100}' /proc/stat; }
-own() { awk 'NR == 2 {gsub("m", " "); gsub("s", " "); print 60 * $1 + $2 + 60 * $3 + $4}' times; }
+own() { awk 'NR == 2 {gsub("m", " "); gsub("s", " "); print 60 * $1 + $2 + 60 * $3 + $4}' cpu_seconds; }
 value() { sed -n "s/^taquin: .*$1 *\([0-9.]*\) s.*/\1/p" report; }
 run() {
   name=$1 way=$2
@@ -29,18 +29,18 @@ run() {
     native) set -- env LD_PRELOAD="$library" TAQUIN_REPORT=summary TAQUIN_RECORD=/dev/null "$@" ;;
     taquin) set -- env LD_PRELOAD="$library" TAQUIN_REPORT=summary "$@" ;;
   esac
-  times > times
+  times > cpu_seconds
   own=$(own) busy=$(busy) begin=$(now)
   mpirun.openmpi -n "$ranks" "$@" > output 2> report || { cat output report >&2; exit 1; }
   end=$(now) busy_end=$(busy)
-  times > times
+  times > cpu_seconds
   echo "$name $ranks $way $(echo "$begin $end $busy $busy_end $own $(own) $(getconf _NPROCESSORS_ONLN)" |
     awk '{wall = $2 - $1; others = ($4 - $3 - ($6 - $5)) / wall / $7; printf "%.3f %.2f", wall, (others > 0 ? others : 0)}')" \
     "$(value 'ranks,') $(value 'time in them') $(value 'waiting, transfer')"
 }
 
 for program; do
-  for i in $(seq "$repetitions"); do
+  for _ in $(seq "$repetitions"); do
     for way in plain native taquin; do
       case $program in
         pwscf) cp "$root/workloads/recordings/silicon.in" . && run pwscf $way pw.x -in silicon.in ;;

@@ -1,14 +1,14 @@
 #!/bin/sh
-# summary.sh RESULTS: medians of what run.sh has written, as a table. Runs that other processes took more than a tenth of
-# the processors' time from are left out.
+# summary.sh RESULTS [SHARE]: medians of what run.sh has written, as a table. Runs from which other processes took more than
+# SHARE of the processors' time, a tenth, are left out.
 set -eu
-grep -v '^#' "$1" | awk '
+grep -v '^#' "$1" | awk -v most="${2:-0.1}" '
   function median(list, n,   a, i, j, t) {
     n = split(list, a, " ")
     for (i = 2; i <= n; ++i) for (j = i; j > 1 && a[j - 1] + 0 > a[j] + 0; --j) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
     return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
   }
-  $5 > 0.1 { next }
+  $5 > most { next }
   { key = $1 " | " $2 " | " $3; if (!(key in wall)) order[++keys] = key
     wall[key] = wall[key] " " $4; runs[key]++
     run[key] = run[key] " " $6; calls[key] = calls[key] " " $7; waits[key] = waits[key] " " $8 }
