@@ -18,28 +18,12 @@
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"
 #include "harness/statistics.hpp"
-#include "mpi/check.hpp"
+#include "node/detect.hpp"
 #include "workloads/shapes.hpp"
 
 namespace taquin::cli {
 
 namespace {
-
-// The lowest rank on the node of each rank of the world.
-std::vector<int> node_of_each_rank() {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm node = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-  TAQUIN_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  int first = rank;
-  TAQUIN_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, node));
-  TAQUIN_MPI(MPI_Comm_free(&node));
-  std::vector<int> all(static_cast<std::size_t>(ranks));
-  TAQUIN_MPI(MPI_Allgather(&first, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD));
-  return all;
-}
 
 // Calls of the recording that are measured as one.
 std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t) {
@@ -83,7 +67,7 @@ std::map<std::string, double> times_of(const workloads::traffic& t, const worklo
 }  // namespace
 
 std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::profile& p, progress& display) {
-  const auto nodes = node_of_each_rank();
+  const auto nodes = detail::first_ranks_of_machines(MPI_COMM_WORLD);
   const auto kinds = kinds_of_calls(t);
   std::vector<measured_call> measured;
   std::string table;

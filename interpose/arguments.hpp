@@ -1,31 +1,21 @@
-// The argument lists of MPI's three forms, for both widths of counts, and what a call with them moves.
+// MPI's three forms, blocking and persistent: their argument lists as the preloaded library takes them, with handles that
+// go on unchanged.
 #pragma once
 
 #include <mpi.h>
 
+#include "c/argument_lists.hpp"
 #include "interpose/next.hpp"
-#include "interpose/recorder.hpp"
-#include "taquin/exchange.hpp"
 
-#define PARAMETERS_alltoall(COUNT, DISPL) \
-  const void *sendbuf, COUNT sendcount, handle sendtype, void *recvbuf, COUNT recvcount, handle recvtype, handle comm
-#define PARAMETERS_alltoallv(COUNT, DISPL)                                                              \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtype, void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], handle recvtype, handle comm
-#define PARAMETERS_alltoallw(COUNT, DISPL)                                                                             \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], handle comm
-#define ARGUMENTS_alltoall sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-#define ARGUMENTS_alltoallv sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
-#define ARGUMENTS_alltoallw sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
+#define TAQUIN_TAKES(FORM, COUNT, DISPL) \
+  TAQUIN_PARAMETERS_##FORM(COUNT, DISPL, ::taquin::interpose::handle, ::taquin::interpose::handle)
 
-#define EXCHANGE_alltoall exchange::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
-#define EXCHANGE_alltoallv                                                                                             \
-  exchange::alltoallv(sendbuf, count_view(sendcounts), count_view(sdispls), sendtype, recvbuf, count_view(recvcounts), \
-                      count_view(rdispls), recvtype, comm)
-#define EXCHANGE_alltoallw                                                                      \
-  exchange::alltoallw(sendbuf, count_view(sendcounts), count_view(sdispls), sendtypes, recvbuf, \
-                      count_view(recvcounts), count_view(rdispls), recvtypes, comm)
+/// DO(SUFFIX, COUNT, DISPL) for each width of counts that the MPI library has.
+#if MPI_VERSION >= 4
+#define TAQUIN_EACH_COUNT(DO) DO(, int, int) DO(_c, MPI_Count, MPI_Aint)
+#else
+#define TAQUIN_EACH_COUNT(DO) DO(, int, int)
+#endif
 
 // Persistent calls: an info and a request stand behind the arguments. MPI 4 has them, Open MPI 5 before it says so, and
 // Open MPI 4 and 5 under names of their own.
@@ -35,8 +25,9 @@
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION <= 5
 #define TAQUIN_HAS_MPIX_INIT
 #endif
-#define PARAMETERS_INIT(LIKE, COUNT, DISPL) (PARAMETERS_##LIKE(COUNT, DISPL), handle info, MPI_Request * request)
-#define ARGUMENTS_INIT(LIKE) (ARGUMENTS_##LIKE, info, request)
+#define PARAMETERS_INIT(FORM, COUNT, DISPL) \
+  (TAQUIN_TAKES(FORM, COUNT, DISPL), ::taquin::interpose::handle info, MPI_Request * request)
+#define ARGUMENTS_INIT(FORM) (TAQUIN_ARGUMENTS_##FORM, info, request)
 /// Both names of PREFIX_X; `intercepted_PREFIX_X` does the work.
 #define TAQUIN_INIT_NAMES(PREFIX, X, PARAMETERS, ARGUMENTS)                                                        \
   TAQUIN_NAME(PREFIX##_##X, #PREFIX "_" #X, #PREFIX "_" #X, "P" #PREFIX "_" #X, intercepted_##PREFIX##_##X,        \

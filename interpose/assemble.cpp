@@ -178,13 +178,7 @@ void close_entries(std::vector<rank_log>& logs) {
       for (const place& p : ranks) {
         const entry& e = (*p.open)[call];
         if (e.run == entry::failed) continue;
-        const double waited = begin(*last) - e.begin;
-        p.log->runs[e.run].waiting += waited;
-        site_log& s = p.log->sites[e.site];
-        s.waiting += waited;
-        s.arrival += e.begin - begin(*first);
-        ++s.arrivals;
-        s.waited_for[last->comm->rank] += waited;
+        p.log->waited(e.run, e.site, e.stands_for, begin(*last) - e.begin, e.begin - begin(*first), last->comm->rank);
       }
     }
   }

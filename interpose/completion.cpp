@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpose/next.hpp"
+#include "interpose/request_array.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/route.hpp"
 #include "mpi/backoff.hpp"
@@ -28,68 +29,6 @@
 using namespace taquin::interpose;
 
 namespace {
-
-// `request` is gone once it is completed, where it is not persistent.
-struct found {
-  int at;
-  MPI_Request handle;
-  tracked_request* request;
-  bool by_plan;
-
-  [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }
-};
-
-found look_at(int at, MPI_Request handle) noexcept {
-  tracked_request* const t = tracked(handle);
-  return {at, handle, t, t != nullptr && t->active_by_plan()};
-}
-
-// The program's array as it is passed on.
-class array {
- public:
-  array(int n, MPI_Request* requests) : program_(requests), passed_(requests, requests + std::max(n, 0)) {
-    for (int i = 0; i < n; ++i) {
-      const found one = look_at(i, requests[i]);
-      if (one.request == nullptr) continue;
-      if (one.request->active()) all_.push_back(one);
-      if (one.by_plan) ++plans_;
-      if (!one.by_plan && one.request->active()) continue;
-      passed_[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
-      kept_.push_back(i);
-    }
-  }
-
-  [[nodiscard]] MPI_Request* data() noexcept { return passed_.data(); }
-  [[nodiscard]] const std::vector<found>& all() const noexcept { return all_; }
-  [[nodiscard]] bool has_plans() const noexcept { return plans_ > 0; }
-  /// Those that a plan runs for, or those of the MPI library.
-  template <class F>
-  void each(bool by_plan, F f) const {
-    for (const found& one : all_)
-      if (one.by_plan == by_plan) f(one);
-  }
-  /// After the MPI library's call: the program's handles become what it made of them.
-  void copy_back() noexcept {
-    auto kept = kept_.begin();
-    for (std::size_t i = 0; i < passed_.size(); ++i) {
-      if (kept != kept_.end() && *kept == static_cast<int>(i))
-        ++kept;
-      else
-        program_[i] = passed_[i];
-    }
-  }
-  [[nodiscard]] const found* at(int index) const noexcept {
-    const auto it = std::ranges::find(all_, index, &found::at);
-    return it == all_.end() ? nullptr : &*it;
-  }
-
- private:
-  MPI_Request* program_;
-  std::vector<MPI_Request> passed_;
-  std::vector<found> all_;  // that are active
-  std::vector<int> kept_;   // places where the MPI library sees a null request
-  int plans_ = 0;
-};
 
 void complete(const found& one, double begun) noexcept {
   one.request->completed(now() - begun);
@@ -130,7 +69,7 @@ void all_well(MPI_Status* statuses, int n) noexcept {
   for (int i = 0; i < n; ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;
 }
 
-const found* first_done(const array& a) {
+const found* first_done(const request_array& a) {
   for (const found& one : a.all())
     if (one.by_plan && one.request->poll()) return &one;
   return nullptr;
@@ -220,7 +159,7 @@ int intercepted_Request_free(MPI_Request* request) {
   return TAQUIN_NEXT(Request_free)(request);
 }
 
-int end_all(array& a, int n, MPI_Status* statuses, int code, double begun) {
+int end_all(request_array& a, int n, MPI_Status* statuses, int code, double begun) {
   a.copy_back();
   a.each(false, [&](const found& one) { complete(one, begun); });
   int worst = MPI_SUCCESS;
@@ -244,7 +183,7 @@ int end_all(array& a, int n, MPI_Status* statuses, int code, double begun) {
 int intercepted_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
   const guard g;
   const double begun = now();
-  array a(n, requests);
+  request_array a(n, requests);
   a.each(true, [](const found& one) { one.request->finish(); });
   return end_all(a, n, statuses, TAQUIN_NEXT(Waitall)(n, a.data(), statuses), begun);
 }
@@ -252,7 +191,7 @@ int intercepted_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
 int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   const guard g;
   const double begun = now();
-  array a(n, requests);
+  request_array a(n, requests);
   bool done = true;
   a.each(true, [&](const found& one) { done = one.request->poll() && done; });
   if (!done) {  // the others must not be completed alone
@@ -267,7 +206,7 @@ int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status sta
 }
 
 // MPI_Testany's flag, once; the plans come first.
-bool any(array& a, int n, int* index, int* flag, MPI_Status* status, double begun, int& code) {
+bool any(request_array& a, int n, int* index, int* flag, MPI_Status* status, double begun, int& code) {
   if (const found* const one = first_done(a)) {
     *index = one->at;
     *flag = 1;
@@ -284,7 +223,7 @@ bool any(array& a, int n, int* index, int* flag, MPI_Status* status, double begu
 int intercepted_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
   const guard g;
   const double begun = now();
-  array a(n, requests);
+  request_array a(n, requests);
   if (!a.has_plans()) {
     const int code = TAQUIN_NEXT(Waitany)(n, a.data(), index, status);
     a.copy_back();
@@ -300,7 +239,7 @@ int intercepted_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* s
 int intercepted_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   const guard g;
   const double begun = now();
-  array a(n, requests);
+  request_array a(n, requests);
   int code = MPI_SUCCESS;
   if (any(a, n, index, flag, status, begun, code) || !a.has_plans()) return code;
   *flag = 0;  // inactive ones alone would set it
@@ -309,7 +248,7 @@ int intercepted_Testany(int n, MPI_Request requests[], int* index, int* flag, MP
 }
 
 // MPI_Testsome, once: those of the MPI library, then those whose plan is done.
-int some(array& a, int n, int* count, int indices[], MPI_Status statuses[], double begun) {
+int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses[], double begun) {
   int code = TAQUIN_NEXT(Testsome)(n, a.data(), count, indices, statuses);
   a.copy_back();
   if (*count == MPI_UNDEFINED) *count = a.has_plans() ? 0 : MPI_UNDEFINED;
@@ -339,7 +278,7 @@ int some(array& a, int n, int* count, int indices[], MPI_Status statuses[], doub
 int intercepted_Waitsome(int n, MPI_Request requests[], int* count, int indices[], MPI_Status statuses[]) {
   const guard g;
   const double begun = now();
-  array a(n, requests);
+  request_array a(n, requests);
   if (a.has_plans()) {
     for (taquin::mpi::backoff wait;; wait.pause())
       if (const int code = some(a, n, count, indices, statuses, begun); code != MPI_SUCCESS || *count > 0) return code;
@@ -353,7 +292,7 @@ int intercepted_Waitsome(int n, MPI_Request requests[], int* count, int indices[
 
 int intercepted_Testsome(int n, MPI_Request requests[], int* count, int indices[], MPI_Status statuses[]) {
   const guard g;
-  array a(n, requests);
+  request_array a(n, requests);
   return some(a, n, count, indices, statuses, now());
 }
 

@@ -58,13 +58,6 @@ void tell_what_else(const std::vector<rank_log>& logs) {
       " messages point to point");
 }
 
-void complete_names(recorder_state& s) {
-  for (naming& n : s.names) {
-    TAQUIN_MPI(MPI_Wait(&n.request, MPI_STATUS_IGNORE));
-    s.writer.log().comms[n.comm].id = {n.name[0], n.name[1]};
-  }
-}
-
 // What the model says of all calls, one after the other, by the MPI library's own.
 double predicted_native(const std::vector<rank_log>& logs, const workloads::traffic& t, const detail::profile& known) {
   double all = 0;
@@ -105,7 +98,8 @@ void write_observations() noexcept {
     rank_log& own = s.writer.log();
     own.seconds = now() - s.begin;
     own.node = s.node;
-    own.open = s.open;
+    s.known.flush(s);
+    keep_open_entries(s);
     for (const auto& c : s.counts) own.others.push_back(c.load());
     if (rank > 0) {
       send_all(own.packed(), comm);

@@ -18,6 +18,7 @@
 #include "interpose/requests.hpp"
 #include "interpose/route.hpp"
 #include "interpose/site_rules.hpp"
+#include "mpi/progress.hpp"
 
 namespace taquin::interpose {
 
@@ -35,8 +36,9 @@ void begin() noexcept {
   other_library = !is_the_library_built_for();
   if (other_library || !agree_to_serve()) return;
   tell_warnings();
+  mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
   try {
-    if (observing()) start_observing();
+    start_observing();
     load_site_rules();
   } catch (const std::exception& e) {
     say(std::string("taquin stands aside: ") + e.what());

@@ -4,20 +4,22 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fingerprint.hpp"
+
 namespace taquin::interpose {
 
 using nlohmann::json;
 
 std::uint32_t log_writer::id_of(const std::vector<count_t>& row) {
   if (!log_.runs.empty() && log_.rows[log_.runs.back().what.row] == row) return log_.runs.back().what.row;
-  std::uint64_t h = 14695981039346656037ULL;  // FNV-1a
-  for (const count_t v : row) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211ULL;
-  const auto [begin, end] = row_ids_.equal_range(h);
+  detail::fingerprint of_row;
+  for (const count_t v : row) of_row.add(v);
+  const auto [begin, end] = row_ids_.equal_range(of_row.value());
   for (auto known = begin; known != end; ++known)
     if (log_.rows[known->second] == row) return known->second;
   const auto id = static_cast<std::uint32_t>(log_.rows.size());
   log_.rows.push_back(row);
-  row_ids_.emplace(h, id);
+  row_ids_.emplace(of_row.value(), id);
   return id;
 }
 
@@ -26,18 +28,21 @@ std::uint32_t log_writer::add_comm(known_comm comm) {
   return static_cast<std::uint32_t>(log_.comms.size() - 1);
 }
 
-std::uint32_t log_writer::add_call(signature what, const std::vector<count_t>& row) {
-  what.row = id_of(row);
-  if (log_.runs.empty() || log_.runs.back().what != what) log_.runs.emplace_back().what = what;
-  ++log_.runs.back().repeats;
-  return static_cast<std::uint32_t>(log_.runs.size() - 1);
-}
-
 void run_of_calls::took(double seconds) noexcept {
   min = timed == 0 ? seconds : std::min(min, seconds);
   max = std::max(max, seconds);
   total += seconds;
   ++timed;
+}
+
+void rank_log::waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival,
+                      int last) {
+  runs[run].waiting += calls * wait;
+  site_log& s = sites[site];
+  s.waiting += calls * wait;
+  s.arrival += calls * arrival;
+  s.arrivals += calls;
+  s.waited_for[last] += calls * wait;
 }
 
 std::vector<std::uint8_t> rank_log::packed() const {
@@ -67,7 +72,7 @@ std::vector<std::uint8_t> rank_log::packed() const {
                           s.sampled_seconds});
   for (const auto& of_comm : open) {
     auto& list = j["open"].emplace_back(json::array());
-    for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site});
+    for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site, e.stands_for});
   }
   for (const known_comm& c : comms) j["comms"].push_back({c.id.leader, c.id.serial, c.rank, c.world_ranks});
   for (const run_of_calls& r : runs)
@@ -124,7 +129,7 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
   }
   for (const json& of_comm : j.at("open")) {
     auto& list = log.open.emplace_back();
-    for (const json& e : of_comm) list.push_back({e.at(0), e.at(1), e.at(2)});
+    for (const json& e : of_comm) list.push_back({e.at(0), e.at(1), e.at(2), e.at(3)});
   }
   return log;
 }

@@ -56,8 +56,9 @@ struct run_of_calls {
 struct entry {
   static constexpr std::uint32_t failed = 0xffffffff;  ///< the call has not ended well
   double begin = 0;
-  std::uint32_t run = failed;  ///< index into rank_log::runs
-  std::uint32_t site = 0;      ///< index into rank_log::sites
+  std::uint32_t run = failed;    ///< index into rank_log::runs
+  std::uint32_t site = 0;        ///< index into rank_log::sites
+  std::uint32_t stands_for = 1;  ///< calls
 };
 
 /// What this rank knows of one call site on one communicator.
@@ -95,22 +96,22 @@ struct rank_log {
   std::vector<std::vector<count_t>> rows;  ///< bytes to each rank; equal ones are stored once
   std::vector<run_of_calls> runs;
 
+  /// A call, which stands for `calls`, has waited for its last rank, and came so long after its first one.
+  void waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival, int last);
   /// As bytes and back.
   [[nodiscard]] std::vector<std::uint8_t> packed() const;
   static rank_log unpacked(const std::vector<std::uint8_t>& bytes);
 };
 
-/// Appends calls to a log.
+/// What is added to a log but for its calls.
 class log_writer {
  public:
   std::uint32_t add_comm(known_comm comm);
-  /// Returns the index of the run, which the call's time is still to be added to.
-  std::uint32_t add_call(signature what, const std::vector<count_t>& row);
+  /// The index of a row in the log.
+  [[nodiscard]] std::uint32_t id_of(const std::vector<count_t>& row);
   [[nodiscard]] rank_log& log() noexcept { return log_; }
 
  private:
-  [[nodiscard]] std::uint32_t id_of(const std::vector<count_t>& row);
-
   rank_log log_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> row_ids_;  // by the rows' hashes: each row is kept once
 };

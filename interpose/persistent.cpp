@@ -12,7 +12,6 @@
 #include "interpose/settings.hpp"
 #include "taquin/exchange.hpp"
 
-using taquin::count_view;
 using taquin::exchange;
 using namespace taquin::interpose;
 
@@ -37,7 +36,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
     std::unique_ptr<two_ways> ways;
     outcome left;
     if (s.route && s.persistent != persistent_by::library)
-      make_through(x, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
+      make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
     const int code = native();
     if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;
@@ -55,7 +54,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
 #define TAQUIN_SERVE_INIT(PREFIX, X, LIKE, COUNT, DISPL)                                                        \
   static int intercepted_##PREFIX##_##X PARAMETERS_INIT(LIKE, COUNT, DISPL) {                                   \
     return make_persistent(                                                                                     \
-        comm, caller, request, [&] { return off_devices(EXCHANGE_##LIKE); },                                    \
+        comm, caller, request, [&] { return off_devices(TAQUIN_EXCHANGE_##LIKE); },                             \
         [&] { return TAQUIN_NEXT_INIT(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL)) ARGUMENTS_INIT(LIKE); }); \
   }                                                                                                             \
   TAQUIN_INIT_NAMES(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL), ARGUMENTS_INIT(LIKE))

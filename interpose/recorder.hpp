@@ -14,17 +14,24 @@ namespace taquin::interpose {
 
 using workloads::call_form;
 
+struct call_key;
+struct known_call;
+struct observed_comm;
+struct recorder_state;
+
 /// What became of a call.
 struct outcome {
-  std::string_view algorithm{};  ///< taquin's; empty: the MPI library's own call
-  std::string reason{};          ///< why taquin left a call to the MPI library that it should have served
+  std::string_view algorithm = "native";  ///< taquin's, or this: the MPI library's own call
+  std::string reason{};                   ///< why taquin left a call to the MPI library that it should have served
   std::size_t peak_memory = 0;
 };
 
-/// A recording or a report is asked for.
-bool observing() noexcept;
+/// A recording or a report is asked for, and the program has begun.
+extern bool observes;
+inline bool observing() noexcept { return observes; }
 
-/// Between ranks of different nodes clocks differ: measured here. Collective over the world; after agree_to_serve.
+/// Begins, where a recording or a report is asked for. Between ranks of different nodes clocks differ: measured here.
+/// Collective over the world; after agree_to_serve.
 void start_observing();
 
 /// What a call moved.
@@ -49,19 +56,41 @@ void complete(const call_in_flight& c) noexcept;
 
 /// Persistent calls are started in any order, maybe when their communicator is freed: its name is agreed upon when they
 /// are made. Waits for no rank. What to give observed_call.
-std::uintptr_t name_communicator(MPI_Comm comm);
+observed_comm* name_communicator(MPI_Comm comm);
+
+/// What kind of call it is, in one number.
+class call_traits {
+ public:
+  call_traits() noexcept = default;
+  call_traits(workloads::call_kind kind, call_form form) noexcept
+      : bits_(static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(form) << form_at) {}
+  [[nodiscard]] workloads::call_kind kind() const noexcept { return static_cast<workloads::call_kind>(bits_ & 0xffU); }
+  [[nodiscard]] call_form form() const noexcept { return static_cast<call_form>(bits_ >> form_at & 0xffU); }
+  [[nodiscard]] bool in_place() const noexcept { return (bits_ & in_place_bit) != 0; }
+  /// The MPI library does it to be measured.
+  [[nodiscard]] bool sampled() const noexcept { return (bits_ & sampled_bit) != 0; }
+  void sample() noexcept { bits_ |= sampled_bit; }
+  void set_in_place(bool yes) noexcept { bits_ |= yes ? in_place_bit : 0U; }
+  bool operator==(const call_traits&) const noexcept = default;
+
+ private:
+  static constexpr unsigned form_at = 8;
+  static constexpr std::uint32_t in_place_bit = 1U << 16U;
+  static constexpr std::uint32_t sampled_bit = 1U << 17U;
+  std::uint32_t bits_ = 0;
+};
 
 /// One call of the program, from its begin on. The first one on a communicator is collective: it agrees on the
-/// communicator's name, without waiting for the others unless the call is blocking; so is each 512th blocking one,
-/// which tells how long each rank waited for the last one.
+/// communicator's name, without waiting for the others unless the call is blocking; so are some
+/// of the blocking ones, which tell how long each rank waited for the last one.
 class observed_call {
  public:
   observed_call(MPI_Comm comm, workloads::call_kind kind, call_form form, const void* site);
   /// A start of a persistent call.
-  observed_call(std::uintptr_t named, workloads::call_kind kind, const void* site) noexcept;
+  observed_call(observed_comm* named, workloads::call_kind kind, const void* site) noexcept;
   /// The MPI library is to do this one, so that a full report can compare. The same on all ranks.
-  [[nodiscard]] bool sampled() const noexcept { return sampled_; }
-  void sample() noexcept { sampled_ = true; }
+  [[nodiscard]] bool sampled() const noexcept { return traits_.sampled(); }
+  void sample() noexcept { traits_.sample(); }
   /// It has ended well.
   void end(const exchange& x, const outcome& o);
   void end(const outcome& o, const moved& m);
@@ -69,19 +98,15 @@ class observed_call {
   call_in_flight begun(const outcome& o, const moved& m);
 
  private:
-  void end(const outcome& o, const moved& m, double seconds);
-  std::pair<std::uint32_t, std::uint32_t> add(const outcome& o, const moved& m);
+  known_call& known(recorder_state& s, const outcome& o, const moved& m);
+  [[gnu::noinline]] known_call& known(recorder_state& s, const call_key& key, const exchange& x, const outcome& o);
+  void end(recorder_state& s, known_call& k, const outcome& o, std::uint64_t ticks);
 
-  MPI_Comm call_comm_ = MPI_COMM_NULL;
-  workloads::call_kind kind_;
-  call_form form_;
   const void* site_;
-  std::size_t comm_ = 0;
-  std::size_t entry_ = 0;
-  bool known_ = false;
-  bool sampled_ = false;
-  bool waits_ = false;
-  double begin_ = 0;
+  observed_comm* comm_ = nullptr;  // null: left out
+  call_traits traits_;
+  std::int32_t entry_ = -1;  // among the communicator's open ones; none
+  std::uint64_t begin_ = 0;  // of the tick clock
 };
 
 /// Counts calls that nobody serves: for a recording that stays empty.

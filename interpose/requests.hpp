@@ -24,7 +24,7 @@ class tracked_request {
  public:
   /// What a recording or a report keeps of each start.
   struct observation {
-    std::uintptr_t comm = 0;  ///< of name_communicator
+    observed_comm* comm = nullptr;  ///< of name_communicator
     workloads::call_kind kind = workloads::call_kind::alltoall;
     const void* site = nullptr;
     moved data;

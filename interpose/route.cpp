@@ -83,39 +83,26 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
 
 }  // namespace
 
-namespace {
-
-// By the rule of the place that calls. Ranks that come from different places may have different rules, of which the
-// agreement tells on all of them: the choice is taquin's then.
-void run_by_site(const exchange& x, const void* site, options o) {
-  o.agreement = agreement_when::always;
-  const std::string_view name = algorithm_at(site, x);
-  if (!name.empty()) o.algorithm = name;
-  try {
-    run(x, o);
-    return;
-  } catch (const usage_error& e) {
-    if (!e.collective() || !std::string_view(e.what()).starts_with("ranks disagree")) throw;
-  }
-  o.algorithm = "auto";
-  run(x, o);
-}
-
-}  // namespace
-
 bool run_through(const exchange& x, const void* site, outcome* what_became) {
   return can(x, what_became, [&] {
     options o;
     o.memory = settings::get().memory;
     statistics stats;
     if (what_became != nullptr) o.stats = &stats;
-    has_site_rules() ? run_by_site(x, site, o) : run(x, o);
-    if (what_became != nullptr) *what_became = {stats.algorithm, {}, stats.peak_memory};
+    if (has_site_rules()) {
+      o.agreement = agreement_when::always;
+      by_rules_of(site, [&] { run(x, o); });
+    } else {
+      run(x, o);
+    }
+    if (what_became == nullptr) return;
+    what_became->algorithm = stats.algorithm;
+    what_became->peak_memory = stats.peak_memory;
   });
 }
 
-bool make_through(const exchange& x, outcome* what_became, const std::function<void()>& make) {
-  return can(x, what_became, make);
+bool make_through(const exchange& x, const void* site, outcome* what_became, const std::function<void()>& make) {
+  return can(x, what_became, [&] { by_rules_of(site, make); });
 }
 
 namespace {

@@ -43,7 +43,7 @@ inline exchange off_devices(exchange x) noexcept {
 bool run_through(const exchange& x, const void* site, outcome* what);
 
 /// Prepares what `x` asks for, by `make`, under the same rules.
-bool make_through(const exchange& x, outcome* what, const std::function<void()>& make);
+bool make_through(const exchange& x, const void* site, outcome* what, const std::function<void()>& make);
 
 /// An error of this rank alone: the communicator's handler is called with `code`, which is returned.
 int raise(MPI_Comm comm, int code) noexcept;

@@ -1,39 +1,46 @@
 #include "interpose/site_rules.hpp"
 
+#include <mpi.h>
+
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/environment.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/settings.hpp"
-#include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "select/choose.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::interpose {
 
 namespace {
 
-// Never destroyed: calls may come while the program ends.
+// All rules of the profile, and whether any has a site. Never destroyed: calls may come while the program ends.
 std::vector<detail::rule>& rules() {
   static auto* r = new std::vector<detail::rule>;
   return *r;
 }
+bool has_sites = false;
 
-// The rules of each place that calls have come from.
-const std::vector<const detail::rule*>& rules_at(const void* site) {
+// The numbers of the rules of each place that calls have come from.
+const std::vector<int>& rules_at(const void* site) {
   static std::mutex mutex;
-  static auto* const known = new std::unordered_map<const place*, std::vector<const detail::rule*>>;
+  static auto* const known = new std::unordered_map<const place*, std::vector<int>>;
   const place& at = place_of(site);
   const std::lock_guard lock(mutex);
   const auto [found, fresh] = known->try_emplace(&at);
   if (!fresh) return found->second;
   const call_site where = resolve(at.object, at.offset);
   const std::string line = where.file.substr(where.file.rfind('/') + 1) + ':' + std::to_string(where.line);
-  for (const detail::rule& r : rules())
-    if (r.site == where.function || (!where.file.empty() && r.site == line)) found->second.push_back(&r);
+  for (std::size_t i = 0; i < rules().size(); ++i) {
+    const std::string& wanted = rules()[i].site;
+    if (!wanted.empty() && (wanted == where.function || (!where.file.empty() && wanted == line)))
+      found->second.push_back(static_cast<int>(i));
+  }
   return found->second;
 }
 
@@ -42,21 +49,21 @@ const std::vector<const detail::rule*>& rules_at(const void* site) {
 void load_site_rules() {
   const auto& e = detail::environment::get();
   if (e.profile.empty() || !e.algorithm.empty() || !settings::get().route) return;
-  for (const detail::rule& r : detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().rules)
-    if (!r.site.empty()) rules().push_back(r);
+  rules() = detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().rules;
+  for (const detail::rule& r : rules()) has_sites = has_sites || !r.site.empty();
 }
 
-bool has_site_rules() noexcept { return !rules().empty(); }
+bool has_site_rules() noexcept { return has_sites; }
 
-std::string_view algorithm_at(const void* site, const exchange& x) {
-  if (rules().empty()) return {};
-  int ranks = 0;
-  TAQUIN_MPI(MPI_Comm_size(x.comm, &ranks));
-  for (const detail::rule* r : rules_at(site))
-    if (r->kind.value_or(x.kind) == x.kind && r->in_place.value_or(x.in_place) == x.in_place &&
-        (r->ranks == 0 || r->ranks == ranks) && !r->reused.value_or(false))
-      return r->algorithm;
-  return {};
+void by_rules_of(const void* site, const std::function<void()>& exchange_or_plan) {
+  if (!has_sites) return exchange_or_plan();
+  try {
+    const detail::calls_from here(rules_at(site));
+    return exchange_or_plan();
+  } catch (const usage_error& e) {
+    if (!e.collective() || !std::string_view(e.what()).starts_with("ranks disagree")) throw;
+  }
+  exchange_or_plan();
 }
 
 }  // namespace taquin::interpose

@@ -1,11 +1,7 @@
 // Rules of TAQUIN_PROFILE by call site.
 #pragma once
 
-#include <mpi.h>
-
-#include <string_view>
-
-#include "taquin/exchange.hpp"
+#include <functional>
 
 namespace taquin::interpose {
 
@@ -15,7 +11,8 @@ void load_site_rules();
 /// There are some. The same on all ranks.
 bool has_site_rules() noexcept;
 
-/// The algorithm that they name for such a call from `site`; empty: none. Ranks may call from different places.
-std::string_view algorithm_at(const void* site, const exchange& x);
+/// Does what `site` has called, by its rules. Ranks that come from different places may have different ones, of which
+/// the agreement tells on all of them: it is done again without, and the choice is taquin's.
+void by_rules_of(const void* site, const std::function<void()>& exchange_or_plan);
 
 }  // namespace taquin::interpose

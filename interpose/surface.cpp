@@ -112,9 +112,9 @@ count_view same(count_t count) { return {count, 0}; }
 
 }  // namespace
 
-#define OBSERVE_alltoall moved_by(EXCHANGE_alltoall)
-#define OBSERVE_alltoallv moved_by(EXCHANGE_alltoallv)
-#define OBSERVE_alltoallw moved_by(EXCHANGE_alltoallw)
+#define OBSERVE_alltoall moved_by(TAQUIN_EXCHANGE_alltoall)
+#define OBSERVE_alltoallv moved_by(TAQUIN_EXCHANGE_alltoallv)
+#define OBSERVE_alltoallw moved_by(TAQUIN_EXCHANGE_alltoallw)
 #define OBSERVE_neighbor_alltoall \
   among_neighbours(               \
       comm, same(sendcount), [&](int) { return sendtype; }, same(recvcount), [&](int) { return recvtype; })
@@ -128,20 +128,21 @@ count_view same(count_t count) { return {count, 0}; }
       [&](int i) { return recvtypes[i]; })
 
 // A blocking call, and others, which have a request behind their arguments.
-#define TAQUIN_PASS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                           \
-  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL)) {                            \
-    return pass(                                                                                   \
-        comm, caller, kind::KIND, call_form::blocking, nullptr,                                    \
-        [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE); }, [&] { return OBSERVE_##KIND; }); \
-  }                                                                                                \
-  TAQUIN_BOTH_NAMES(X##SUFFIX, (PARAMETERS_##LIKE(COUNT, DISPL)), (ARGUMENTS_##LIKE))
-#define TAQUIN_PASS_REQUEST(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                            \
-  static int intercepted_##X##SUFFIX(PARAMETERS_##LIKE(COUNT, DISPL), MPI_Request* request) {               \
-    return pass(                                                                                            \
-        comm, caller, kind::KIND, call_form::nonblocking, request,                                          \
-        [&] { return TAQUIN_NEXT(X##SUFFIX)(ARGUMENTS_##LIKE, request); }, [&] { return OBSERVE_##KIND; }); \
-  }                                                                                                         \
-  TAQUIN_BOTH_NAMES(X##SUFFIX, (PARAMETERS_##LIKE(COUNT, DISPL), MPI_Request * request), (ARGUMENTS_##LIKE, request))
+#define TAQUIN_PASS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                                  \
+  static int intercepted_##X##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL)) {                                  \
+    return pass(                                                                                          \
+        comm, caller, kind::KIND, call_form::blocking, nullptr,                                           \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(TAQUIN_ARGUMENTS_##LIKE); }, [&] { return OBSERVE_##KIND; }); \
+  }                                                                                                       \
+  TAQUIN_BOTH_NAMES(X##SUFFIX, (TAQUIN_TAKES(LIKE, COUNT, DISPL)), (TAQUIN_ARGUMENTS_##LIKE))
+#define TAQUIN_PASS_REQUEST(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                                   \
+  static int intercepted_##X##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request* request) {                     \
+    return pass(                                                                                                   \
+        comm, caller, kind::KIND, call_form::nonblocking, request,                                                 \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(TAQUIN_ARGUMENTS_##LIKE, request); }, [&] { return OBSERVE_##KIND; }); \
+  }                                                                                                                \
+  TAQUIN_BOTH_NAMES(X##SUFFIX, (TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request * request),                          \
+                    (TAQUIN_ARGUMENTS_##LIKE, request))
 #define TAQUIN_PASS_INIT(PREFIX, X, LIKE, KIND, COUNT, DISPL)                                                  \
   static int intercepted_##PREFIX##_##X PARAMETERS_INIT(LIKE, COUNT, DISPL) {                                  \
     return pass(                                                                                               \
@@ -166,8 +167,5 @@ count_view same(count_t count) { return {count, 0}; }
   TAQUIN_PASS_REQUEST(Ineighbor_alltoallv, alltoallv, neighbor_alltoallv, SUFFIX, COUNT, DISPL) \
   TAQUIN_PASS_REQUEST(Ineighbor_alltoallw, alltoallw, neighbor_alltoallw, SUFFIX, COUNT, MPI_Aint)
 
-TAQUIN_SURFACE(, int, int)
-#if MPI_VERSION >= 4
-TAQUIN_SURFACE(_c, MPI_Count, MPI_Aint)
-#endif
+TAQUIN_EACH_COUNT(TAQUIN_SURFACE)
 TAQUIN_EACH_INIT(TAQUIN_NEIGHBOUR_INIT)

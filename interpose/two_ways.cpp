@@ -9,7 +9,9 @@
 
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
 #include "plan/prepare.hpp"
+#include "select/choose.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::interpose {
@@ -31,8 +33,9 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
                                        "' needs its rank between the start of a persistent call and its completion "
                                        "(TAQUIN_PROGRESS_THREAD=1 does without)",
                                    MPI_ERR_UNSUPPORTED_OPERATION));
-  std::unique_ptr<two_ways> both(new two_ways(std::move(p), measured));
-  if (!measured) return both;
+  std::unique_ptr<two_ways> both(new two_ways(std::move(p)));
+  both->decided_ = !measured || detail::chooser::of(mpi::communicator::of(x.comm)).followed_rule();
+  if (both->decided_) return both;
   int ranks = 1;
   TAQUIN_MPI(MPI_Comm_size(x.comm, &ranks));
   both->mine_.assign(ways, std::numeric_limits<double>::max());

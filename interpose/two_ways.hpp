@@ -20,7 +20,7 @@ class two_ways {
   static constexpr int tries = 3;
 
   /// Prepares `x`. Collective; throws as taquin::plan does, also where the plan would need its rank between start and
-  /// completion: programs may be elsewhere then. Null where it would be the MPI library's own exchange.
+  /// completion: programs may be elsewhere then. What a rule chose does all starts. Null where it would be the MPI library's own exchange.
   static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
 
   /// Whether the plan does the next start. The same on all ranks that have started as often.
@@ -39,7 +39,7 @@ class two_ways {
   [[nodiscard]] outcome by_plan() const;
 
  private:
-  two_ways(plan&& p, bool measured) : plan_(std::move(p)), decided_(!measured) {}
+  explicit two_ways(plan&& p) : plan_(std::move(p)) {}
 
   [[nodiscard]] bool tells() const noexcept;
 
@@ -48,7 +48,7 @@ class two_ways {
   std::vector<double> mine_;       // the best of each way
   std::vector<double> all_;
   int starts_ = 0;
-  bool decided_;
+  bool decided_ = false;
   bool wins_ = true;
   bool over_ = false;  // the plan's exchange
   std::exception_ptr failure_;

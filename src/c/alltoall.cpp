@@ -10,7 +10,7 @@
 using namespace taquin::detail;
 
 #define TAQUIN_BLOCKING(NAME, FORM, SUFFIX, COUNT, DISPL)                                             \
-  int TAQUIN_##NAME##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL)) {                                 \
+  int TAQUIN_##NAME##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL, MPI_Datatype, MPI_Comm)) {         \
     return guarded(comm, [&] { taquin::run(with_fault(TAQUIN_EXCHANGE_##FORM), options_of(comm)); }); \
   }
 TAQUIN_EACH_EXCHANGE(TAQUIN_BLOCKING)

@@ -1,23 +1,30 @@
-// The argument lists of the exchanges, once: the C API's blocking calls and plans are made of them.
+// The argument lists of the exchanges, once: the C API's blocking calls and plans are made of them, and so is what the
+// preloaded library stands in for.
 #pragma once
 
 #include <mpi.h>
 
 #include "taquin/exchange.hpp"
 
-// TAQUIN_PARAMETERS_FORM: as MPI has them, for one width of counts and displacements.
-#define TAQUIN_PARAMETERS_alltoall(COUNT, DISPL)                                                                      \
-  const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, \
-      MPI_Comm comm
-#define TAQUIN_PARAMETERS_alltoallv(COUNT, DISPL)                                                             \
-  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype, void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype, MPI_Comm comm
-#define TAQUIN_PARAMETERS_alltoallw(COUNT, DISPL)                                                                      \
+// TAQUIN_PARAMETERS_FORM: as MPI has them, for one width of counts and displacements. TYPE and COMM stand for a datatype
+// and a communicator.
+#define TAQUIN_PARAMETERS_alltoall(COUNT, DISPL, TYPE, COMM) \
+  const void *sendbuf, COUNT sendcount, TYPE sendtype, void *recvbuf, COUNT recvcount, TYPE recvtype, COMM comm
+#define TAQUIN_PARAMETERS_alltoallv(COUNT, DISPL, TYPE, COMM)                                         \
+  const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], TYPE sendtype, void *recvbuf, \
+      const COUNT recvcounts[], const DISPL rdispls[], TYPE recvtype, COMM comm
+#define TAQUIN_PARAMETERS_alltoallw(COUNT, DISPL, TYPE, COMM)                                                          \
   const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, \
-      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm
-#define TAQUIN_PARAMETERS_alltoallv_in_place(COUNT, DISPL)                                                        \
+      const COUNT recvcounts[], const DISPL rdispls[], const MPI_Datatype recvtypes[], COMM comm
+#define TAQUIN_PARAMETERS_alltoallv_in_place(COUNT, DISPL, TYPE, COMM)                                            \
   void *buffer, const COUNT sendcounts[], const DISPL sdispls[], const COUNT recvcounts[], const DISPL rdispls[], \
-      MPI_Datatype type, MPI_Comm comm
+      TYPE type, COMM comm
+
+// TAQUIN_ARGUMENTS_FORM: their names.
+#define TAQUIN_ARGUMENTS_alltoall sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+#define TAQUIN_ARGUMENTS_alltoallv sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
+#define TAQUIN_ARGUMENTS_alltoallw \
+  sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
 
 // TAQUIN_EXCHANGE_FORM: the exchange of these parameters.
 #define TAQUIN_EXCHANGE_alltoall \
@@ -32,7 +39,7 @@
   taquin::exchange::alltoallv_in_place(buffer, taquin::count_view(sendcounts), taquin::count_view(sdispls), \
                                        taquin::count_view(recvcounts), taquin::count_view(rdispls), type, comm)
 
-// DO(NAME, FORM, SUFFIX, COUNT, DISPL) for each exchange and width.
+// DO(NAME, FORM, SUFFIX, COUNT, DISPL) for each exchange of the C API and each width.
 #define TAQUIN_EACH_WIDTH(DO, NAME, FORM) \
   DO(NAME, FORM, , int, int)              \
   DO(NAME, FORM, _c, MPI_Count, MPI_Aint)

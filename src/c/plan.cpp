@@ -50,9 +50,10 @@ int with(TAQUIN_Plan plan, F f) noexcept {
 
 }  // namespace
 
-#define TAQUIN_PREPARING(NAME, FORM, SUFFIX, COUNT, DISPL)                                                     \
-  int TAQUIN_##NAME##_init##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL), MPI_Info info, TAQUIN_Plan* plan) { \
-    return init([&] { return TAQUIN_EXCHANGE_##FORM; }, comm, info, plan);                                     \
+#define TAQUIN_PREPARING(NAME, FORM, SUFFIX, COUNT, DISPL)                                                        \
+  int TAQUIN_##NAME##_init##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL, MPI_Datatype, MPI_Comm), MPI_Info info, \
+                                   TAQUIN_Plan* plan) {                                                           \
+    return init([&] { return TAQUIN_EXCHANGE_##FORM; }, comm, info, plan);                                        \
   }
 TAQUIN_EACH_EXCHANGE(TAQUIN_PREPARING)
 

@@ -64,6 +64,8 @@ void progress_started() noexcept;
 /// The thread that makes progress where MPI_THREAD_MULTIPLE is provided, made when first asked for and ended by
 /// MPI_Finalize. It sleeps while nothing that asked for it is under way. False where there is none.
 bool want_progress_thread(int more) noexcept;
+/// What that thread does first; null: nothing. To be set before anybody asks for it.
+extern void (*at_begin_of_progress_thread)() noexcept;
 /// Whether there can be one.
 bool can_progress_by_thread();
 

@@ -10,6 +10,8 @@
 
 namespace taquin::mpi {
 
+void (*at_begin_of_progress_thread)() noexcept = nullptr;
+
 bool can_progress_by_thread() {
 #ifdef TAQUIN_SMPI
   return false;  // simulated ranks are threads of one process
@@ -42,6 +44,7 @@ class progress_thread {
   // Between two looks it leaves the processor to the program.
   void run() {
     constexpr std::chrono::microseconds pause(50);
+    if (at_begin_of_progress_thread != nullptr) at_begin_of_progress_thread();
     std::unique_lock lock(guard_);
     while (true) {
       changed_.wait(lock, [this] { return stopped_ || wanted_ > 0; });

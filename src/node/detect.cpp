@@ -55,8 +55,8 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
-// The ranks of `comm` on this rank's machine.
-MPI_Comm split_by_machine(const mpi::communicator& comm) {
+// The ranks of `comm` on this rank's machine, in rank order.
+MPI_Comm split_by_machine(MPI_Comm comm, int rank) {
   MPI_Comm local = MPI_COMM_NULL;
   mpi::barrier(comm.get());
 #ifdef TAQUIN_SMPI
@@ -65,15 +65,15 @@ MPI_Comm split_by_machine(const mpi::communicator& comm) {
   int length = 0;
   TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
   const auto hash = std::hash<std::string_view>{}({name.data(), static_cast<std::size_t>(length)});
-  TAQUIN_MPI(MPI_Comm_split(comm.get(), static_cast<int>(hash >> 33U), comm.rank(), &local));
+  TAQUIN_MPI(MPI_Comm_split(comm, static_cast<int>(hash >> 33U), rank, &local));
 #else
-  TAQUIN_MPI(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &local));
+  TAQUIN_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &local));
 #endif
   return local;
 }
 
 node_view find_out(const mpi::communicator& comm) {
-  const MPI_Comm local = split_by_machine(comm);
+  const MPI_Comm local = split_by_machine(comm.get(), comm.rank());
   node_view view;
   view.local = mpi::owned_comm(local);
   const binding bound = binding_of_process();
@@ -137,6 +137,19 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
         std::make_shared<const node_view>(node_view{std::move(t), std::move(local), {option.begin(), option.end()}});
   }
   return comm.given_nodes;
+}
+
+std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
+  TAQUIN_MPI(MPI_Comm_size(comm, &ranks));
+  const mpi::owned_comm local(split_by_machine(comm, rank));
+  int first = rank;
+  mpi::broadcast(std::span(&first, 1), 0, local.get());
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  mpi::allgather(first, std::span(all), comm);
+  return all;
 }
 
 }  // namespace taquin::detail

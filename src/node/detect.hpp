@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/invalid_argument.hpp"
 #include "mpi/communicator.hpp"
@@ -35,6 +36,9 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
 /// for the first time (for the given sizes); all ranks give the same sizes, which check_nodes has passed. Kept with
 /// the communicator.
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
+
+/// The lowest rank on each rank's machine, whatever nodes were given. Collective.
+std::vector<int> first_ranks_of_machines(MPI_Comm comm);
 
 /// This rank's node as a communicator, in rank order. Collective.
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t);

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fingerprint.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -21,31 +23,19 @@ std::byte* map(int file, std::size_t bytes) noexcept {
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
-class hash {
- public:
-  void add(std::string_view text) noexcept {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-  }
-  void add(std::uint64_t v) noexcept { h_ = (h_ ^ v) * 1099511628211ULL; }
-  [[nodiscard]] std::uint64_t value() const noexcept { return h_; }
-
- private:
-  std::uint64_t h_ = 14695981039346656037ULL;
-};
-
 std::uint64_t find_host_id() {
-  hash h;
+  fingerprint id;
   std::array<char, 256> text{};
   if (std::FILE* f = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
-    if (std::fgets(text.data(), static_cast<int>(text.size()), f) != nullptr) h.add(text.data());
+    if (std::fgets(text.data(), static_cast<int>(text.size()), f) != nullptr) id.add(std::string_view(text.data()));
     static_cast<void>(std::fclose(f));
   }
-  if (gethostname(text.data(), text.size() - 1) == 0) h.add(text.data());
+  if (gethostname(text.data(), text.size() - 1) == 0) id.add(std::string_view(text.data()));
   for (const char* name : {"/proc/self/ns/pid", "/proc/self/ns/ipc", "/proc/self/ns/user"}) {
     struct stat s {};
-    if (stat(name, &s) == 0) h.add(s.st_ino);
+    if (stat(name, &s) == 0) id.add(s.st_ino);
   }
-  return h.value();
+  return id.value();
 }
 
 }  // namespace

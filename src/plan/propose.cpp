@@ -20,6 +20,7 @@
 #include "node/call_watch.hpp"
 #include "node/detect.hpp"
 #include "select/choose.hpp"
+#include "select/selection.hpp"
 
 namespace taquin::detail {
 
@@ -147,6 +148,7 @@ std::uint64_t choices_of(const exchange& x, const options& given, std::string_vi
 #include "base/options.def"
   all.add(std::span<const int>(environment::get().nodes));
   for (const auto& sizes : environment::get().groups) all.add(std::span<const int>(sizes));
+  if (!calls_from::rules().empty()) all.add(calls_from::rules());
   return all.value();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
 #include "mpi/collectives.hpp"
@@ -55,14 +56,14 @@ bool by_thread(const redistribute_options& o) {
          (o.progress == progress_by::library && environment::get().progress_thread && mpi::can_progress_by_thread());
 }
 
-std::uint64_t fingerprint(const redistribute_options& o) {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
-  for (const char c : o.algorithm) add(static_cast<unsigned char>(c));
-  add(o.check ? 1 : 0);
-  add(static_cast<std::uint64_t>(std::lround(o.least_progress * 1e9)));
-  add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
-  return h;
+// What all ranks must have alike.
+std::uint64_t choices_of(const redistribute_options& o) {
+  fingerprint all;
+  all.add(o.algorithm);
+  all.add(o.check);
+  all.add(std::lround(o.least_progress * 1e9));
+  all.add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
+  return all.value();
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ struct redistribution::state final : private mpi::started {
     if (!p.bad && !(checked(mine) * length * std::max(e.size, e.extent)).fits())
       p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", mine, length),
                                MPI_ERR_COUNT};
-    p.choices = fingerprint(o);
+    p.choices = choices_of(o);
     p.memory = o.memory;
     p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
     p.facts = in_redistribution::facts | mpi::whereabouts::plan;

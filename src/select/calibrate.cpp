@@ -10,6 +10,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "node/detect.hpp"
 #include "select/profile.hpp"
 
 namespace taquin::detail {
@@ -164,18 +165,6 @@ std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, cou
   return samples;
 }
 
-/// Each rank's node, as the lowest rank on it.
-std::vector<int> nodes_of(MPI_Comm comm, int rank, int size) {
-  MPI_Comm node = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node));
-  int leader = rank;
-  TAQUIN_MPI(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
-  TAQUIN_MPI(MPI_Comm_free(&node));
-  std::vector<int> nodes(static_cast<std::size_t>(size));
-  TAQUIN_MPI(MPI_Allgather(&leader, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm));
-  return nodes;
-}
-
 /// Copies, or gathers of runs with holes between them: per run, from cold and warm sizes alike.
 local_cost measure_local(bool strided) {
   std::vector<count_t> bytes;
@@ -227,7 +216,7 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
   c.model = machine_model::built_in();
   c.model.ranks = size;
   if (size > 1) {
-    const auto nodes = nodes_of(comm, rank, size);
+    const auto nodes = first_ranks_of_machines(comm);
     const std::array<bool, 2> same{true, false};
     int on_node = 0;
     for (const int n : nodes) on_node += n == nodes[0] ? 1 : 0;

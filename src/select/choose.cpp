@@ -154,6 +154,7 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   running_ = nullptr;
   const bool measures = !reused && s.carried_block > 0 && profile_.points.empty();
   const algorithm* a = ruled(s, o, reused, limit, profile_);
+  followed_rule_ = a != nullptr;
   if (a == nullptr) a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
   if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
   return a;

@@ -30,6 +30,9 @@ class chooser {
   /// processors differ, rank 0 chooses what is not remembered.
   const algorithm* choose(const shape& s, const options& o, bool reused, std::size_t limit);
 
+  /// The last choice was a rule's. Local.
+  [[nodiscard]] bool followed_rule() const noexcept { return followed_rule_; }
+
   /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
   [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
 
@@ -72,6 +75,7 @@ class chooser {
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
   bool alike_ = true;
+  bool followed_rule_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
   std::array<const algorithm*, 3> last_{};
 

@@ -145,8 +145,6 @@ rule rule_of(const json& j) {
   if (r.least_bytes > r.most_bytes)
     throw profile_error(fmt::format("a rule is for {} to {} bytes", r.least_bytes, r.most_bytes));
   if (j.contains("site")) r.site = j["site"].get<std::string>();
-  if (!r.site.empty() && (r.nodes > 0 || j.contains("least_bytes") || j.contains("most_bytes")))
-    throw profile_error("a rule for the site '" + r.site + "' has nodes or bytes");
   return r;
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/fingerprint.hpp"
 #include "base/option_table.hpp"
@@ -120,9 +121,24 @@ std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reu
   return best;
 }
 
+namespace {
+
+thread_local std::span<const int> rules_of_caller;
+
+bool fits_caller(const rule& r, std::size_t number) noexcept {
+  return r.site.empty() || std::ranges::find(rules_of_caller, static_cast<int>(number)) != rules_of_caller.end();
+}
+
+}  // namespace
+
+calls_from::calls_from(std::span<const int> rules) noexcept : before_(std::exchange(rules_of_caller, rules)) {}
+calls_from::~calls_from() { rules_of_caller = before_; }
+std::span<const int> calls_from::rules() noexcept { return rules_of_caller; }
+
 const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
-  for (const rule& r : p.rules) {
-    const bool fits = r.site.empty() && r.kind.value_or(s.kind) == s.kind &&
+  for (std::size_t i = 0; i < p.rules.size(); ++i) {
+    const rule& r = p.rules[i];
+    const bool fits = fits_caller(r, i) && r.kind.value_or(s.kind) == s.kind &&
                       r.in_place.value_or(s.in_place) == s.in_place && r.reused.value_or(reused) == reused &&
                       (r.ranks == 0 || r.ranks == s.ranks) && (r.nodes == 0 || r.nodes == s.nodes) &&
                       busiest(s) >= r.least_bytes && busiest(s) <= r.most_bytes;

@@ -39,7 +39,7 @@ struct rule {
   int nodes = 0;                 ///< that they are on; 0: any
   double least_bytes = 0;        ///< of the rank that sends or receives most
   double most_bytes = std::numeric_limits<double>::infinity();
-  /// The preloaded library's: a function, or FILE:LINE, where the program calls. Nodes and bytes are not given then.
+  /// The preloaded library's: a function, or FILE:LINE, where the program calls.
   std::string site{};
 };
 
@@ -78,8 +78,22 @@ std::vector<candidate> candidates(const shape& s, const options& o, bool reused,
 std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
                                       const profile& p);
 
-/// The algorithm of the first rule without a site that fits the shape and serves it within `limit` bytes; null where
-/// there is none. A plan that the MPI library is to complete gets none that it cannot.
+/// The rules with a site that are for this thread's calls meanwhile, by their numbers in the profile's list; without
+/// one of these no such rule fits. Ranks agree on them.
+class calls_from {
+ public:
+  explicit calls_from(std::span<const int> rules) noexcept;
+  calls_from(const calls_from&) = delete;
+  calls_from& operator=(const calls_from&) = delete;
+  ~calls_from();
+
+  static std::span<const int> rules() noexcept;
+
+ private:
+  std::span<const int> before_;
+};
+
+/// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null where there is none. A plan that the MPI library is to complete gets none that it cannot.
 const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
 
 /// What a rule says; else the best of the candidates that take at most `limit` bytes; ties go by the order of the list.

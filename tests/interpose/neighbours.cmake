@@ -102,6 +102,15 @@ neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_persistent> one_by_one")
 neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
+neighbour_test(report_counts_calls_on_communicators_that_come_and_go
+  "all-to-all calls +24, 384B sent.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions} come_and_go")
+# 2,000 calls of 4 bytes a pair and 1,000 of 8, on two ranks.
+foreach(kind summary full:/dev/null)
+  string(SUBSTRING ${kind} 0 4 of)
+  neighbour_test(report_counts_every_one_of_many_calls_${of} "all-to-all calls +3000, 62.5KB sent.*status 0"
+    "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=${kind} ${regions} many")
+endforeach()
 neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
 neighbour_test(report_of_an_unknown_kind_is_told
   "^taquin: TAQUIN_REPORT='all' is ignored: not none, summary or full.:FILE.[\n]status 0"

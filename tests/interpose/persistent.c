@@ -14,17 +14,9 @@
 #endif
 #include <pthread.h>
 
-#define CHECK(condition)                                                                   \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      fprintf(stderr, "%s:%d: rank %d: %s\n", __FILE__, __LINE__, world_rank, #condition); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                        \
-    }                                                                                      \
-  } while (0)
-#define OK(call) CHECK((call) == MPI_SUCCESS)
+#include "checks.h"
 
 enum { most = 8, block = 5, kinds = 3 };
-static int world_rank;
 static int served;          /* by a plan, at every start */
 static MPI_Status *ignored; /* a variable, because MPICH's header warns of the constant in its place */
 
@@ -40,7 +32,7 @@ struct exchange {
 
 static int value(int from, int to, int kind, int serial) { return from + 10 * to + 100 * kind + 1000 * serial; }
 
-static void make(struct exchange *x, MPI_Comm comm, int kind) {
+__attribute__((noinline, noclone)) static void make(struct exchange *x, MPI_Comm comm, int kind) {
   memset(x, 0, sizeof *x);
   x->comm = comm;
   x->kind = kind;
@@ -275,12 +267,6 @@ static void neighbours(void) {
   }
   OK(MPI_Request_free(&request));
   OK(MPI_Comm_free(&ring));
-}
-
-static int class_of(int code) {
-  int mpi_class = 0;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
 }
 
 /* What a program does wrong with a served request is an error, and the request lives on. */

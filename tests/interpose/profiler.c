@@ -1,8 +1,9 @@
 /* A profiling tool as others are: counts some calls, and tells when MPI is finalised. PROFILER names it. */
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-static int exchanges, messages, collectives;
+static atomic_int exchanges, messages, collectives, completions; /* threads may call */
 
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                  MPI_Datatype recvtype, MPI_Comm comm) {
@@ -20,10 +21,42 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype ty
   return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
 }
 
+/* What starts requests, or looks whether they are complete. */
+int MPI_Start(MPI_Request *request) {
+  ++completions;
+  return PMPI_Start(request);
+}
+
+int MPI_Startall(int n, MPI_Request requests[]) {
+  ++completions;
+  return PMPI_Startall(n, requests);
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+  ++completions;
+  return PMPI_Test(request, flag, status);
+}
+
+int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+  ++completions;
+  return PMPI_Testall(n, requests, flag, statuses);
+}
+
+int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+  ++completions;
+  return PMPI_Testany(n, requests, index, flag, status);
+}
+
+int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+  ++completions;
+  return PMPI_Testsome(n, requests, count, indices, statuses);
+}
+
 int MPI_Finalize(void) {
   int rank;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    fprintf(stderr, "%s: %d exchanges, %d messages, %d collectives\n", PROFILER, exchanges, messages, collectives);
+    fprintf(stderr, "%s: %d exchanges, %d messages, %d collectives, %d completions\n", PROFILER, exchanges, messages,
+            collectives, completions);
   return PMPI_Finalize();
 }

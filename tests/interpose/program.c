@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                           \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      fprintf(stderr, "rank %d, line %d: %s\n", world_rank, __LINE__, #condition); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                \
-    }                                                                              \
-  } while (0)
-#define OK(call) CHECK((call) == MPI_SUCCESS)
-
-static int world_rank;
+#include "checks.h"
 
 static int *ints(int n) {
   int *a = calloc((size_t)n + 1, sizeof *a);
@@ -106,12 +97,6 @@ static int handled;
 static void handler(MPI_Comm *comm, int *code, ...) {
   (void)comm;
   handled = *code;
-}
-
-static int class_of(int code) {
-  int mpi_class = 0;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
 }
 
 static void errors(void) {

@@ -172,4 +172,17 @@ TEST_F(traffic_file, missing_file_is_told) {
   EXPECT_THROW(write_traffic(sample(), path / "below" / "nothing"), traffic_error);
 }
 
+// One of each of the programs that the documentation lists, on 4 ranks.
+TEST(recordings, that_are_shipped_can_be_read) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TAQUIN_RECORDINGS)) {
+    if (entry.path().extension() != ".json") continue;
+    const traffic t = read_traffic(entry.path());
+    EXPECT_EQ(t.ranks, 4) << entry.path();
+    EXPECT_FALSE(t.calls.empty()) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 4);
+}
+
 }  // namespace
