@@ -149,14 +149,10 @@ void communicator::own(MPI_Comm made) {
 
 void communicator::leave(const std::exception& why) noexcept {
   if (left_.exchange(true)) return;
-  const auto* const other = dynamic_cast<const peer_left*>(&why);
-  const std::string_view text = other != nullptr ? std::string_view(other->reason())
-                                : dynamic_cast<const std::bad_alloc*>(&why) != nullptr
-                                    ? std::string_view("out of memory")
-                                    : std::string_view(why.what());
-  parting_.rank = other != nullptr ? other->rank() : rank_;
-  std::ranges::copy(text.substr(0, parting_.why.size() - 1), parting_.why.begin());
-  if (record != nullptr) record->leave(parting_.rank);
+  const reason_to_leave r(why, rank_);
+  parting_.rank = r.first;
+  std::ranges::copy(r.why.substr(0, parting_.why.size() - 1), parting_.why.begin());
+  if (record != nullptr) record->leave(r.first, r.why);
   if (comm_ == MPI_COMM_NULL || finalized()) return;
   for (int k = 1; k < size_; ++k) {
     MPI_Request sent = MPI_REQUEST_NULL;
@@ -269,9 +265,21 @@ void refuse_without(int who, std::string_view why, const call_record& r) {
       MPI_ERR_OTHER, who, why);
 }
 
-void call_record::leave(int first) noexcept {
-  lost = true;
-  if (auto* const seen = shown.load()) seen->store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
+void call_record::leave(int first, std::string_view why) noexcept {
+  if (lost.exchange(true)) return;
+  leave_note* const note = shown.load();
+  if (note == nullptr) return;
+  std::ranges::copy(why.substr(0, note->why.size() - 1), note->why.begin());
+  note->first.store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
+}
+
+reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : first(rank), why(e.what()) {
+  if (const auto* const other = dynamic_cast<const peer_left*>(&e); other != nullptr) {
+    first = other->rank();
+    why = other->reason();
+  } else if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {
+    why = "out of memory";
+  }
 }
 
 constinit thread_local communicator* present::current_ = nullptr;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include "mpi/whereabouts.hpp"
 
@@ -21,6 +22,13 @@ class internode;
 namespace taquin::mpi {
 
 class plan_tags;
+
+/// Who has left a call first, and its error, where `e` takes `rank` out of one. The text is the exception's.
+struct reason_to_leave {
+  reason_to_leave(const std::exception& e, int rank) noexcept;
+  int first;
+  std::string_view why;
+};
 
 /// A private communicator of the same ranks, so that taquin's messages never meet the user's, and facts about the
 /// group.

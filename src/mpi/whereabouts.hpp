@@ -10,16 +10,22 @@ namespace taquin::mpi {
 
 enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution };
 
+/// What a rank that leaves a call in the middle says, in memory that others read.
+struct alignas(64) leave_note {
+  std::atomic<std::uint64_t> first{0};  ///< the rank that has left first, plus 1; written last
+  std::array<char, 184> why{};          ///< its error
+};
+
 /// What is counted for a communicator: ranks that call the same things have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
   std::array<char, 47> name{};          ///< the communicator's
   std::atomic<bool> lost{false};        ///< this rank has left a call in the middle: its peers may be elsewhere in it
-  /// Where the ranks of a node that share memory look for the rank that has left first, plus 1; null: nowhere.
-  std::atomic<std::atomic<std::uint64_t>*> shown{nullptr};
+  /// Where the ranks of a node that share memory look whether this one has left; null: nowhere.
+  std::atomic<leave_note*> shown{nullptr};
 
-  /// This rank leaves a call in the middle; `first`: the rank that has done so first.
-  void leave(int first) noexcept;
+  /// This rank leaves a call in the middle; `first`: the rank that has done so first, and its error.
+  void leave(int first, std::string_view why) noexcept;
 };
 static_assert(sizeof(call_record) == 64);
 

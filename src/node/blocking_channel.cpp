@@ -101,7 +101,7 @@ attribute* make(MPI_Comm comm) {
   a->bookkeeping.reset();
   if (!a->shared.empty()) {
     taken += a->bytes = bytes;
-    a->record->shown = &a->shared.leaver();
+    a->record->shown = &a->shared.note(a->shared.rank());
   }
   return keep(comm, std::move(a));
 }
@@ -149,12 +149,11 @@ void leave(MPI_Comm comm, const std::exception& why) noexcept {
     attribute* a = find(comm);
     if (mpi::communicator* const state = mpi::communicator::known(comm)) state->leave(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
-    if (a != nullptr && !a->record->lost) {
-      const auto* const other = dynamic_cast<const peer_left*>(&why);
-      int rank = 0;
-      TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
-      a->record->leave(other != nullptr ? other->rank() : rank);
-    }
+    if (a == nullptr) return;
+    int rank = 0;
+    TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+    const mpi::reason_to_leave r(why, rank);
+    a->record->leave(r.first, r.why);
   } catch (const error&) {  // it has no private communicator, and will not get one
   } catch (const std::bad_alloc&) {
   }

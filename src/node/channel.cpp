@@ -67,8 +67,7 @@ std::size_t channel::default_room(int ranks) noexcept {
 
 // The header of the mapping is everybody's: its bytes count for each.
 std::size_t channel::share(int ranks, std::size_t room) noexcept {
-  const std::size_t head = (2 * static_cast<std::size_t>(ranks) + 1) * line_bytes;
-  return mapping::header + up_to_page(head) + 2 * up_to_page(room);
+  return mapping::header + up_to_page(head_bytes(static_cast<std::size_t>(ranks))) + 2 * up_to_page(room);
 }
 
 std::size_t channel::bookkeeping(int ranks) noexcept { return static_cast<std::size_t>(ranks) * sizeof(node_member); }
@@ -88,7 +87,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   const auto p = static_cast<std::size_t>(ranks);
   c.room_ = up_to_page(room);
-  c.head_ = up_to_page((2 * p + 1) * line_bytes);
+  c.head_ = up_to_page(head_bytes(p));
   c.part_ = c.head_ + 2 * c.room_;
 
   const std::uint64_t host = host_id();
@@ -149,8 +148,8 @@ void channel::pause(int looks) const {
 // Who leaves may be a rank that this one does not wait for: another may wait for it, and come late for that.
 void channel::look_for_leavers() const {
   for (int rank = 0; rank < size(); ++rank)
-    if (const std::uint64_t left = word(rank, leaver_word).load(std::memory_order_acquire); left != 0 && rank != rank_)
-      mpi::refuse_without(static_cast<int>(left) - 1, {}, *calls_);
+    if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
+      mpi::refuse_without(static_cast<int>(first) - 1, note(rank).why.data(), *calls_);
 }
 
 // Ranks whose lines have not come; when all have, those that have not fetched what they were offered.

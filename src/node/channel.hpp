@@ -121,8 +121,10 @@ class channel final : private mpi::awaited {
   [[nodiscard]] bool has_come(int writer) const noexcept {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
-  /// Where this rank shows that a rank has left a call in the middle: its number plus 1.
-  [[nodiscard]] std::atomic<std::uint64_t>& leaver() const noexcept { return word(rank_, leaver_word); }
+  /// Where a rank tells that it has left a call in the middle.
+  [[nodiscard]] mpi::leave_note& note(int rank) const noexcept {
+    return *reinterpret_cast<mpi::leave_note*>(part(rank) + lines_bytes() + line_bytes);
+  }
   /// The number of this step.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
   /// This rank has fetched all that it was offered in this step.
@@ -145,14 +147,16 @@ class channel final : private mpi::awaited {
 
  private:
   static constexpr std::size_t line_bytes = sizeof(node_line);
+  static constexpr std::size_t head_bytes(std::size_t ranks) noexcept {
+    return (2 * ranks + 1) * line_bytes + sizeof(mpi::leave_note);
+  }
   [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * static_cast<std::size_t>(size_) * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept {
     return memory_.data() + static_cast<std::size_t>(rank) * part_;
   }
-  // Behind its lines every rank has one more with these.
+  // Behind its lines every rank has one more with these, and its note.
   static constexpr std::size_t fetched_word = 0;
-  static constexpr std::size_t leaver_word = 1;
-  static constexpr std::size_t process_word = 2;
+  static constexpr std::size_t process_word = 1;
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
