@@ -1,7 +1,7 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages lint format docs deb install clean \
-  packages lint-packages
+.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint format docs deb \
+  install clean packages lint-packages
 
 PRESETS ?= ci mpich
 PREFIX ?= /usr/local
@@ -79,6 +79,10 @@ deb: packages ## Debian packages in build/deb
 test-packages: packages ## Debian packages, built, installed and used in clean roots (as root)
 	@scripts/install-packages scripts/packages.txt scripts/packages-deb.txt
 	packaging/test-packages
+
+test-matrix: ## all tests in clean roots of SUITES="bookworm trixie sid", on MPI="openmpi mpich abi" (as root)
+	@scripts/install-packages scripts/packages-deb.txt
+	@SUITES="$(SUITES)" MPI="$(MPI)" packaging/test-matrix
 
 lint: lint-packages ## layout and static analysis of all files
 	clang-format --dry-run --Werror $(SOURCES)

@@ -2,12 +2,13 @@
 // after. Of those whose plan runs, the MPI library's request is inactive: in what is passed on MPI_REQUEST_NULL stands
 // in their places, for which the MPI library gives the status of an inactive request. So it does for those that are
 // inactive indeed, because MPICH 4.0 waits for such ones for ever.
+#include "interpose/completion.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "interpose/next.hpp"
 #include "interpose/request_array.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/route.hpp"
@@ -33,16 +34,6 @@ namespace {
 void complete(const found& one, double begun) noexcept {
   one.request->completed(now() - begun);
   if (!one.request->persistent()) untrack(one.handle);
-}
-
-void empty(MPI_Status* status) noexcept {
-  if (status == MPI_STATUS_IGNORE) return;
-  MPI_Request none = MPI_REQUEST_NULL;
-  PMPI_Wait(&none, status);
-}
-
-MPI_Status* nth(MPI_Status* statuses, int i) noexcept {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
 // One that its plan has done, in a call for one request.
@@ -195,8 +186,7 @@ int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status sta
   bool done = true;
   a.each(true, [&](const found& one) { done = one.request->poll() && done; });
   if (!done) {  // the others must not be completed alone
-    int arrived = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
+    let_mpi_progress();
     *flag = 0;
   }
   const int code = done ? TAQUIN_NEXT(Testall)(n, a.data(), flag, statuses) : MPI_SUCCESS;
@@ -296,35 +286,7 @@ int intercepted_Testsome(int n, MPI_Request requests[], int* count, int indices[
   return some(a, n, count, indices, statuses, now());
 }
 
-template <class F>
-struct ways_on {
-  F* chained;
-  F* own;
-};
-
-template <class F>
-ways_on<F> look_up(const char* top, const char* own) noexcept {
-  return {next<F>(top), next<F>(own)};
-}
-
 }  // namespace
-
-// While no request is looked after, a call costs one look at their number. With no tool below both names are one
-// function, which needs no guard against coming back.
-#define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
-  TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
-  TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
-#define TAQUIN_COMPLETES_BY(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                   \
-  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                          \
-  extern "C" int exported_##NAME PARAMETERS {                                         \
-    static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X); \
-    if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {           \
-      if (on.chained == on.own || inside) return on.own ARGUMENTS;                    \
-      const guard g;                                                                  \
-      return on.chained ARGUMENTS;                                                    \
-    }                                                                                 \
-    return inside ? on.own ARGUMENTS : intercepted_##X ARGUMENTS;                     \
-  }
 
 TAQUIN_COMPLETES(Start, (MPI_Request * request), (request))
 TAQUIN_COMPLETES(Startall, (int n, MPI_Request requests[]), (n, requests))

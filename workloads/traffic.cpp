@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace taquin::workloads {
@@ -30,8 +31,8 @@ constexpr const char* forms[] = {"blocking", "nonblocking", "persistent"};
 
 [[noreturn]] void damaged(const std::string& what) { throw traffic_error(what); }
 
-const json& member(const json& object, const char* key, const std::string& where) {
-  if (!object.is_object()) damaged(where + " is not an object");
+const json& member(const json& object, const char* key, std::string_view where) {
+  if (!object.is_object()) damaged(fmt::format("{} is not an object", where));
   const auto found = object.find(key);
   if (found == object.end()) damaged(fmt::format("{} has no \"{}\"", where, key));
   return *found;
@@ -46,8 +47,8 @@ std::int64_t integer(const json& value, const std::string& where, std::int64_t l
   return value.get<std::int64_t>();
 }
 
-const json& array(const json& value, const std::string& where) {
-  if (!value.is_array()) damaged(where + " is not an array");
+const json& array(const json& value, std::string_view where) {
+  if (!value.is_array()) damaged(fmt::format("{} is not an array", where));
   return value;
 }
 

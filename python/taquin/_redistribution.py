@@ -435,6 +435,7 @@ def _exchange_blocks(
         raise error from fault
     items = int(np.prod(shape, dtype=np.int64))
     place = address_of(array)
+    flat: NDArray[Any]
     if grows:
         larger = np.empty(items, array.dtype)
         larger[: array.size] = array.ravel()

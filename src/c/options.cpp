@@ -58,7 +58,12 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
 std::optional<std::string> hint(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   int found = 0;
+#if MPI_VERSION >= 4
+  int length = MPI_MAX_INFO_VAL + 1;
+  TAQUIN_MPI(PMPI_Info_get_string(info, key, &length, value.data(), &found));
+#else
   TAQUIN_MPI(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found));
+#endif
   return found != 0 ? std::optional<std::string>(value.data()) : std::nullopt;
 }
 

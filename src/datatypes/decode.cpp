@@ -5,6 +5,7 @@
 
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/newer_names.hpp"
 
 namespace taquin::detail {
 

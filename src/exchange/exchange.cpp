@@ -8,6 +8,7 @@
 
 #include "datatypes/type_map.hpp"
 #include "mpi/check.hpp"
+#include "mpi/newer_names.hpp"
 
 namespace taquin {
 

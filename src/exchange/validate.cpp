@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/checked.hpp"
+#include "mpi/library.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -161,11 +162,7 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
 
 // MPICH's own checks of its arguments say so, where counts and types tell that the blocks are the same on both sides.
 // Where it says nothing it may go on, or end the program.
-#ifdef MPICH_NAME
-constexpr bool one_buffer_is_an_error = true;
-#else
-constexpr bool one_buffer_is_an_error = false;
-#endif
+bool one_buffer_is_an_error() { return mpi::running_library() == mpi::library::mpich; }
 
 std::optional<invalid_argument> check_one_buffer(const exchange& x) {
   const blocks& s = x.send;
@@ -207,7 +204,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
   if (exchange_fault::of(x) != nullptr) return invalid_argument{exchange_fault::of(x), MPI_ERR_ARG, -1};
-  if (one_buffer_is_an_error && x.send.base == x.recv.base) [[unlikely]]
+  if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]]
     if (auto d = check_one_buffer(x)) return d;
   if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false) &&
       quickly_valid(x.recv, ranks, true))

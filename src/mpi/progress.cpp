@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <mutex>
 #include <utility>
 
 namespace taquin::mpi {

@@ -68,7 +68,7 @@ class progress_thread {
   // MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
   void end_with_mpi() {
     int key = MPI_KEYVAL_INVALID;
-    const auto on_delete = [](MPI_Comm, int, void* self, void*) {
+    const auto on_delete = [](MPI_Comm, int, void* self, void*) -> int {
       static_cast<progress_thread*>(self)->stop();
       return MPI_SUCCESS;
     };

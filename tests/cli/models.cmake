@@ -23,7 +23,7 @@ find_program(gnuplot gnuplot)
 if(gnuplot)
   model_command(calibrate_draws_measured_against_fitted "<svg.*measured within a node.*loggp within a node.*status 0"
     "${run} 2 ${taquin} calibrate --most 64K --plot ${here}/machine.svg && cat ${here}/machine.svg")
-  model_command(simulate_draws_time_against_ranks "<svg.*ranks.*pairwise.*status 0"
+  model_command(simulate_draws_time_against_ranks "<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
     "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg && cat ${here}/ranks.svg")
 endif()
 

@@ -47,6 +47,21 @@ std::vector<std::byte> packed_by_mpi(arena& from, int count, MPI_Datatype type, 
   return out;
 }
 
+std::vector<std::byte> sent_by_mpi(arena& from, int count, MPI_Datatype type, std::size_t size) {
+  std::vector<std::byte> out(size + 1);
+  MPI_Sendrecv(from.data(), count, type, 0, 0, out.data(), static_cast<int>(out.size()), MPI_BYTE, 0, 0, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
+  out.resize(size);
+  return out;
+}
+
+// Of a few generated types in thousands Open MPI 5 packs other bytes by MPI_Pack than into a message. One of them is right.
+void expect_one_of(const std::vector<std::byte>& mine, const std::vector<std::byte>& by_pack,
+                   const std::vector<std::byte>& by_message) {
+  if (by_pack != by_message && mine == by_message) return;
+  ASSERT_EQ(mine, by_pack);
+}
+
 TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     generated_type t = type_generator(seed).make(static_cast<int>(seed % 5));
@@ -60,14 +75,17 @@ TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
     pack(from.data(), count, t.type, mine.data());
     EXPECT_EQ(mine.back(), std::byte{0x77});
     mine.pop_back();
-    ASSERT_EQ(mine, expected);
+    ASSERT_NO_FATAL_FAILURE(expect_one_of(mine, expected, sent_by_mpi(from, count, t.type, size)));
 
     arena theirs(e, count, false);
     arena ours(e, count, false);
+    arena received(e, count, false);
     int position = 0;
     MPI_Unpack(expected.data(), static_cast<int>(size), &position, theirs.data(), count, t.type, MPI_COMM_SELF);
+    MPI_Sendrecv(expected.data(), static_cast<int>(size), MPI_BYTE, 0, 0, received.data(), count, t.type, 0, 0,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
     unpack(expected.data(), ours.data(), count, t.type);
-    ASSERT_EQ(ours.bytes, theirs.bytes);
+    ASSERT_NO_FATAL_FAILURE(expect_one_of(ours.bytes, theirs.bytes, received.bytes));
     MPI_Type_free(&t.type);
   }
 }
@@ -89,11 +107,13 @@ TEST(datatypes, typed_copies_are_what_sending_to_oneself_gives) {
         arena from(e, n, true);
         arena ours(f, m, false);
         arena theirs(f, m, false);
+        arena received(f, m, false);
         const auto bytes = packed_by_mpi(from, n, a.type, static_cast<std::size_t>(both));
         int position = 0;
         MPI_Unpack(bytes.data(), static_cast<int>(both), &position, theirs.data(), m, b.type, MPI_COMM_SELF);
+        MPI_Sendrecv(from.data(), n, a.type, 0, 0, received.data(), m, b.type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
         typed_copy(from.data(), n, a.type, ours.data(), m, b.type);
-        ASSERT_EQ(ours.bytes, theirs.bytes);
+        ASSERT_NO_FATAL_FAILURE(expect_one_of(ours.bytes, theirs.bytes, received.bytes));
       }
     }
     MPI_Type_free(&a.type);
@@ -117,7 +137,7 @@ TEST(datatypes, a_signature_is_the_same_data_without_holes) {
       arena from(e, 1, true);
       std::vector<std::byte> mine(static_cast<std::size_t>(e.size));
       MPI_Sendrecv(from.data(), 1, t.type, 0, 0, mine.data(), 1, s.get(), 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-      EXPECT_EQ(mine, packed_by_mpi(from, 1, t.type, mine.size()));
+      expect_one_of(mine, packed_by_mpi(from, 1, t.type, mine.size()), sent_by_mpi(from, 1, t.type, mine.size()));
     }
     MPI_Type_free(&t.type);
   }

@@ -6,7 +6,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/${LIBDIR})
+set(ENV{LD_LIBRARY_PATH} ${WORK}/prefix/${LIBDIR}:$ENV{LD_LIBRARY_PATH})
 
 set(languages cpp c)
 if(FORTRAN)

@@ -27,7 +27,6 @@ function(neighbour_test name message command)
     ENVIRONMENT "${mpi_environment}" PASS_REGULAR_EXPRESSION "${message}")
 endfunction()
 set(np2 "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 env")
-set(np1 "${MPIEXEC_NUMPROC_FLAG} 1 env")
 
 # 9 exchanges, 3 of them where taquin is switched off; taquin's messages are its own.
 neighbour_test(tool_above_sees_all_exchanges "above: 9 exchanges, 0 messages, 0 collectives.*status 0"
@@ -44,17 +43,17 @@ foreach(runtime CUDA HIP)
 endforeach()
 
 # Ranks that are not alike: taquin stands aside on all, and says so once.
-set(job "${MPIEXEC_EXECUTABLE} ${np1}")
+set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 ${by_rank} env")
 neighbour_test(settings_that_differ_make_taquin_stand_aside
   "^below: 9 exchanges[^\n]*[\n]status 0[\n]taquin: rank 1 has TAQUIN_MEMORY '4K', rank 0 has '8K'; taquin stands aside on all ranks[\n]$"
-  "${job} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=8K ${regions} : ${np1} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=4K ${regions}"
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=8K ${regions} :: env LD_PRELOAD=${library}:${below} TAQUIN_MEMORY=4K ${regions}"
   LC_ALL=C sort)
 neighbour_test(rank_without_the_library_makes_taquin_stand_aside
   "^below: 9 exchanges[^\n]*[\n]status 0[\n]taquin: rank 1 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]$"
-  "${job} LD_PRELOAD=${library}:${below} TAQUIN_PATIENCE=0.5 ${regions} : ${np1} ${regions}" LC_ALL=C sort)
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_PATIENCE=0.5 ${regions} :: env ${regions}" LC_ALL=C sort)
 neighbour_test(rank_0_without_the_library_makes_taquin_stand_aside
   "^status 0[\n]taquin: rank 0 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]$"
-  "${job} ${regions} : ${np1} LD_PRELOAD=${library} TAQUIN_PATIENCE=0.5 ${regions}" LC_ALL=C sort)
+  "${job} ${regions} :: env LD_PRELOAD=${library} TAQUIN_PATIENCE=0.5 ${regions}" LC_ALL=C sort)
 
 # A program of the other MPI library.
 if(MPIEXEC_EXECUTABLE MATCHES openmpi)
@@ -72,6 +71,16 @@ if(other_compiler AND other_launcher)
   neighbour_test(another_mpi_library_makes_taquin_stand_aside
     "^taquin: this preloaded library was built for [^,]*, the program runs [^\n]*; taquin stands aside [^\n]*[\n]status 0"
     "${other_launcher} -n 2 env LD_PRELOAD=${library} ${foreign}")
+
+  # And one of MPI's standard ABI, which another build is for.
+  if(TAQUIN_MPI_ABI_INCLUDE AND TAQUIN_MPI_ABI_LIBRARY AND NOT TAQUIN_MPI STREQUAL "abi")
+    add_executable(interpose_regions_abi regions.c)
+    target_include_directories(interpose_regions_abi SYSTEM PRIVATE ${TAQUIN_MPI_ABI_INCLUDE})
+    target_link_libraries(interpose_regions_abi PRIVATE ${TAQUIN_MPI_ABI_LIBRARY} ${CMAKE_DL_LIBS})
+    neighbour_test(a_program_of_the_standard_abi_makes_taquin_stand_aside
+      "^taquin: this preloaded library was built for [^,]*, the program runs [^\n]* by MPI's standard ABI; taquin stands aside [^\n]*[\n]status 0"
+      "${PROJECT_SOURCE_DIR}/testbed/with-abi ${TAQUIN_MPI} ${np2} LD_PRELOAD=${library} $<TARGET_FILE:interpose_regions_abi>")
+  endif()
 
   # A program of Open MPI without mpirun starts a daemon, which says it too.
   # wrap chooses the build for the program's MPI library from one installation that holds several.

@@ -12,8 +12,8 @@ function(persistent_test name ranks part who message)
 endfunction()
 
 set(own "(spread_out|shared_memory)")
-set(rank_counts 2 3)
-if(TAQUIN_MPI STREQUAL mpich)
+taquin_rank_counts(rank_counts 2 3)
+if(TAQUIN_MPI MATCHES "^(mpich|abi)$")
   set(rank_counts 2)
 endif()
 foreach(ranks ${rank_counts})
@@ -45,4 +45,19 @@ persistent_test(persistent_by_a_wrong_word 2 seven_starts sometimes
 if(TAQUIN_MPI STREQUAL openmpi)  # MPICH 4.0 may wait for ever for a request that was never started
   neighbour_test(persistent_without_a_tool "^status 0"
     "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 ${persistent} one_by_one")
+endif()
+# MPI 4.1's functions that look at several requests.
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+include(CheckCSourceCompiles)
+check_c_source_compiles("#include <mpi.h>
+#if 100 * MPI_VERSION + MPI_SUBVERSION < 401
+#error no such functions
+#endif
+int main(void) { return 0; }" TAQUIN_MPI_4_1)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(TAQUIN_MPI_4_1)
+  add_executable(interpose_looks looks.c)
+  target_link_libraries(interpose_looks PRIVATE MPI::MPI_C)
+  neighbour_test(persistent_looks_np2 "algorithms +${own} [0-9]+(, ${own} [0-9]+)?[\n].*status 0"
+    "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_looks>")
 endif()

@@ -113,8 +113,8 @@ static void errors(void) {
   OK(MPI_Comm_create_errhandler(handler, &own));
   OK(MPI_Comm_set_errhandler(comm, own));
   const int code = MPI_Alltoallv(data, counts, zeros, MPI_INT, data + 1, zeros, zeros, MPI_INT, comm);
-  CHECK(class_of(code) == MPI_ERR_COUNT);
-  CHECK(handled == code);
+  CHECK(class_of(handled) == MPI_ERR_COUNT);
+  CHECK(code == handled || code == MPI_SUCCESS); /* the latter: MPICH 5, after a handler that returns */
   OK(MPI_Errhandler_free(&own));
   OK(MPI_Comm_free(&comm));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

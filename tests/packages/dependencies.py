@@ -20,7 +20,8 @@ NAMES = {
     "GTest": None,
 }
 # What find_library and find_path look for.
-FILES = {"TAQUIN_HWLOC": "hwloc", "TAQUIN_HWLOC_INCLUDE": "hwloc", "TAQUIN_LIBDW_INCLUDE": "libdw"}
+FILES = {"TAQUIN_HWLOC": "hwloc", "TAQUIN_HWLOC_INCLUDE": "hwloc", "TAQUIN_LIBDW_INCLUDE": "libdw",
+         "TAQUIN_MPI_ABI_INCLUDE": "MPI", "TAQUIN_MPI_ABI_LIBRARY": "MPI"}
 # Compilers, build tools, and what packaging itself needs.
 TOOLS = [
     {"cxx", "c", "fortran", "cmake"},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/library.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -124,8 +125,11 @@ TEST_P(bad_input, negative_count_on_one_rank_fails_on_all) {
                   fmt::format("rank 0: negative receive count -1 for rank {}", last()));
 }
 
-#ifdef MPICH_NAME  // which says so itself: taquin keeps its diagnosis, on all ranks
+// MPICH says so itself: taquin keeps its diagnosis, on all ranks.
+bool one_buffer_is_an_error() { return mpi::running_library() == mpi::library::mpich; }
+
 TEST_P(bad_input, one_buffer_for_both_sides_fails_on_all) {
+  if (!one_buffer_is_an_error()) GTEST_SKIP();
   const auto text = error_after([&](call& c) {
     if (c.rank != last()) return;
     c.sendbuf = c.recvbuf;
@@ -136,6 +140,7 @@ TEST_P(bad_input, one_buffer_for_both_sides_fails_on_all) {
 }
 
 TEST(one_buffer, of_an_alltoall_is_an_error_and_without_data_none) {
+  if (!one_buffer_is_an_error()) GTEST_SKIP();
   const int p = size_of(MPI_COMM_WORLD);
   std::vector<int> data(at(p), 7);
   for (const bool as_plan : {false, true}) {
@@ -147,7 +152,6 @@ TEST(one_buffer, of_an_alltoall_is_an_error_and_without_data_none) {
     EXPECT_NO_THROW(call(0));
   }
 }
-#endif
 
 TEST_P(bad_input, counts_beyond_any_memory_fail_on_all) {
   for (const count_t much : {count_t{1} << 61, count_t{1} << 62, std::numeric_limits<count_t>::max()}) {

@@ -7,6 +7,7 @@
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/check.hpp"
+#include "mpi/newer_names.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {

@@ -1,0 +1,56 @@
+// What the functions that complete requests, and those that look at them, have in common.
+#pragma once
+
+#include <mpi.h>
+
+#include "interpose/next.hpp"
+#include "interpose/requests.hpp"
+
+namespace taquin::interpose {
+
+/// The status of an inactive request.
+inline void empty(MPI_Status* status) noexcept {
+  if (status == MPI_STATUS_IGNORE) return;
+  MPI_Request none = MPI_REQUEST_NULL;
+  PMPI_Wait(&none, status);
+}
+
+inline MPI_Status* nth(MPI_Status* statuses, int i) noexcept {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+/// Where the MPI library is asked nothing, although the program waits for its requests as well.
+inline void let_mpi_progress() noexcept {
+  int arrived = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
+}
+
+template <class F>
+struct ways_on {
+  F* chained;
+  F* own;
+};
+
+template <class F>
+ways_on<F> look_up(const char* top, const char* own) noexcept {
+  return {next<F>(top), next<F>(own)};
+}
+
+}  // namespace taquin::interpose
+
+/// Defines both names of a function; `intercepted_X` does the work. While no request is looked after, a call costs one
+/// look at their number. With no tool below both names are one function, which needs no guard against coming back.
+#define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
+  TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
+  TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
+#define TAQUIN_COMPLETES_BY(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                   \
+  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                          \
+  extern "C" int exported_##NAME PARAMETERS {                                         \
+    static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X); \
+    if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {           \
+      if (on.chained == on.own || inside) return on.own ARGUMENTS;                    \
+      const guard g;                                                                  \
+      return on.chained ARGUMENTS;                                                    \
+    }                                                                                 \
+    return inside ? on.own ARGUMENTS : intercepted_##X ARGUMENTS;                     \
+  }
