@@ -125,7 +125,8 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   mapping::close(me.key);
   if (!mapped) return {};
   constexpr int most_looks = 2000;
-  c.looks_ = more_than_processors(all) ? 0 : most_looks;
+  // Others of the job may want the processors as well.
+  c.looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
   return c;
 }
 #endif

@@ -58,7 +58,7 @@ topology from_environment(const mpi::communicator& comm) {
 // The ranks of `comm` on this rank's machine, in rank order.
 MPI_Comm split_by_machine(MPI_Comm comm, int rank) {
   MPI_Comm local = MPI_COMM_NULL;
-  mpi::barrier(comm.get());
+  mpi::barrier(comm);
 #ifdef TAQUIN_SMPI
   // SMPI's split by type takes in all ranks of a machine, also those that are not in `comm`.
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
