@@ -50,8 +50,9 @@ std::string mpi_of(const std::filesystem::path& program) {
   std::string list;
   std::array<char, 4096> buffer{};
   while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) list.append(buffer.data(), n);
+  // libmpi.so.12 is MPICH's outside Debian, and that of libraries with its binary interface.
   constexpr std::pair<const char*, const char*> families[] = {
-      {"libmpi_abi.so", "abi"}, {"libmpi.so", "openmpi"}, {"libmpich.so", "mpich"}};
+      {"libmpi_abi.so", "abi"}, {"libmpi.so.12", "mpich"}, {"libmpi.so", "openmpi"}, {"libmpich.so", "mpich"}};
   for (const auto& [soname, family] : families)
     if (list.find(fmt::format("\t{}", soname)) != std::string::npos) return family;
   return {};

@@ -43,6 +43,7 @@ struct merged {
   std::vector<double> arrival;
   json flows = json::array();
 
+  [[nodiscard]] double transfer() const { return seconds - waiting; }
   [[nodiscard]] double waiting_share() const { return seconds > 0 ? waiting / seconds : 0; }
   [[nodiscard]] std::string place() const {
     if (!where.file.empty())
@@ -109,15 +110,33 @@ struct advice {
   double saves = 0;
 };
 
-// Of a rank's time in all-to-all what is not waiting, at most.
-double transfer(const std::vector<merged>& sites) {
-  double all = 0;
-  for (const merged& m : sites) all += m.seconds - m.waiting;
-  return all;
+// All call sites together; the time is that of the rank with the most.
+merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& sites) {
+  merged total;
+  for (const merged& m : sites) {
+    total.calls += m.calls;
+    total.bytes += m.bytes;
+    total.peak_memory = std::max(total.peak_memory, m.peak_memory);
+    for (const auto& [name, calls] : m.algorithms) total.algorithms[name] += calls;
+    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[reason] += calls;
+  }
+  for (const rank_log& log : logs) {
+    double seconds = 0;
+    double waiting = 0;
+    for (const site_log& s : log.sites) {
+      seconds += s.seconds;
+      waiting += std::min(s.waiting, s.seconds);
+    }
+    if (seconds >= total.seconds) {
+      total.seconds = seconds;
+      total.waiting = waiting;
+    }
+  }
+  return total;
 }
 
 // In order of what they could save.
-std::vector<advice> advise(const std::vector<merged>& sites, double run) {
+std::vector<advice> advise(const std::vector<merged>& sites, const merged& total, double run) {
   constexpr double worth_saying = 0.01;  // of the run
   constexpr double mostly = 0.5;
   constexpr std::uint64_t enough = 4;  // measured calls
@@ -139,11 +158,11 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run) {
   std::ranges::stable_sort(all, std::greater{}, &advice::saves);
   constexpr double much = 0.1;  // of the run
   const auto& given = detail::environment::get();
-  if (given.profile.empty() && given.algorithm.empty() && transfer(sites) > much * run)
+  if (given.profile.empty() && given.algorithm.empty() && total.transfer() > much * run)
     all.push_back(
         {fmt::format("transfer takes {:.0f}% of the run, and choices go by the built-in model: record the "
                      "program, run 'taquin tune --traffic', and set TAQUIN_PROFILE",
-                     100 * transfer(sites) / run)});
+                     100 * total.transfer() / run)});
   return all;
 }
 
@@ -161,31 +180,13 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
   return text;
 }
 
-void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>& sites, double run,
+void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>& sites, const merged& total, double run,
                    double native_by_model, const std::vector<advice>& advices) {
-  merged total;
   double native = 0;
   double compared = 0;
   for (const merged& m : sites) {
-    total.calls += m.calls;
-    total.bytes += m.bytes;
-    total.peak_memory = std::max(total.peak_memory, m.peak_memory);
-    for (const auto& [name, calls] : m.algorithms) total.algorithms[name] += calls;
-    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[reason] += calls;
     native += m.native_seconds();
     if (m.sampled > 0) compared += m.seconds;
-  }
-  for (const rank_log& log : logs) {
-    double seconds = 0;
-    double waiting = 0;
-    for (const site_log& s : log.sites) {
-      seconds += s.seconds;
-      waiting += std::min(s.waiting, s.seconds);
-    }
-    if (seconds >= total.seconds) {
-      total.seconds = seconds;
-      total.waiting = waiting;
-    }
   }
   constexpr double percent = 100;
   say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
@@ -193,7 +194,7 @@ void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>&
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
   say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting,
-                  total.seconds - total.waiting));
+                  total.transfer()));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
   say(fmt::format("  peak extra memory    {}", size(static_cast<double>(total.peak_memory))));
   for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));
@@ -248,8 +249,9 @@ void write_report(const std::vector<rank_log>& logs, double native_by_model) {
     run = std::max(run, log.seconds);
     nodes.insert(log.node);
   }
-  const auto advices = advise(sites, run);
-  print_summary(logs, sites, run, native_by_model, advices);
+  const merged total = sum_of(logs, sites);
+  const auto advices = advise(sites, total, run);
+  print_summary(logs, sites, total, run, native_by_model, advices);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};

@@ -41,8 +41,6 @@ class tracked_request {
   [[nodiscard]] bool active() const noexcept { return active_ != by::nobody; }
   [[nodiscard]] bool active_by_plan() const noexcept { return active_ == by::plan; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
-  /// Nothing is left to do: the MPI library does all starts, and nobody observes them.
-  [[nodiscard]] bool idle_for_good() const noexcept { return ways_ == nullptr && !observed_; }
 
   /// Starts it; `native` is the MPI library's start. MPI's error code, of which the program has been told.
   template <class Native>

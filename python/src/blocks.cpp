@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
 #include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
@@ -31,16 +32,15 @@ std::int64_t narrow(std::size_t v) {
   return static_cast<std::int64_t>(std::min<std::size_t>(v, std::numeric_limits<std::int64_t>::max()));
 }
 
-std::int64_t fingerprint(const distribution& a, const distribution& b, std::size_t element, bool transposing) {
-  std::uint64_t h = 14695981039346656037ULL;
-  const auto add = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211ULL; };
+std::int64_t fingerprint_of(const distribution& a, const distribution& b, std::size_t element, bool transposing) {
+  detail::fingerprint all;
   for (const auto* list : {&a.shape, &a.grid, &b.shape, &b.grid}) {
-    add(list->size());
-    for (const std::size_t v : *list) add(v);
+    all.add(list->size());
+    for (const std::size_t v : *list) all.add(v);
   }
-  add(element);
-  add(transposing ? 1 : 0);
-  return static_cast<std::int64_t>(h >> 1);
+  all.add(element);
+  all.add(transposing);
+  return static_cast<std::int64_t>(all.value() >> 1U);
 }
 
 // Counts of pages and where they begin, one per rank.
@@ -78,7 +78,7 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
   detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
                                       choices_->fault_or_null());
-  const std::int64_t print = fingerprint(from_, to_, element_, transposing);
+  const std::int64_t print = fingerprint_of(from_, to_, element_, transposing);
   // Maxima; a minimum is the maximum of the negative.
   std::array<std::int64_t, 4> all{-narrow(choices_->memory), narrow(held), print, -print};
   check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_MAX, comm_),

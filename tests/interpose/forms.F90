@@ -160,11 +160,6 @@ contains
     call stop_unless(recv(1) == value(before, 0, serial))
   end subroutine check_ring
 
-  subroutine stop_unless(right)
-    logical, intent(in) :: right
-    if (right .and. ierror == MPI_SUCCESS) return
-    print *, 'rank', rank, ': wrong values or error', ierror
-    call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
-  end subroutine stop_unless
+  include "stop_unless.inc"
 
 end program forms

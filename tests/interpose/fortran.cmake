@@ -2,7 +2,7 @@
 find_program(fortran_compiler NAMES mpifort.${TAQUIN_MPI} mpifort REQUIRED)
 foreach(module mpi mpi_f08)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/fortran_${module})
-  add_custom_command(OUTPUT ${program} DEPENDS program.F90 VERBATIM
+  add_custom_command(OUTPUT ${program} DEPENDS program.F90 stop_unless.inc VERBATIM
     COMMAND ${fortran_compiler} -w -Dmodule_name=${module} -Dmodule_${module} ${CMAKE_CURRENT_SOURCE_DIR}/program.F90 -o ${program})
   list(APPEND fortran_programs ${program})
   set(run "rm -f ${program}.json; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env ${preload} TAQUIN_ALGORITHM=spread_out \
@@ -36,7 +36,7 @@ string(APPEND expected "${together} neighbor_alltoall blocking 1 neighbor_alltoa
 # fortran_test(NAME SOURCE EXPECTED FLAGS…): the recording has the EXPECTED calls.
 function(fortran_test name source expected)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${name})
-  add_custom_command(OUTPUT ${program} DEPENDS ${source} VERBATIM
+  add_custom_command(OUTPUT ${program} DEPENDS ${source} stop_unless.inc VERBATIM
     COMMAND ${fortran_compiler} -w -fallow-argument-mismatch -ffree-line-length-none ${ARGN}
       ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${program})
   set(fortran_programs ${fortran_programs} ${program} PARENT_SCOPE)

@@ -57,11 +57,6 @@ contains
     call fill
   end subroutine check
 
-  subroutine stop_unless(right)
-    logical, intent(in) :: right
-    if (right .and. ierror == MPI_SUCCESS) return
-    print *, 'rank', rank, ': wrong values or error', ierror
-    call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
-  end subroutine stop_unless
+  include "stop_unless.inc"
 
 end program large

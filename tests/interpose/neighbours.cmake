@@ -94,6 +94,17 @@ if(other_compiler AND other_launcher)
     "${install} && cp $<TARGET_FILE:stand_in> ${tree}/lib/taquin/${other}/libtaquin_interpose.so && ${tree}/bin/taquin wrap ${regions} && echo own && ${tree}/bin/taquin wrap ${foreign}")
   neighbour_test(wrap_is_told_the_mpi_of_a_script "^stand-in[\n]hello[\n]status 0"
     "${install} && cp $<TARGET_FILE:stand_in> ${tree}/lib/taquin/${other}/libtaquin_interpose.so && ${tree}/bin/taquin wrap --mpi ${other} echo hello")
+  if(TAQUIN_MPI STREQUAL "openmpi")
+    add_library(mpich_outside_debian SHARED stand_in.c)
+    set_target_properties(mpich_outside_debian PROPERTIES OUTPUT_NAME mpi SOVERSION 12
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/outside_debian)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/outside_debian.c "int main(void) { return 0; }\n")
+    add_executable(interpose_outside_debian ${CMAKE_CURRENT_BINARY_DIR}/outside_debian.c)
+    target_link_libraries(interpose_outside_debian PRIVATE -Wl,--no-as-needed mpich_outside_debian)
+    neighbour_test(wrap_knows_mpich_outside_debian
+      "^taquin wrap: the program uses mpich, and this installation has no build of [^\n]*[\n]status 1"
+      "$<TARGET_FILE:taquin_command> wrap $<TARGET_FILE:interpose_outside_debian>")
+  endif()
   set_tests_properties(interpose.wrap_chooses_the_build_for_the_programs_mpi interpose.wrap_is_told_the_mpi_of_a_script
     PROPERTIES RESOURCE_LOCK interpose_tree)
 endif()

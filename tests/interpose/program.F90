@@ -20,10 +20,10 @@ program exchanges
   allocate (recv(2*ranks))
   recv = -1
   call MPI_Alltoall(send, 2, MPI_INTEGER, recv, 2, MPI_INTEGER, MPI_COMM_WORLD, ierror)
-  call check(all(recv == [((value(j, rank, k), k=1, 2), j=0, ranks - 1)]))
+  call stop_unless(all(recv == [((value(j, rank, k), k=1, 2), j=0, ranks - 1)]))
   recv = send
   call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INTEGER, recv, 2, MPI_INTEGER, MPI_COMM_WORLD, ierror)
-  call check(all(recv == [((value(j, rank, k), k=1, 2), j=0, ranks - 1)]))
+  call stop_unless(all(recv == [((value(j, rank, k), k=1, 2), j=0, ranks - 1)]))
   deallocate (send, recv)
 
   ! Mod(2 i + j, 3) integers from rank i to rank j.
@@ -41,7 +41,7 @@ program exchanges
   allocate (recv(received))
   recv = -1
   call MPI_Alltoallv(send, scounts, sdispls, MPI_INTEGER, recv, rcounts, rdispls, MPI_INTEGER, MPI_COMM_WORLD, ierror)
-  call check(all(recv == [((value(j, rank, k), k=1, rcounts(j + 1)), j=0, ranks - 1)]))
+  call stop_unless(all(recv == [((value(j, rank, k), k=1, rcounts(j + 1)), j=0, ranks - 1)]))
 
   ! The same with displacements in bytes.
   types = MPI_INTEGER
@@ -49,7 +49,7 @@ program exchanges
   rdispls = 4*rdispls
   recv = -1
   call MPI_Alltoallw(send, scounts, sdispls, types, recv, rcounts, rdispls, types, MPI_COMM_WORLD, ierror)
-  call check(all(recv == [((value(j, rank, k), k=1, rcounts(j + 1)), j=0, ranks - 1)]))
+  call stop_unless(all(recv == [((value(j, rank, k), k=1, rcounts(j + 1)), j=0, ranks - 1)]))
   call MPI_Finalize(ierror)
 
 contains
@@ -59,11 +59,6 @@ contains
     value = 10000*from + 100*to + k
   end function value
 
-  subroutine check(right)
-    logical, intent(in) :: right
-    if (right .and. ierror == MPI_SUCCESS) return
-    print *, 'rank', rank, ': wrong values or error', ierror
-    call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
-  end subroutine check
+  include "stop_unless.inc"
 
 end program exchanges
