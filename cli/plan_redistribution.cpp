@@ -105,8 +105,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
     s.wanted.assign(static_cast<std::size_t>(blocks), false);
     for (std::size_t k = 0; k < maps[r].ranks.size(); ++k)
       s.data.push_back(maps[r].ranks[k] >= 0 ? word_of(maps[r].ranks[k], maps[r].indices[k]) : dead);
-    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), detail::staging_slots(sizes),
-                    &s.budget);
+    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
     s.map.emplace(*s.units, &s.budget);
     for (std::size_t k = 0; k < maps[r].ranks.size(); ++k)
       if (maps[r].ranks[k] >= 0)
@@ -136,7 +135,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
           {"blocks", blocks},
           {"block_bytes", block_bytes},
           {"free_blocks", blocks - live},
-          {"staging_blocks", detail::staging_slots(sizes)},
+          {"staging_blocks", sizes.staging_slots()},
           {"requests", rounds},
           {"steps", seen.steps()}};
 }

@@ -98,7 +98,7 @@ void exchanges(bool persistent, int repetitions) {
       all.push_back({name, [p = plans.back().get()] { p->run(); }});
     };
     if (persistent) {
-      const options zero{.algorithm = "zero_copy_bruck", .radix = 2, .layout = bruck_layout::elements};
+      const options zero{.algorithm = "zero_copy_bruck", .bruck = {.radix = 2, .layout = bruck_layout::elements}};
       all.push_back({"nativev", [&] {
                        PMPI_Alltoallv(send.data(), counts.data(), displs.data(), MPI_INT, recv.data(), counts.data(),
                                       displs.data(), MPI_INT, MPI_COMM_WORLD);
@@ -106,11 +106,13 @@ void exchanges(bool persistent, int repetitions) {
       all.push_back({"zero", [&, zero] { run(regular, zero); }});
       all.push_back({"bruck_v", [&] { run(irregular, {.algorithm = "bruck_v"}); }});
       add_plan("zero-persistent", regular, zero);
-      add_plan("zero-packed-persistent", regular, {.algorithm = "zero_copy_bruck", .layout = bruck_layout::packed});
+      add_plan("zero-packed-persistent", regular,
+               {.algorithm = "zero_copy_bruck", .bruck = {.layout = bruck_layout::packed}});
       add_plan("bruck_v-persistent", irregular, {.algorithm = "bruck_v"});
     } else {
       for (const variant& v : variants)
-        all.push_back({v.name, [&, v] { run(regular, {.algorithm = v.algorithm, .radix = 2, .layout = v.layout}); }});
+        all.push_back(
+            {v.name, [&, v] { run(regular, {.algorithm = v.algorithm, .bruck = {.radix = 2, .layout = v.layout}}); }});
     }
     measure(persistent ? "persistent" : "variants", all, ints * 4L, repetitions);
   }
@@ -127,7 +129,7 @@ void creation(int repetitions) {
       const detail::shape shape{.ranks = ranks, .uniform = true, .max_block_bytes = bytes};
       const detail::local_exchange local{.rank = ranks / 3, .ranks = ranks, .send = x.send, .recv = x.recv};
       for (const variant& v : variants) {
-        const options o{.radix = 2, .layout = v.layout};
+        const options o{.bruck = {.radix = 2, .layout = v.layout}};
         std::vector<double> times;
         for (int k = 0; k < repetitions; ++k) {
           double t = -MPI_Wtime();

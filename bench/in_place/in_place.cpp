@@ -44,7 +44,7 @@ struct experiment {
 // The parts' seconds of one exchange on the rank where they are longest.
 void add_shares(nlohmann::json& r, const statistics& s) {
   const double n = s.starts > 0 ? static_cast<double>(s.starts) : 1;
-  std::array<double, 3> parts{s.seconds_requests / n, s.seconds_data / n, s.seconds_update / n};
+  std::array<double, 3> parts{s.in_place_phases.requests / n, s.in_place_phases.data / n, s.in_place_phases.update / n};
   MPI_Allreduce(MPI_IN_PLACE, parts.data(), 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   r["requests_s"] = parts[0];
   r["data_s"] = parts[1];
@@ -90,13 +90,14 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
 
 const variant in_place{"in_place", "in_place"};
 const variant phases{"in_place_phases", "in_place_phases"};
-const variant heap{"in_place_phases, heap", "in_place_phases", {.aux_heap = true}};
-const variant sparse{"in_place_phases, sparse requests", "in_place_phases", {.sparse_requests = true}};
+const variant heap{"in_place_phases, heap", "in_place_phases", {.in_place_phases = {.aux_heap = true}}};
+const variant sparse{
+    "in_place_phases, sparse requests", "in_place_phases", {.in_place_phases = {.sparse_requests = true}}};
 
 void run_experiment(const experiment& e, int ranks) {
   if (e.name == "parts") {
     for (const int b : {1, 2, 4, 8, 16})
-      point(e, b, "random", e.bytes, 1, {{"static parts", "in_place_phases", {.aux_parts = b}}});
+      point(e, b, "random", e.bytes, 1, {{"static parts", "in_place_phases", {.in_place_phases = {.aux_parts = b}}}});
     point(e, 1, "random", e.bytes, 1, {heap});
   } else if (e.name == "memory") {
     for (const double percent : {0.2, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0})

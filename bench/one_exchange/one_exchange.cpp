@@ -42,8 +42,8 @@ int work(const std::vector<std::string>& words, int rank, int ranks) {
   p.reserve(memory);
   p.fill(memory);
   options o{.algorithm = algorithm};
-  if (words.size() > 5 && words[5] != "0") o.radix = std::stoi(words[5]);
-  if (words.size() > 6) o.levels = words[6];
+  if (words.size() > 5 && words[5] != "0") o.bruck.radix = std::stoi(words[5]);
+  if (words.size() > 6) o.multilevel.levels = words[6];
   statistics s;
   o.stats = &s;
   const auto exchange = algorithm == "native" ? p.native(memory) : p.persistent(memory, o);

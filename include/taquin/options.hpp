@@ -19,10 +19,14 @@ struct statistics {
   std::uint64_t bytes_sent = 0;    ///< bytes sent to other ranks by this rank
   std::uint64_t bytes_copied = 0;  ///< bytes copied inside this rank's memory, packing included
   std::size_t peak_memory = 0;     ///< most bytes of scratch held at once by this rank
-  double seconds_requests = 0;     ///< in_place_phases: time until requests are exchanged,
-  double seconds_data = 0;         ///< until data are,
-  double seconds_update = 0;       ///< and for what is moved inside the rank
   std::string_view algorithm{};    ///< name of the algorithm that ran
+
+  /// Seconds until requests are exchanged, until data are, and for what is moved inside the rank.
+  struct in_place_phases_times {
+    double requests = 0;
+    double data = 0;
+    double update = 0;
+  } in_place_phases{};
 };
 
 /// How the Bruck algorithms describe the scattered blocks of a message.
@@ -62,37 +66,56 @@ enum class after_timeout : std::uint8_t {
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
 
+/// The Bruck algorithms, the levels of multilevel that run one included.
+struct bruck_options {
+  /// The digits' base, at least 2; none: chosen by the number of ranks.
+  std::optional<int> radix{};
+  /// How scattered blocks are described.
+  bruck_layout layout = bruck_layout::automatic;
+};
+
+struct two_phase_options {
+  /// The algorithm of its two exchanges.
+  std::string_view inner = "spread_out";
+};
+
+struct multilevel_options {
+  /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each, and so on inwards;
+  /// the last one named serves all levels that remain, inside the innermost groups at least. "auto": the one of least
+  /// predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
+  std::string_view levels = "bruck_v,spread_out";
+};
+
+struct hierarchical_factor_options {
+  /// Exchanges of a node at once; 0: the algorithm's default.
+  int ports = 0;
+};
+
+struct in_place_options {
+  /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left they serve
+  /// as auxiliary memory, beside what `memory` allows. Otherwise they keep their values. Each rank's own choice.
+  bool scratch_sends = false;
+};
+
+struct in_place_phases_options {
+  /// Static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: an eighth of the most peers of
+  /// any rank, at least 1.
+  int aux_parts = 0;
+  /// Auxiliary memory as one heap for all ranks' data, instead of static parts.
+  bool aux_heap = false;
+  /// Requests only between ranks that have data for each other, instead of an alltoall.
+  bool sparse_requests = false;
+};
+
 /// Choices for one exchange, the same on all ranks, except that `memory` may differ: the smallest one rules. `stats`,
-/// `on_timeout` and `scratch_sends` are each rank's own, and so is the length of a `timeout` that all have.
+/// `on_timeout` and `in_place` are each rank's own, and so is the length of a `timeout` that all have.
 struct options {
   /// A name from the list; TAQUIN_ALGORITHM overrides "auto".
   std::string_view algorithm = "auto";
   /// Extra bytes per rank that taquin may take.
   std::size_t memory = unlimited;
-  /// Bruck: the digits' base, at least 2; none: chosen by the number of ranks.
-  std::optional<int> radix{};
-  /// Bruck: how scattered blocks are described.
-  bruck_layout layout = bruck_layout::automatic;
   /// Pairs of messages pending at once; 0: the algorithm's default.
   int max_in_flight = 0;
-  /// two_phase: the algorithm of its two exchanges.
-  std::string_view inner = "spread_out";
-  /// multilevel: the algorithms of its levels, separated by commas: between nodes, between the groups inside each, and
-  /// so on inwards; the last one named serves all levels that remain, inside the innermost groups at least. "auto": the
-  /// one of least predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
-  std::string_view levels = "bruck_v,spread_out";
-  /// hierarchical_factor: exchanges of a node at once; 0: the algorithm's default.
-  int ports = 0;
-  /// in_place_phases: static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: an eighth of
-  /// the most peers of any rank, at least 1.
-  int aux_parts = 0;
-  /// in_place_phases: auxiliary memory as one heap for all ranks' data, instead of static parts.
-  bool aux_heap = false;
-  /// in_place_phases: requests only between ranks that have data for each other, instead of an alltoall.
-  bool sparse_requests = false;
-  /// in_place: bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have
-  /// left they serve as auxiliary memory, beside what `memory` allows. Otherwise they keep their values.
-  bool scratch_sends = false;
   /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
   /// Compare what ranks send with what their peers expect, before sending.
@@ -110,6 +133,15 @@ struct options {
   /// Seconds that a call may wait until it says, once, on standard error, which call it is, which ranks have not come or
   /// not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
   float timeout = 0;
+
+  // What one algorithm, or one family of them, heeds.
+  bruck_options bruck{};
+  two_phase_options two_phase{};
+  multilevel_options multilevel{};
+  hierarchical_factor_options hierarchical_factor{};
+  in_place_options in_place{};
+  in_place_phases_options in_place_phases{};
+
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
 };

@@ -50,7 +50,7 @@ void read(choices& into, const py::dict& keywords) {
 
 py::dict table() {
   py::dict rows;
-#define TAQUIN_OPTION(NAME, KIND, ...)                                                                            \
+#define TAQUIN_OPTION(NAME, FIELD, KIND, ...)                                                                     \
   {                                                                                                               \
     py::list words;                                                                                               \
     for (const detail::option_value& v : values_of(detail::option_rows::NAME)) words.append(std::string(v.word)); \

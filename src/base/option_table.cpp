@@ -44,18 +44,25 @@ constexpr bool has_values(const option_row& row) {
   return row.least == 0 && next == row.most + 1;
 }
 
-#define TAQUIN_OPTION(NAME, KIND, DEFAULT, ...)                                 \
-  static_assert(has_kind<option_kind::KIND, decltype(options::NAME)>(), #NAME); \
-  static_assert(is_default(options{}.NAME, DEFAULT), #NAME);                    \
+#define TAQUIN_OPTION(NAME, FIELD, KIND, DEFAULT, ...)                             \
+  static_assert(has_kind<option_kind::KIND, decltype(options().FIELD)>(), #FIELD); \
+  static_assert(is_default(options{}.FIELD, DEFAULT), #FIELD);                     \
   static_assert(has_values(option_rows::NAME), #NAME);
 #include "base/options.def"
 
-// A structured binding has as many names as there are fields: the options of the list, and where statistics go.
+// A structured binding has as many names as there are fields: these are all, and as many as the list has.
 [[maybe_unused]] void no_other_field(const options& all) {
-  [[maybe_unused]] const auto& [
-#define TAQUIN_OPTION(NAME, ...) NAME,
-#include "base/options.def"
-      stats] = all;
+  [[maybe_unused]] const auto& [algorithm, memory, max_in_flight, nodes, check, agreement, tune, progress, on_timeout,
+                                timeout, bruck, two_phase, multilevel, hierarchical_factor, in_place, in_place_phases,
+                                stats] = all;
+  [[maybe_unused]] const auto& [radix, layout] = bruck;
+  [[maybe_unused]] const auto& [inner] = two_phase;
+  [[maybe_unused]] const auto& [levels] = multilevel;
+  [[maybe_unused]] const auto& [ports] = hierarchical_factor;
+  [[maybe_unused]] const auto& [scratch_sends] = in_place;
+  [[maybe_unused]] const auto& [aux_parts, aux_heap, sparse_requests] = in_place_phases;
+  constexpr std::size_t fields = 19;
+  static_assert(option_table.size() == fields);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct option_row {
 
 /// The rows by name: option_rows::radix.
 namespace option_rows {
-#define TAQUIN_OPTION(NAME, KIND, DEFAULT, LEAST, MOST, RANKS, BELONGS, WORDS)           \
+#define TAQUIN_OPTION(NAME, FIELD, KIND, DEFAULT, LEAST, MOST, RANKS, BELONGS, WORDS)    \
   inline constexpr option_row NAME{#NAME, "taquin_" #NAME,     option_kind::KIND, LEAST, \
                                    MOST,  option_ranks::RANKS, #BELONGS,          WORDS};
 #include "base/options.def"
@@ -53,9 +53,15 @@ struct option_value {
   int value;
 };
 
+/// The types of the fields by name.
+namespace option_types {
+#define TAQUIN_OPTION(NAME, FIELD, ...) using NAME = decltype(options().FIELD);
+#include "base/options.def"
+}  // namespace option_types
+
 /// The values of all choices, those of one together and in order from 0.
 inline constexpr auto option_values = std::to_array<option_value>({
-#define TAQUIN_OPTION_VALUE(OPTION, WORD, C) {#OPTION, #WORD, static_cast<int>(decltype(options::OPTION)::WORD)},
+#define TAQUIN_OPTION_VALUE(OPTION, WORD, C) {#OPTION, #WORD, static_cast<int>(option_types::OPTION::WORD)},
 #include "base/options.def"
 });
 
@@ -106,13 +112,13 @@ struct owner_of<std::span<const int>> {
 
 /// Options that own their texts and lists, so that they may outlive the caller's.
 struct owned_options {
-#define TAQUIN_OPTION(NAME, ...) owner_of<decltype(options::NAME)>::type NAME{own(options{}.NAME)};
+#define TAQUIN_OPTION(NAME, FIELD, ...) owner_of<option_types::NAME>::type NAME{own(options{}.FIELD)};
 #include "base/options.def"
 
   /// Refer to this object.
   [[nodiscard]] options view() const noexcept {
     options o;
-#define TAQUIN_OPTION(NAME, ...) o.NAME = NAME;
+#define TAQUIN_OPTION(NAME, FIELD, ...) o.FIELD = NAME;
 #include "base/options.def"
     return o;
   }

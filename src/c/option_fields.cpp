@@ -16,7 +16,7 @@ namespace {
 // ---- That TAQUIN_Options, its initializer and the values of choices are what options.def says. ----
 
 #define TAQUIN_OPTION_VALUE(OPTION, WORD, C) \
-  static_assert((C) == static_cast<int>(decltype(options::OPTION)::WORD), #C);
+  static_assert((C) == static_cast<int>(option_types::OPTION::WORD), #C);
 #include "base/options.def"
 
 constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;
@@ -40,11 +40,11 @@ struct described {
 #define TAQUIN_FIELD_flag(NAME) int NAME
 #define TAQUIN_FIELD_choice(NAME) int NAME
 #define TAQUIN_FIELD_seconds(NAME) double NAME
-#define TAQUIN_OPTION(NAME, KIND, ...) TAQUIN_FIELD_##KIND(NAME);
+#define TAQUIN_OPTION(NAME, FIELD, KIND, ...) TAQUIN_FIELD_##KIND(NAME);
 #include "base/options.def"
 };
 static_assert(sizeof(described) == sizeof(TAQUIN_Options));
-#define TAQUIN_OPTION(NAME, KIND, DEFAULT, ...)                                                    \
+#define TAQUIN_OPTION(NAME, FIELD, KIND, DEFAULT, ...)                                             \
   static_assert(offsetof(described, NAME) == offsetof(TAQUIN_Options, NAME), #NAME);               \
   static_assert(std::is_same_v<decltype(described::NAME), decltype(TAQUIN_Options::NAME)>, #NAME); \
   static_assert(is_default(defaults.NAME, DEFAULT), #NAME);

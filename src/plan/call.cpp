@@ -42,8 +42,8 @@ bool same(const Value& a, const Value& b) {
 // The choice is taquin's, and no option says how the exchange is done.
 bool plain(const options& o) {
   static constexpr options defaults;
-#define TAQUIN_OPTION(NAME, ...)                                                                              \
-  if (option_rows::NAME.part == "call" ? !in_range(option_rows::NAME, o.NAME) : !same(o.NAME, defaults.NAME)) \
+#define TAQUIN_OPTION(NAME, FIELD, ...)                                                                          \
+  if (option_rows::NAME.part == "call" ? !in_range(option_rows::NAME, o.FIELD) : !same(o.FIELD, defaults.FIELD)) \
     return false;
 #include "base/options.def"
   return true;

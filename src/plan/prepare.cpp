@@ -155,9 +155,9 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
     describe(nodes->topology, shape);
   }
   shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
-  if ((free_choice || chosen == &multilevel) && any_automatic(o.levels)) {
+  if ((free_choice || chosen == &multilevel) && any_automatic(o.multilevel.levels)) {
     levels = chooser::of(*comm).levels(shape, o);
-    o.levels = levels->view();
+    o.multilevel.levels = levels->view();
   }
   if (free_choice) {
     const algorithm* const carried = all.carried ? &node_aggregated : chooser::last_choice(*comm, x.kind);

@@ -107,10 +107,10 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   if (!environment::get().invalid_argument.empty()) return invalid_argument{environment::get().invalid_argument};
   if (name != automatic && find_algorithm(name) == nullptr)
     return invalid_argument{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
-  if (auto bad = check_inner(o.inner)) return bad;
-  if (auto bad = check_levels(o.levels)) return bad;
-#define TAQUIN_OPTION(NAME, ...) \
-  if (auto bad = check_range(option_rows::NAME, o.NAME)) return bad;
+  if (auto bad = check_inner(o.two_phase.inner)) return bad;
+  if (auto bad = check_levels(o.multilevel.levels)) return bad;
+#define TAQUIN_OPTION(NAME, FIELD, ...) \
+  if (auto bad = check_range(option_rows::NAME, o.FIELD)) return bad;
 #include "base/options.def"
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
     return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
@@ -144,7 +144,7 @@ std::uint64_t choices_of(const exchange& x, const options& given, std::string_vi
   all.add(x.in_place);
   all.add(x.symmetric);
   const options o = in_effect(given, name);
-#define TAQUIN_OPTION(NAME, ...) add_option(all, option_rows::NAME, o.NAME);
+#define TAQUIN_OPTION(NAME, FIELD, ...) add_option(all, option_rows::NAME, o.FIELD);
 #include "base/options.def"
   all.add(std::span<const int>(environment::get().nodes));
   for (const auto& sizes : environment::get().groups) all.add(std::span<const int>(sizes));

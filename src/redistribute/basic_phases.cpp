@@ -3,7 +3,7 @@
 // Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann & Rünger.
 // Rounds:  one per phase; about blocks over free blocks, no bound in general.
 // Bytes:   every block once, and a number per block; copies: a sort in every phase.
-// Memory:  8 bytes per block, 40 per rank beside what all algorithms take.
+// Memory:  8 bytes per block, 48 per rank beside what all algorithms take; the arrays in phases.cpp.
 // Limits:  cannot finish where ranks without free space wait for each other in a ring; a phase in which nothing moved
 //          hands over to `parking`.
 // Wins:    with much free space everywhere and few ranks.
@@ -12,6 +12,7 @@
 namespace taquin::detail {
 
 namespace {
+std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, false); }
 task run_basic_phases(machine& m) { return run_phases(m, false); }
 }  // namespace
 
@@ -20,8 +21,7 @@ const redistribution_algorithm basic_phases_redistribution{
     .summary = "phases of requests, first-fit grants and transfers; hands over to parking when stuck",
     .source = "Siegel & Siegel 2.1 (Pinar & Hendrickson)",
     .rounds = "phases, about blocks / free blocks",
-    .per_block = 8,
-    .per_rank = 64,
+    .memory = bytes,
     .run = run_basic_phases,
 };
 

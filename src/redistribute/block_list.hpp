@@ -12,8 +12,11 @@ namespace taquin::detail {
 
 class block_list {
  public:
-  /// At most `most` words.
-  block_list(std::uint32_t most, std::pmr::memory_resource* memory) : most_(most), words_(memory) {
+  explicit block_list(std::pmr::memory_resource* memory) : words_(memory) {}
+  static constexpr std::size_t bytes(std::size_t most) noexcept { return most * sizeof(word); }
+  /// At most `most` words from now on.
+  void reset(std::size_t most) {
+    most_ = most;
     words_.reserve(most);
   }
 
@@ -50,7 +53,7 @@ class block_list {
 
  private:
   static constexpr word run = 0x80000000U;
-  std::uint32_t most_;
+  std::size_t most_ = 0;
   std::pmr::vector<word> words_;
 };
 

@@ -35,21 +35,21 @@ void block_map::permute(std::span<slot> source, slot spare) {
 }
 
 void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
-  std::pmr::vector<slot> next(static_cast<std::size_t>(ranks) + 1, 0, memory);
+  sort_tables tables(at_.size(), static_cast<std::size_t>(ranks), memory);
+  auto& [source, next] = tables;
   for (const address& a : at_)
     if (a.rank >= 0) ++next[static_cast<std::size_t>(a.rank) + 1];
   for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
-  std::pmr::vector<slot> source(at_.size(), no_slot, memory);
   for (slot s = 0; s < at_.size(); ++s)
     if (!free(s)) source[next[static_cast<std::size_t>(at_[s].rank)]++] = s;
   permute(source, spare);
 }
 
 void block_map::place(std::int32_t self, slot spare, std::pmr::memory_resource* memory) {
-  std::pmr::vector<slot> source(at_.size(), no_slot, memory);
+  sort_tables tables(at_.size(), 0, memory);
   for (slot s = 0; s < at_.size(); ++s)
-    if (at_[s].rank == self) source[at_[s].index] = s;
-  permute(source, spare);
+    if (at_[s].rank == self) tables.source[at_[s].index] = s;
+  permute(tables.source, spare);
 }
 
 }  // namespace taquin::detail

@@ -1,12 +1,14 @@
 // Where blocks go, kept beside them as they move; and the two local moves that all algorithms share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "protocol/store.hpp"
 
 namespace taquin::detail {
@@ -41,8 +43,9 @@ struct address {
 class block_map {
  public:
   /// All slots free.
-  block_map(store& blocks, std::pmr::memory_resource* memory)
-      : store_(&blocks), at_(static_cast<std::size_t>(blocks.end()), memory) {}
+  block_map(store& blocks, std::pmr::memory_resource* memory) : store_(&blocks), at_(memory) {
+    array_list::take(*this, static_cast<std::size_t>(blocks.end()));
+  }
 
   [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }
   [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank < 0; }
@@ -72,11 +75,33 @@ class block_map {
   /// Puts every block to its index; all must be for rank `self`. Copies and memory as for sort.
   void place(std::int32_t self, slot spare, std::pmr::memory_resource* memory);
 
-  static std::size_t sort_bytes(std::size_t slots, int ranks) noexcept {
-    return sizeof(slot) * slots + sizeof(slot) * (static_cast<std::size_t>(ranks) + 1);
+  static std::size_t bytes(std::size_t slots) noexcept { return array_list::bytes<block_map>(slots); }
+  static std::size_t sort_bytes(std::size_t slots, std::size_t ranks) noexcept {
+    return array_list::bytes<sort_tables>(slots, ranks);
   }
 
  private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t slots) {
+    each(&block_map::at_, slots);
+  }
+
+  struct sort_tables {
+    sort_tables(std::size_t slots, std::size_t ranks, std::pmr::memory_resource* memory)
+        : source(memory), next(memory) {
+      array_list::take(*this, slots, ranks);
+      std::ranges::fill(source, no_slot);
+    }
+    std::pmr::vector<slot> source;  // the slot whose block comes to a slot
+    std::pmr::vector<slot> next;    // where the next block for a rank goes
+
+    template <class Each>
+    static constexpr void arrays(Each each, std::size_t slots, std::size_t ranks) {
+      each(&sort_tables::source, slots);
+      each(&sort_tables::next, ranks + 1);
+    }
+  };
   void permute(std::span<slot> source, slot spare);
 
   store* store_;

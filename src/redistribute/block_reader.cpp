@@ -7,10 +7,11 @@
 namespace taquin::detail {
 
 block_reader::block_reader(machine& m, const targets& t)
-    : m_(m), t_(t), in_(static_cast<std::size_t>(m.ranks) * words_each, m.memory), places_(m.sizes.chunk, m.memory) {}
+    : m_(m), t_(t), out_(m.memory), in_(m.memory), places_(m.memory) {
+  array_list::take(*this, m.tables(t));
+}
 
 task block_reader::meet(machine& m, block_reader& r) {
-  std::pmr::vector<word> out(r.in_.size(), m.memory);
   store& units = m.map->units();
   owner mine;
   mine.data = reinterpret_cast<std::uint64_t>(units.at(0));
@@ -18,9 +19,9 @@ task block_reader::meet(machine& m, block_reader& r) {
   mine.shared.key.process = static_cast<std::int32_t>(m.net->process());
   for (std::size_t peer = 0; peer < static_cast<std::size_t>(m.ranks); ++peer) {
     mine.order = reinterpret_cast<std::uint64_t>(r.t_.order.data() + r.t_.out_at[peer]);
-    std::memcpy(out.data() + peer * words_each, &mine, sizeof mine);
+    std::memcpy(r.out_.data() + peer * words_each, &mine, sizeof mine);
   }
-  co_await m.net->alltoall(out, r.in_, static_cast<std::uint32_t>(words_each));
+  co_await m.net->alltoall(r.out_, r.in_, static_cast<std::uint32_t>(words_each));
 }
 
 block_reader::owner block_reader::of(int source) const noexcept {

@@ -22,7 +22,7 @@ class block_reader {
   static constexpr std::size_t least_bytes = 4096;
   /// Words in a note: MPI libraries send such messages without asking the receiver, who may be reading.
   static constexpr std::uint32_t most_words = 128;
-  static constexpr std::size_t per_rank = 2 * 12 * sizeof(word);
+  static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<block_reader>(s); }
 
   /// `t` must be what all ranks have learnt of a map that still holds.
   block_reader(machine& m, const targets& t);
@@ -47,6 +47,14 @@ class block_reader {
 
   machine& m_;
   const targets& t_;
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&block_reader::out_, s.ranks * words_each);
+    each(&block_reader::in_, s.ranks * words_each);
+    each(&block_reader::places_, std::size_t{s.buffers.chunk});
+  }
+  std::pmr::vector<word> out_;
   std::pmr::vector<word> in_;
   std::pmr::vector<slot> places_;  // of the blocks of one list, at their owner
   std::array<remote_part, batch> parts_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "exchange/agree.hpp"
 #include "taquin/error.hpp"
 
@@ -48,24 +49,44 @@ int source_of(const targets& t, std::uint32_t k) {
   return static_cast<int>(std::ranges::upper_bound(t.in_at, k) - t.in_at.begin()) - 1;
 }
 
-// The second block of a clash is found by the bitmap; the first one only when there is a clash, by a search.
+// A bit for each place of the caller's array.
+class place_set {
+ public:
+  place_set(std::size_t places, std::pmr::memory_resource* memory) : bits_(memory) { array_list::take(*this, places); }
+  static std::size_t bytes(std::size_t places) noexcept { return array_list::bytes<place_set>(places); }
+
+  /// Adds a place; false where it was there.
+  bool add(slot x) noexcept {
+    std::uint64_t& word = bits_[x / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (x % 64);
+    const bool fresh = (word & bit) == 0;
+    word |= bit;
+    return fresh;
+  }
+
+ private:
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t places) {
+    each(&place_set::bits_, (places + 63) / 64);
+  }
+  std::pmr::vector<std::uint64_t> bits_;
+};
+
+// The second block of a clash is found by the set; the first one only when there is a clash, by a search.
 std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, std::pmr::memory_resource* memory) {
   const slot blocks = map.blocks();
-  std::pmr::vector<bool> taken(blocks, false, memory);
+  place_set taken(blocks, memory);
   std::optional<clash> found;
   const auto take = [&](slot x, int from, std::uint32_t number) {
-    if (!found && taken[x]) found = clash{rank, x, {0, from}, {0, number}};
-    taken[x] = true;
+    if (!taken.add(x) && !found) found = clash{rank, x, {0, from}, {0, number}};
   };
   for (slot s = 0; s < blocks; ++s)
     if (map[s].rank == rank) take(map[s].index, rank, s);
   for (std::uint32_t k = 0; k < t.index.size() && !found; ++k) {
-    if (!taken[t.index[k]]) {
-      taken[t.index[k]] = true;
-      continue;
-    }
+    if (taken.add(t.index[k])) continue;
     const int s = source_of(t, k);
-    take(t.index[k], s, k - t.in_at[static_cast<std::size_t>(s)]);
+    found = clash{rank, t.index[k], {0, s}, {0, k - t.in_at[static_cast<std::size_t>(s)]}};
   }
   if (!found) return found;
   for (slot s = 0; s < blocks; ++s)
@@ -81,6 +102,8 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 }
 
 }  // namespace
+
+std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
 
 task agree_on(machine& m, const std::optional<invalid_argument>& bad) {
   std::array<std::uint64_t, 1> culprit{bad ? static_cast<std::uint64_t>(m.rank) + 1 : 0};

@@ -26,5 +26,7 @@ task agree_on(machine& m, const std::optional<invalid_argument>& bad);
 /// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
 /// been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
 task check_injective(machine& m, const targets& t);
+/// What it takes for the while.
+std::size_t check_injective_bytes(const table_sizes& s) noexcept;
 
 }  // namespace taquin::detail

@@ -5,7 +5,7 @@
 // Rounds:  increments: of each action q/c, where c is the least free space on its cycle. Edges by increasing rank make
 //          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
 // Bytes:   every block once; copies: a sort before every action.
-// Memory:  32 bytes per block (the schedule), 44 per rank on the root beside what all algorithms take.
+// Memory:  36 bytes per block (the schedule and a sort), 44 per rank on the root beside what all algorithms take.
 // Limits:  none: where a rank has no free block an increment is one block, and goes by a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
 #include <algorithm>
@@ -47,19 +47,48 @@ class edge_source {
   std::size_t rank_ = 0;
 };
 
-using action_list = std::pmr::vector<cyclic_action>;
+// What a rank executes, and how many of each rank's blocks have come.
+struct action_list {
+  explicit action_list(std::pmr::memory_resource* memory) : actions(memory), got(memory) {}
+  std::pmr::vector<cyclic_action> actions;
+  std::pmr::vector<std::uint32_t> got;
+
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&action_list::actions, at_most{s.outgoing + s.incoming});
+    each(&action_list::got, s.ranks);
+  }
+};
+
+// Free blocks: told to each rank, and of each rank.
+struct free_blocks {
+  explicit free_blocks(std::pmr::memory_resource* memory) : own(memory), room(memory) {}
+  std::pmr::vector<word> own;
+  std::pmr::vector<word> room;
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&free_blocks::own, ranks);
+    each(&free_blocks::room, ranks);
+  }
+};
+
+std::size_t bytes(const table_sizes& s) noexcept {
+  const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks);
+  return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
+}
 
 // The first stage: the schedule. The root searches as far as the edges at hand allow after each message.
 task make_schedule(machine& m, const targets& t, action_list& mine) {
   edge_source edges(t);
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
-  std::pmr::vector<word> room(static_cast<std::size_t>(m.ranks), m.memory);
-  std::pmr::vector<word> own(room.size(), 0, m.memory);
+  free_blocks free(m.memory);
+  array_list::take(free, static_cast<std::size_t>(m.ranks));
   slot live = 0;
   for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
-  own[root] = m.blocks() - live;
-  co_await m.net->alltoall(own, room);
-  cyclic_planner plan(m.rank == root ? std::span<const word>(room) : std::span<const word>(), m.memory);
+  free.own[root] = m.blocks() - live;
+  co_await m.net->alltoall(free.own, free.room);
+  cyclic_planner plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory);
   tell(root, edges.next());
   for (bool going = true; going;) {
     const event e = co_await m.net->next();
@@ -79,7 +108,7 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
         tell(root, edges.next());
         break;
       case note::act:
-        mine.push_back({static_cast<int>(e.words[1]), static_cast<int>(e.words[2]), e.words[3], e.words[4]});
+        mine.actions.push_back({static_cast<int>(e.words[1]), static_cast<int>(e.words[2]), e.words[3], e.words[4]});
         break;
       case note::end:
         going = false;
@@ -123,13 +152,13 @@ task run_cyclic(machine& m) {
   if (m.known == nullptr) co_await exchange_targets(m, learned);
   const targets& t = m.known != nullptr ? *m.known : learned;
   action_list mine(m.memory);
-  mine.reserve(t.order.size() + t.index.size());
+  array_list::take(mine, m.tables(t));
   co_await make_schedule(m, t, mine);
-  std::pmr::vector<std::uint32_t> got(t.in_at.begin(), t.in_at.end() - 1, m.memory);
-  for (const cyclic_action& a : mine) {
+  std::copy_n(t.in_at.begin(), mine.got.size(), mine.got.begin());
+  for (const cyclic_action& a : mine.actions) {
     std::span<const slot> indices;
     if (a.from >= 0) {
-      auto& at = got[static_cast<std::size_t>(a.from)];
+      auto& at = mine.got[static_cast<std::size_t>(a.from)];
       indices = std::span(t.index).subspan(at, a.blocks);
       at += a.blocks;
     }
@@ -144,8 +173,7 @@ const redistribution_algorithm cyclic_redistribution{
     .summary = "a root finds cycles and chains of transfers, which are then executed without it",
     .source = "Siegel & Siegel 2.2",
     .rounds = "increments of actions",
-    .per_block = 32,
-    .per_rank = 64,
+    .memory = bytes,
     .run = run_cyclic,
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "protocol/port.hpp"
 #include "redistribute/block_map.hpp"
 
@@ -24,8 +25,8 @@ class cyclic_planner {
  public:
   /// `room`: free blocks on every rank; −1 (as a word) where one block more is held than there are places.
   cyclic_planner(std::span<const word> room, std::pmr::memory_resource* memory)
-      : nodes_(room.size(), memory), stack_(memory), missing_(static_cast<int>(room.size())) {
-    stack_.reserve(room.size());
+      : nodes_(memory), stack_(memory), missing_(static_cast<int>(room.size())) {
+    array_list::take(*this, room.size());
     for (std::size_t r = 0; r < room.size(); ++r) nodes_[r].room = static_cast<std::int32_t>(room[r]);
   }
 
@@ -142,6 +143,13 @@ class cyclic_planner {
       pop();
       spend(r, q, more);
     }
+  }
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&cyclic_planner::nodes_, ranks);
+    each(&cyclic_planner::stack_, at_most{ranks});
   }
 
   std::pmr::vector<node> nodes_;

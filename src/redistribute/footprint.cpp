@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "protocol/mpi_port.hpp"
-#include "redistribute/slots.hpp"
+#include "redistribute/check_map.hpp"
 
 namespace taquin::detail {
 
@@ -42,23 +42,18 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
           .reserved = s.requests};
 }
 
-slot staging_slots(const buffer_sizes& s) noexcept { return s.receive_buffers * s.chunk + 1; }
-
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept {
   const auto p = static_cast<std::size_t>(ranks);
-  const std::size_t staging = staging_slots(s);
-  const std::size_t map = sizeof(address) * (blocks + staging);
-  const std::size_t known = 2 * sizeof(word) * (p + 1) + 2 * sizeof(word) * (blocks + 1);
-  // One at a time: learning the targets, the algorithm, moving blocks inside the rank (also beside a schedule).
-  const std::size_t learning = sizeof(word) * blocks + sizeof(word) * p + (blocks + 7) / 8 + sizeof(std::size_t);
-  const auto own = [&](const redistribution_algorithm& x) { return x.per_block * blocks + x.per_rank * p; };
-  const std::size_t work =
-      std::max({learning, own(a), own(*find_redistribution("parking")), own(*find_redistribution("slots"))}) +
-      16 * staging + sizeof(unit_run) * (s.requests + s.chunk) + sizeof(word) * (s.words + s.chunk);
-  const std::size_t moving = block_map::sort_bytes(blocks + staging, ranks);
-  return staging * block_bytes + map + known + work + moving + frames + sizeof(count_t) * p +
-         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);
+  // Where more blocks come than there are places, one more than these is looked at.
+  const table_sizes t{.ranks = p, .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
+  // One at a time: learning the targets, checking them, the algorithm and those that it hands over to, the permutation.
+  const std::size_t work = std::max({exchange_targets_bytes(t), check_injective_bytes(t), a.memory(t),
+                                     find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
+                                     block_map::sort_bytes(t.slots(), p)});
+  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) + work + frames +
+         sizeof(count_t) * p + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +
+         mpi_port::reduction_bytes(ranks);
 }
 
 }  // namespace taquin::detail

@@ -1,4 +1,4 @@
-// The memory of a redistribution, as a formula.
+// The memory of a redistribution, of the arrays that its parts declare.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,6 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
                                   slot most_chunk = std::numeric_limits<slot>::max()) noexcept;
 /// What the port needs for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
-/// Staging slots, the spare one included.
-slot staging_slots(const buffer_sizes& sizes) noexcept;
 
 /// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks, those that the algorithm
 /// hands over to included: at most redistribution_bound.

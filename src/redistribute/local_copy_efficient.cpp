@@ -6,7 +6,7 @@
 // Rounds:  none in common: a rank asks its sources in turn for as many blocks as it has free slots in a row.
 // Bytes:   every block once, straight to its rank. Copies: packing where a message's blocks are not in a row, and at
 //          most one copy of each block (and one more per cycle) in the permutation at the end; never a sort.
-// Memory:  8 bytes per block and 12 per rank beside what all algorithms take.
+// Memory:  8 bytes per block and per rank beside what all algorithms take.
 // Limits:  none: staging blocks stand in for free slots; the count of blocks that proves `slots` to end holds here.
 // Wins:    where blocks go to their ranks in no order that free slots could follow.
 #include <algorithm>
@@ -23,16 +23,19 @@ class first_come {
   first_come(machine& m, const targets& t)
       : m_(m),
         t_(t),
-        next_(m.map->slots(), no_slot, m.memory),
-        length_(m.map->slots(), 0, m.memory),
-        asked_(t.in_at.begin(), t.in_at.end() - 1, m.memory),
-        told_(t.out_at.begin(), t.out_at.end() - 1, m.memory),
-        into_(m.sizes.requests, m.memory),
+        next_(m.memory),
+        length_(m.memory),
+        asked_(m.memory),
+        told_(m.memory),
+        into_(m.memory),
         runs_(m.memory),
         source_((m.rank + 1) % m.ranks),
         unsent_(t.out_at.back()),
         expected_(t.in_at.back()) {
-    runs_.reserve(m.sizes.chunk);
+    array_list::take(*this, m.tables(t));
+    std::ranges::fill(next_, no_slot);
+    std::copy_n(t.in_at.begin(), asked_.size(), asked_.begin());
+    std::copy_n(t.out_at.begin(), told_.size(), told_.begin());
     const block_map& map = *m.map;
     for (slot s = 0; s < m.spare(); ++s) {
       slot_range gap{s, 0};
@@ -41,6 +44,8 @@ class first_come {
     }
     ask();
   }
+
+  static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<first_come>(s); }
 
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
@@ -124,6 +129,17 @@ class first_come {
     give(gone);
   }
 
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&first_come::next_, s.slots());
+    each(&first_come::length_, s.slots());
+    each(&first_come::asked_, s.ranks);
+    each(&first_come::told_, s.ranks);
+    each(&first_come::into_, std::size_t{s.buffers.requests});
+    each(&first_come::runs_, at_most{s.buffers.chunk});
+  }
+
   machine& m_;
   const targets& t_;
   std::pmr::vector<slot> next_;    // of the first slot of a free run: the next run
@@ -157,8 +173,7 @@ const redistribution_algorithm local_copy_efficient_redistribution{
     .summary = "any free slot takes any block; one permutation at the end (independent of the algorithm of that name)",
     .source = "independent",
     .rounds = "no common rounds",
-    .per_block = 8,
-    .per_rank = 8,
+    .memory = first_come::bytes,
     .run = run_local_copy_efficient,
 };
 

@@ -35,6 +35,19 @@ std::string redistribution_names() {
 
 namespace {
 
+// What this rank tells the others.
+struct told_indices {
+  explicit told_indices(std::pmr::memory_resource* memory) : index(memory), next(memory) {}
+  std::pmr::vector<word> index;          // of the blocks in targets::order
+  std::pmr::vector<std::uint32_t> next;  // where the next block for each rank goes
+
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&told_indices::index, s.outgoing);
+    each(&told_indices::next, s.ranks);
+  }
+};
+
 // From counts to where each begins, the total last.
 void accumulate(std::pmr::vector<std::uint32_t>& at) {
   std::uint32_t sum = 0;
@@ -43,12 +56,13 @@ void accumulate(std::pmr::vector<std::uint32_t>& at) {
 
 }  // namespace
 
+std::size_t exchange_targets_bytes(const table_sizes& s) noexcept { return array_list::bytes<told_indices>(s); }
+
 task exchange_targets(machine& m, targets& t) {
   const auto p = static_cast<std::size_t>(m.ranks);
   const auto self = static_cast<std::size_t>(m.rank);
   const block_map& map = *m.map;
-  t.out_at.assign(p + 1, 0);
-  t.in_at.assign(p + 1, 0);
+  array_list::take(t, table_sizes{.ranks = p});
   const auto out = std::span(t.out_at).first(p);
   const auto in = std::span(t.in_at).first(p);
   map.count(out);
@@ -67,18 +81,18 @@ task exchange_targets(machine& m, targets& t) {
 
   accumulate(t.out_at);
   accumulate(t.in_at);
-  t.order.resize(t.out_at[p]);
-  t.index.resize(t.in_at[p]);
-  std::pmr::vector<word> indices(t.out_at[p], m.memory);
-  std::pmr::vector<std::uint32_t> next(t.out_at.begin(), t.out_at.end() - 1, m.memory);
+  array_list::take(t, m.tables(t));
+  told_indices told(m.memory);
+  array_list::take(told, m.tables(t));
+  std::copy_n(t.out_at.begin(), p, told.next.begin());
   for (slot s = 0; s < map.slots(); ++s) {
     if (map.free(s) || map[s].rank == m.rank) continue;
     const auto to = static_cast<std::size_t>(map[s].rank);
-    if (next[to] == t.out_at[to + 1]) continue;
-    t.order[next[to]] = s;
-    indices[next[to]++] = map[s].index;
+    if (told.next[to] == t.out_at[to + 1]) continue;
+    t.order[told.next[to]] = s;
+    told.index[told.next[to]++] = map[s].index;
   }
-  co_await m.net->exchange(indices, t.out_at, t.index, t.in_at);
+  co_await m.net->exchange(told.index, t.out_at, t.index, t.in_at);
 }
 
 task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
@@ -86,7 +100,8 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
   while (a != nullptr) {
     m.hand_over = {};
     co_await a->run(m);
-    m.known = nullptr;  // blocks have moved
+    if (m.known != nullptr) *m.known = targets(m.memory);  // blocks have moved
+    m.known = nullptr;
     m.handed_over = true;
     m.least_progress = 0;
     a = m.hand_over.empty() ? nullptr : find_redistribution(m.hand_over);

@@ -9,22 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "redistribute/block_map.hpp"
 
 namespace taquin::detail {
-
-/// Who sends what to this rank, by place: learned from the others in one exchange.
-struct targets {
-  explicit targets(std::pmr::memory_resource* memory) : out_at(memory), order(memory), in_at(memory), index(memory) {}
-
-  std::pmr::vector<std::uint32_t> out_at;  ///< ranks + 1: where each rank's part of `order` begins
-  std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
-  std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
-  std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
-  bool crowded = false;                    ///< some rank is sent more blocks than it has places; parts are left out
-};
 
 /// Sizes of buffers, the same for all algorithms.
 struct buffer_sizes {
@@ -35,6 +25,38 @@ struct buffer_sizes {
   slot scattered = 1;          ///< runs that one transfer is received into
   std::uint32_t words = 16;    ///< most words in a request
   std::uint32_t requests = 1;  ///< requests of one rank under way at once
+
+  /// Slots beside the caller's array, the spare one included.
+  [[nodiscard]] slot staging_slots() const noexcept { return receive_buffers * chunk + 1; }
+};
+
+/// What the arrays of an algorithm are made for: of one rank as it is, or of any at most.
+struct table_sizes {
+  std::size_t ranks = 1;
+  std::size_t blocks = 0;    ///< slots of the caller's array
+  std::size_t outgoing = 0;  ///< blocks for other ranks
+  std::size_t incoming = 0;  ///< blocks from them
+  buffer_sizes buffers{};
+  [[nodiscard]] std::size_t slots() const noexcept { return blocks + buffers.staging_slots(); }
+};
+
+/// Who sends what to this rank, by place: learned from the others in one exchange.
+struct targets {
+  explicit targets(std::pmr::memory_resource* memory) : out_at(memory), order(memory), in_at(memory), index(memory) {}
+
+  std::pmr::vector<std::uint32_t> out_at;  ///< ranks + 1: where each rank's part of `order` begins
+  std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
+  std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
+  std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
+  bool crowded = false;                    ///< some rank is sent more blocks than it has places; parts are left out
+
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&targets::out_at, s.ranks + 1);
+    each(&targets::in_at, s.ranks + 1);
+    each(&targets::order, s.outgoing);
+    each(&targets::index, s.incoming);
+  }
 };
 
 /// One rank's state. The map is true whenever an algorithm begins or ends, so that one can go on where another stopped.
@@ -58,15 +80,19 @@ struct machine {
   [[nodiscard]] slot staging() const noexcept { return blocks(); }
   /// A staging slot that is free whenever blocks are permuted.
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
+  /// For the arrays of an algorithm that goes by `t`.
+  [[nodiscard]] table_sizes tables(const targets& t) const noexcept {
+    return {static_cast<std::size_t>(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};
+  }
 };
 
 struct redistribution_algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line, for the table
   std::string_view source;
-  std::string_view rounds;    ///< as a formula
-  std::size_t per_block = 0;  ///< bytes that it takes per block of the caller's and per rank, beside what all take
-  std::size_t per_rank = 0;
+  std::string_view rounds;  ///< as a formula
+  /// Bytes that its arrays take beside what all take, at most.
+  std::size_t (*memory)(const table_sizes&) noexcept = nullptr;
   /// Brings every block to its rank, or stops with `hand_over` set alike on all ranks.
   task (*run)(machine&) = nullptr;
 };
@@ -84,6 +110,8 @@ std::string redistribution_names();
 
 /// Learns the targets: three collectives. Blocks for this rank itself are left out.
 task exchange_targets(machine& m, targets& t);
+/// What it takes for the while.
+std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
 
 /// Runs the algorithm, those it hands over to, and the permutation that puts every block to its index.
 task redistribute_blocks(machine& m, const redistribution_algorithm& first);

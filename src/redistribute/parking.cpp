@@ -4,7 +4,7 @@
 //          park with those who have space, first fit. Where there is no free block at all one rank uses an extra one.
 // Rounds:  one per phase; as many as there are blocks when one block is free.
 // Bytes:   parked blocks more than once; copies: a sort in every phase, which is what makes it slow with little space.
-// Memory:  8 bytes per block, 64 per rank beside what all algorithms take; the root 32 per rank more.
+// Memory:  8 bytes per block, 76 per rank beside what all algorithms take; the arrays in phases.cpp.
 // Limits:  none; should no block reach its rank for as many phases as there are ranks, `slots` goes on.
 // Wins:    global transposes with free space, among the paper's algorithms.
 #include "redistribute/phases.hpp"
@@ -12,6 +12,7 @@
 namespace taquin::detail {
 
 namespace {
+std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, true); }
 task run_parking(machine& m) { return run_phases(m, true); }
 }  // namespace
 
@@ -20,8 +21,7 @@ const redistribution_algorithm parking_redistribution{
     .summary = "the same with blocks parked on ranks that have space, as a root matches them",
     .source = "Siegel & Siegel 2.1 (Pinar & Hendrickson)",
     .rounds = "phases, about blocks / free blocks",
-    .per_block = 8,
-    .per_rank = 96,
+    .memory = bytes,
     .run = run_parking,
 };
 

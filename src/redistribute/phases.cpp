@@ -13,13 +13,15 @@ using words = std::pmr::vector<word>;
 // What a rank does in a phase. Per rank: blocks that it has for it, that it may send, that it takes from it.
 struct phase {
   explicit phase(machine& m)
-      : begin(static_cast<std::size_t>(m.ranks) + 1, m.memory),
-        out(static_cast<std::size_t>(m.ranks), m.memory),
-        send(out.size(), m.memory),
-        take(out.size(), m.memory),
-        scratch(2 * out.size(), m.memory),
-        scratch_in(2 * out.size(), m.memory),
-        parked(m.memory) {}
+      : begin(m.memory),
+        out(m.memory),
+        send(m.memory),
+        take(m.memory),
+        scratch(m.memory),
+        scratch_in(m.memory),
+        parked(m.memory) {
+    array_list::take(*this, static_cast<std::size_t>(m.ranks));
+  }
 
   words begin;  // where a rank's blocks begin, sorted
   words out;
@@ -32,6 +34,49 @@ struct phase {
   slot room = 0;
   slot parks_from = 0;  // the first of the blocks that this rank parks
   bool parks = false;
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&phase::begin, ranks + 1);
+    for (auto list : {&phase::out, &phase::send, &phase::take}) each(list, ranks);
+    for (auto list : {&phase::scratch, &phase::scratch_in}) each(list, 2 * ranks);
+    each(&phase::parked, at_most{ranks});
+  }
+};
+
+// What the root tells ranks that park and ranks with space of each other.
+struct parking_answers {
+  explicit parking_answers(std::pmr::memory_resource* memory)
+      : at(memory), words(memory), next(memory), mine_at(memory), mine(memory) {}
+  detail::words at;  // where each rank's answers begin; on the root they are
+  detail::words words;
+  detail::words next;
+  detail::words mine_at;
+  detail::words mine;
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks, std::size_t told, std::size_t own) {
+    for (auto list : {&parking_answers::at, &parking_answers::mine_at}) each(list, ranks + 1);
+    each(&parking_answers::next, ranks);
+    each(&parking_answers::words, told);
+    each(&parking_answers::mine, own);
+  }
+};
+
+// The destinations of what moves in a phase, as they are sent and received.
+struct addresses {
+  explicit addresses(std::pmr::memory_resource* memory) : out(memory), out_at(memory), in(memory), in_at(memory) {}
+  words out;
+  words out_at;
+  words in;
+  words in_at;
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks, std::size_t sent, std::size_t received) {
+    for (auto list : {&addresses::out_at, &addresses::in_at}) each(list, ranks + 1);
+    each(&addresses::out, sent);
+    each(&addresses::in, received);
+  }
 };
 
 // Sorts, and counts what is where.
@@ -104,32 +149,32 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   f.scratch[2 * root + 1] = f.parks ? 0 : f.room;
   co_await m.net->alltoall(f.scratch, f.scratch_in, 2);
 
-  words answers_at(p + 1, 0, m.memory);
-  words answers(m.memory);
+  parking_answers a(m.memory);
+  array_list::take(a, p, 0U, 0U);
   if (m.rank == static_cast<int>(root)) {
     std::ranges::copy(f.scratch_in, f.scratch.begin());
-    match(f.scratch, [&](std::size_t r, std::size_t host, word) { answers_at[r] += 2, answers_at[host] += 2; });
-    std::exclusive_scan(answers_at.begin(), answers_at.end(), answers_at.begin(), 0U);
-    answers.resize(answers_at[p]);
-    words next(answers_at.begin(), answers_at.end() - 1, m.memory);
+    match(f.scratch, [&](std::size_t r, std::size_t host, word) { a.at[r] += 2, a.at[host] += 2; });
+    std::exclusive_scan(a.at.begin(), a.at.end(), a.at.begin(), 0U);
+    array_list::take(a, p, a.at[p], 0U);
+    std::copy_n(a.at.begin(), p, a.next.begin());
     match(f.scratch_in, [&](std::size_t r, std::size_t host, word n) {
-      answers[next[r]++] = static_cast<word>(host), answers[next[r]++] = n;
-      answers[next[host]++] = static_cast<word>(r), answers[next[host]++] = n;
+      a.words[a.next[r]++] = static_cast<word>(host), a.words[a.next[r]++] = n;
+      a.words[a.next[host]++] = static_cast<word>(r), a.words[a.next[host]++] = n;
     });
   }
-  for (std::size_t r = 0; r < p; ++r) f.scratch[r] = answers_at[r + 1] - answers_at[r];
+  for (std::size_t r = 0; r < p; ++r) f.scratch[r] = a.at[r + 1] - a.at[r];
   co_await m.net->alltoall(std::span(f.scratch).first(p), std::span(f.scratch_in).first(p));
-  words in_at(p + 1, 0, m.memory);
-  std::fill(in_at.begin() + 1, in_at.end(), f.scratch_in[root]);
-  words mine(in_at[p], m.memory);
-  co_await m.net->exchange(answers, answers_at, mine, in_at);
-  for (std::size_t i = 0; i < mine.size(); i += 2) f.parked.push_back({mine[i], mine[i + 1]});
+  std::fill(a.mine_at.begin() + 1, a.mine_at.end(), f.scratch_in[root]);
+  array_list::take(a, p, a.at[p], a.mine_at[p]);
+  co_await m.net->exchange(a.words, a.at, a.mine, a.mine_at);
+  for (std::size_t i = 0; i < a.mine.size(); i += 2) f.parked.push_back({a.mine[i], a.mine[i + 1]});
 }
 
 // The destinations of what moves: the index for a block that is granted, rank and index for one that is parked.
-task exchange_addresses(machine& m, phase& f, words& in, words& in_at) {
+task exchange_addresses(machine& m, phase& f, addresses& all) {
   const std::size_t p = f.out.size();
-  words out_at(p + 1, 0, m.memory);
+  array_list::take(all, p, 0U, 0U);
+  auto& [out, out_at, in, in_at] = all;
   for (std::size_t r = 0; r < p; ++r) {
     out_at[r + 1] = f.send[r];
     in_at[r + 1] = f.take[r];
@@ -137,8 +182,7 @@ task exchange_addresses(machine& m, phase& f, words& in, words& in_at) {
   for (const auto& [peer, n] : f.parked) (f.parks ? out_at : in_at)[peer + 1] += 2 * n;
   std::inclusive_scan(out_at.begin(), out_at.end(), out_at.begin());
   std::inclusive_scan(in_at.begin(), in_at.end(), in_at.begin());
-  words out(out_at[p], m.memory);
-  in.resize(in_at[p]);
+  array_list::take(all, p, out_at[p], in_at[p]);
   const block_map& map = *m.map;
   for (std::size_t r = 0; r < p; ++r)
     for (slot k = 0; k < f.send[r]; ++k) out[out_at[r] + k] = map[f.begin[r] + k].index;
@@ -157,9 +201,9 @@ task exchange_addresses(machine& m, phase& f, words& in, words& in_at) {
 // Moves the blocks: at most a message for what is granted and one for what is parked per pair of ranks.
 task transfer(machine& m, phase& f) {
   block_map& map = *m.map;
-  words in(m.memory);
-  words in_at(f.out.size() + 1, 0, m.memory);
-  co_await exchange_addresses(m, f, in, in_at);
+  addresses all(m.memory);
+  co_await exchange_addresses(m, f, all);
+  const auto& [out, out_at, in, in_at] = all;
   int pending = 0;
   slot into = f.live;
   const auto receive = [&](std::size_t from, slot n) {
@@ -193,6 +237,14 @@ task transfer(machine& m, phase& f) {
 }
 
 }  // namespace
+
+// Blocks that leave have a place, and those that come need one: together at most all places, with two words each. A rank
+// parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
+std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
+  const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
+  const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;
+  return array_list::bytes<phase>(s.ranks) + std::max({moving, answers, block_map::sort_bytes(s.slots(), s.ranks)});
+}
 
 task run_phases(machine& m, bool park) {
   phase f(m);

@@ -122,7 +122,7 @@ struct redistribution::state final : private mpi::started {
     const std::size_t needed = need();
     if (mine == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
     if (needed > all.memory) too_small(needed);
-    units.emplace(data, mine, length, e, staging_slots(sizes), &budget);
+    units.emplace(data, mine, length, e, sizes.staging_slots(), &budget);
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
     if (all_readable) net->let_read();
   }

@@ -21,9 +21,7 @@ class slots_engine {
   void handle(const event& e);
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
-  /// Bytes per slot of the caller's array, per staging slot and per rank that an engine takes.
-  static constexpr std::size_t per_block = 4 * sizeof(slot);
-  static constexpr std::size_t per_rank = 20 + block_reader::per_rank;
+  static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<slots_engine>(s); }
 
  private:
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
@@ -82,6 +80,18 @@ class slots_engine {
   [[nodiscard]] slot waiting_for(int source) const {
     const peer_state& p = pending_[static_cast<std::size_t>(source)];
     return p.tail - p.head;
+  }
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&slots_engine::at_, s.slots());
+    each(&slots_engine::queue_, s.incoming);
+    each(&slots_engine::pending_, s.ranks);
+    each(&slots_engine::waiting_, std::size_t{s.buffers.receive_buffers});
+    each(&slots_engine::ops_, std::size_t{s.buffers.requests});
+    each(&slots_engine::list_, std::size_t{s.buffers.words});
+    each(&slots_engine::runs_, at_most{s.buffers.chunk});
   }
 
   machine& m_;

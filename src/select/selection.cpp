@@ -181,7 +181,7 @@ std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::siz
   key.add(o.progress);
   if (reused && o.progress == progress_by::library)  // sizes of a quarter of an octave may differ in this
     for (const algorithm* a : algorithms()) key.add(a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit));
-#define TAQUIN_OPTION(NAME, ...) add_option(key, option_rows::NAME, o.NAME);
+#define TAQUIN_OPTION(NAME, FIELD, ...) add_option(key, option_rows::NAME, o.FIELD);
 #include "base/options.def"
   key.add(s.largest_node);
   return key.value();

@@ -47,7 +47,7 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     rank_state& s = ranks[r];
     const auto blocks = static_cast<slot>(all[r].blocks);
     for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
-    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), staging_slots(sizes), &s.budget);
+    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
     s.map.emplace(*s.units, &s.budget);
     for (slot k = 0; k < blocks; ++k)
       if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});

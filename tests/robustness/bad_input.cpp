@@ -325,7 +325,7 @@ TEST_P(bad_input, wrong_options_fail_on_all) {
   const auto text = error_after([&](call& c) { c.opts.algorithm = "teleport"; });
   expect_mentions(text, "unknown algorithm 'teleport'");
   for (const auto* a : detail::algorithms()) expect_mentions(text, std::string(a->name));
-  expect_mentions(error_after([&](call& c) { c.opts.radix = 1; }), "radix 1 is below 2");
+  expect_mentions(error_after([&](call& c) { c.opts.bruck.radix = 1; }), "radix 1 is below 2");
   expect_mentions(error_after([&](call& c) { c.opts.max_in_flight = -1; }), "max_in_flight -1 is negative");
 }
 

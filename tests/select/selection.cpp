@@ -276,8 +276,8 @@ TEST(selection, choices_are_remembered_by_sizes_to_a_quarter_of_an_octave) {
   EXPECT_NE(key(equal_blocks(8, 0)), key(equal_blocks(8, 1)));
   EXPECT_NE(key(s), choice_key(s, {}, false, unlimited));
   EXPECT_NE(key(s), key(s, 1000));
-  EXPECT_NE(key(s), key(s, unlimited, {.radix = 3}));
-  EXPECT_NE(key(s), key(s, unlimited, {.inner = "pairwise"}));
+  EXPECT_NE(key(s), key(s, unlimited, {.bruck = {.radix = 3}}));
+  EXPECT_NE(key(s), key(s, unlimited, {.two_phase = {.inner = "pairwise"}}));
   shape other = s;
   other.uniform = false;
   EXPECT_NE(key(s), key(other));

@@ -197,7 +197,7 @@ std::size_t differences(const std::byte* a, const std::byte* b, std::size_t n) {
 
 std::size_t buffers::wrong() {
   image_before(image_.data(), true);
-  if (recipe_.in_place && !recipe_.symmetric && recipe_.choices.scratch_sends) keep_sent(image_.data());
+  if (recipe_.in_place && !recipe_.symmetric && recipe_.choices.in_place.scratch_sends) keep_sent(image_.data());
   write_side(recv_, true, image_.data() + room);
   std::size_t wrong = differences(image_.data(), recv_buffer_.data(), recv_bytes_);
   if (recipe_.in_place) return wrong;

@@ -39,16 +39,16 @@ void pick_options(source& s, recipe& r) {
   options& o = r.choices;
   o.algorithm = pick_algorithm(s, r);
   if (!s.one_in(3)) return;
-  if (s.one_in(2)) o.radix = s.between(2, r.p + 2);
-  if (s.one_in(2)) o.layout = static_cast<bruck_layout>(s.below(6));
+  if (s.one_in(2)) o.bruck.radix = s.between(2, r.p + 2);
+  if (s.one_in(2)) o.bruck.layout = static_cast<bruck_layout>(s.below(6));
   if (s.one_in(3)) o.max_in_flight = s.between(1, 4);
-  if (s.one_in(2)) o.inner = one_of(s, inner);
-  if (s.one_in(2)) o.levels = one_of(s, levels);
-  if (s.one_in(3)) o.ports = s.between(1, 3);
-  if (s.one_in(3)) o.aux_parts = s.between(1, r.p + 1);
-  o.aux_heap = s.one_in(3);
-  o.sparse_requests = s.one_in(3);
-  o.scratch_sends = s.one_in(3);
+  if (s.one_in(2)) o.two_phase.inner = one_of(s, inner);
+  if (s.one_in(2)) o.multilevel.levels = one_of(s, levels);
+  if (s.one_in(3)) o.hierarchical_factor.ports = s.between(1, 3);
+  if (s.one_in(3)) o.in_place_phases.aux_parts = s.between(1, r.p + 1);
+  o.in_place_phases.aux_heap = s.one_in(3);
+  o.in_place_phases.sparse_requests = s.one_in(3);
+  o.in_place.scratch_sends = s.one_in(3);
   o.check = s.one_in(6);
   o.tune = s.one_in(6);
   if (s.one_in(2)) {
@@ -166,15 +166,18 @@ bool simplify(recipe& r, int way) {
     case 6:
       return changed(r.planned, false);
     case 7:
-      return changed(o.radix, defaults.radix) || changed(o.layout, defaults.layout);
+      return changed(o.bruck.radix, defaults.bruck.radix) || changed(o.bruck.layout, defaults.bruck.layout);
     case 8:
-      return changed(o.max_in_flight, 0) || changed(o.ports, 0) || changed(o.aux_parts, 0);
+      return changed(o.max_in_flight, 0) || changed(o.hierarchical_factor.ports, 0) ||
+             changed(o.in_place_phases.aux_parts, 0);
     case 9:
-      return changed(o.aux_heap, false) || changed(o.sparse_requests, false) || changed(o.scratch_sends, false);
+      return changed(o.in_place_phases.aux_heap, false) || changed(o.in_place_phases.sparse_requests, false) ||
+             changed(o.in_place.scratch_sends, false);
     case 10:
       return changed(o.check, false) || changed(o.tune, false) || changed(r.narrow, false);
     case 11:
-      return changed(o.inner, defaults.inner) || changed(o.levels, defaults.levels);
+      return changed(o.two_phase.inner, defaults.two_phase.inner) ||
+             changed(o.multilevel.levels, defaults.multilevel.levels);
     case 12:
       return changed(r.giant, count_t{0});
     case 13:
@@ -203,9 +206,10 @@ std::string describe(const recipe& r) {
       "  sparse_requests {}, scratch_sends {}, check {}, tune {}, nodes [{}], {} {} {}, delays {}, beside {}",
       form_name(r), r.p, o.algorithm, static_cast<int>(r.load), r.most, r.giant, r.giant_from, r.giant_to,
       r.form == form::alltoallw ? fmt::format("{} + from + to", r.type) : std::string(all_types()[r.type].name),
-      r.shuffled ? "shuffled" : "in order", r.narrow ? 32 : 64, static_cast<int>(r.memory), o.radix.value_or(0),
-      static_cast<int>(o.layout), o.max_in_flight, o.inner, o.levels, o.ports, o.aux_parts, o.aux_heap,
-      o.sparse_requests, o.scratch_sends, o.check, o.tune, nodes, r.planned ? "plan," : "call",
+      r.shuffled ? "shuffled" : "in order", r.narrow ? 32 : 64, static_cast<int>(r.memory), o.bruck.radix.value_or(0),
+      static_cast<int>(o.bruck.layout), o.max_in_flight, o.two_phase.inner, o.multilevel.levels,
+      o.hierarchical_factor.ports, o.in_place_phases.aux_parts, o.in_place_phases.aux_heap,
+      o.in_place_phases.sparse_requests, o.in_place.scratch_sends, o.check, o.tune, nodes, r.planned ? "plan," : "call",
       r.planned ? fmt::format("{} starts,", r.starts) : std::string(),
       r.planned ? (r.tested ? "tested" : "waited") : "", r.delays, static_cast<int>(r.beside));
 }

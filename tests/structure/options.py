@@ -12,7 +12,7 @@ def text(name):
 
 
 listed = text("src/base/options.def")
-rows = re.findall(r"^TAQUIN_OPTION\((\w+), (\w+),", listed, re.M)
+rows = re.findall(r"^TAQUIN_OPTION\((\w+), [\w.]+, (\w+),", listed, re.M)
 values = re.findall(r"^TAQUIN_OPTION_VALUE\((\w+), \w+, (\w+)\)", listed, re.M)
 wrong = []
 

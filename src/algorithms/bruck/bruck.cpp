@@ -15,8 +15,8 @@ namespace taquin::detail::bruck {
 int radix_of(const options& o, int ranks) noexcept {
   constexpr int most = 16;
   int radix = 2;
-  if (o.radix) {
-    radix = *o.radix;
+  if (o.bruck.radix) {
+    radix = *o.bruck.radix;
   } else {
     while (radix < most && radix * radix < ranks) radix *= 2;
   }
@@ -143,7 +143,7 @@ void region_list::flush() {
 fixed_places::fixed_places(int p, const options& o) noexcept
     : ranks(p),
       radix(radix_of(o, p)),
-      layout(o.layout == bruck_layout::automatic ? bruck_layout::packed : o.layout),
+      layout(o.bruck.layout == bruck_layout::automatic ? bruck_layout::packed : o.bruck.layout),
       sent(count(p, radix)) {}
 
 schedule_size fixed_places::size() const noexcept {

@@ -59,7 +59,7 @@ route blocking_route(int ranks, int radix) noexcept {
 route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
 
 // Being carried needs the agreement's radix.
-bool piggybacks(const options& o) noexcept { return !o.radix; }
+bool piggybacks(const options& o) noexcept { return !o.bruck.radix; }
 
 route piggyback_route(int ranks) noexcept {
   route r = blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));

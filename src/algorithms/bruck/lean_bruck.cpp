@@ -99,7 +99,7 @@ class colouring final : public placement {
 };
 
 bruck_layout layout_of(const options& o) noexcept {
-  return o.layout == bruck_layout::automatic ? bruck_layout::regular : o.layout;
+  return o.bruck.layout == bruck_layout::automatic ? bruck_layout::regular : o.bruck.layout;
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {

@@ -135,7 +135,7 @@ class alternating final : public placement {
 constexpr std::uint64_t least_structured_bytes = 1024;
 
 bruck_layout layout_of(const options& o, const shape& s) noexcept {
-  if (o.layout != bruck_layout::automatic) return o.layout;
+  if (o.bruck.layout != bruck_layout::automatic) return o.bruck.layout;
   return s.max_block_bytes < least_structured_bytes ? bruck_layout::packed : bruck_layout::blocks;
 }
 

@@ -91,7 +91,7 @@ class cutting {
   std::pmr::vector<count_t> bytes_;
 };
 
-const algorithm& inner_of(const options& o) { return *find_algorithm(o.inner); }
+const algorithm& inner_of(const options& o) { return *find_algorithm(o.two_phase.inner); }
 
 // Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
 shape inner_shape(const shape& s) noexcept {

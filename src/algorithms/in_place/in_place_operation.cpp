@@ -46,7 +46,7 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   }
   if (bookkeeping(s, l) + std::max<std::size_t>(s.unit_span, 1) > allowed) l = least;
   const std::size_t aux = allowed - bookkeeping(s, l);
-  l.scratch = c.opts->scratch_sends;
+  l.scratch = c.opts->in_place.scratch_sends;
   l.set_aux(std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, fitting(unit, aux)), aux,
             static_cast<std::size_t>(unit.size), s.max_peers);
   return l;

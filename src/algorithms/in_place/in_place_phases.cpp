@@ -32,8 +32,8 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_operation::least(s, o)));
   const double phases = std::max(1.0, std::ceil(t.busiest() / aux * 2 / 3));
   const double peers = t.ranks() - 1;
-  const seconds requests =
-      o.sparse_requests ? t.round(peers, 32 * peers, 32) : in_place_phases_operation::dense_cost(s.ranks, m);
+  const seconds requests = o.in_place_phases.sparse_requests ? t.round(peers, 32 * peers, 32)
+                                                             : in_place_phases_operation::dense_cost(s.ranks, m);
   return phases * (requests + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
          t.copies(4 * phases * t.ranks(), t.busiest());
 }

@@ -12,11 +12,13 @@ namespace {
 
 using requests = in_place_phases_protocol::requests;
 
-requests how(const options& o) noexcept { return o.sparse_requests ? requests::sparse : requests::dense; }
+requests how(const options& o) noexcept {
+  return o.in_place_phases.sparse_requests ? requests::sparse : requests::dense;
+}
 
 int parts_of(const shape& s, const options& o) noexcept {
-  if (o.aux_heap) return 1;
-  return o.aux_parts > 0 ? o.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
+  if (o.in_place_phases.aux_heap) return 1;
+  return o.in_place_phases.aux_parts > 0 ? o.in_place_phases.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
 }
 
 // Dense requests are an exchange of their own, in log p rounds. Not the MPI library's nonblocking collective: plans
@@ -44,8 +46,9 @@ seconds in_place_phases_operation::dense_cost(int ranks, const machine_model& m)
 // Everything but the auxiliary memory, for the rank with the most peers.
 std::size_t in_place_phases_operation::least(const shape& s, const options& o) noexcept {
   const auto peers = static_cast<std::size_t>(s.max_peers);
-  const phase_limits l{.parts = parts_of(s, o), .heap = o.aux_heap};
-  const std::size_t dense = o.sparse_requests ? 0 : dense_exchange.memory(dense_shape(s.ranks), dense_options);
+  const phase_limits l{.parts = parts_of(s, o), .heap = o.in_place_phases.aux_heap};
+  const std::size_t dense =
+      o.in_place_phases.sparse_requests ? 0 : dense_exchange.memory(dense_shape(s.ranks), dense_options);
   return sizeof(in_place_phases_operation) + in_place_phases_machine::bytes(l, peers, peers) +
          2 * peers * sizeof(peer_block) + in_place_phases_protocol::bytes(s.ranks, peers, peers, how(o)) +
          mpi_port::footprint(in_place_phases_protocol::limits(peers, peers, how(o)), 0) + frame_memory::most + dense +
@@ -54,7 +57,7 @@ std::size_t in_place_phases_operation::least(const shape& s, const options& o) n
 
 phase_limits in_place_phases_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
   const element unit = unit_of(x, *c.shape);
-  phase_limits l{.parts = parts_of(*c.shape, *c.opts), .heap = c.opts->aux_heap};
+  phase_limits l{.parts = parts_of(*c.shape, *c.opts), .heap = c.opts->in_place_phases.aux_heap};
   const std::size_t least_aux = static_cast<std::size_t>(l.parts) * std::max<std::size_t>(c.shape->unit_span, 1);
   const count_t room = fitting(unit, allowed - least(*c.shape, *c.opts) + least_aux);
   const count_t useful = l.heap ? total_units(x.recv, c.shape->ranks, unit) : room;
@@ -74,7 +77,7 @@ in_place_phases_operation::in_place_phases_operation(const exchange& x, const co
       net_(*c.comm, c.tag, units_, in_place_phases_protocol::limits(out_.size(), in_.size(), how(*c.opts)), &budget),
       protocol_(c.comm->rank(), c.comm->size(), how(*c.opts), out_, in_, machine_, units_, net_, frame(), &budget) {
   prepare();
-  if (c.opts->sparse_requests) return;
+  if (c.opts->in_place_phases.sparse_requests) return;
   constexpr int words = in_place_phases_protocol::request_words;
   const shape dense = dense_shape(c.shape->ranks);
   const exchange requests = exchange::alltoall(protocol_.asked().data(), words, MPI_UINT32_T,
@@ -95,9 +98,9 @@ void in_place_phases_operation::account(statistics& s) const {
   s.messages += net_.messages();
   s.bytes_sent += net_.bytes_sent();
   s.bytes_copied += units_.bytes_copied();
-  s.seconds_requests += last.seconds_requests;
-  s.seconds_data += last.seconds_data;
-  s.seconds_update += last.seconds_update;
+  s.in_place_phases.requests += last.in_place_phases.requests;
+  s.in_place_phases.data += last.in_place_phases.data;
+  s.in_place_phases.update += last.in_place_phases.update;
 }
 
 }  // namespace taquin::detail

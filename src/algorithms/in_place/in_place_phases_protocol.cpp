@@ -82,7 +82,7 @@ task in_place_phases_protocol::run() {
       const event e = co_await net_.message(out_[k].peer);
       std::ranges::copy(e.words.first(std::min(e.words.size(), mine.size())), mine.begin());
     }
-    clock(last_.seconds_requests);
+    clock(last_.in_place_phases.requests);
     bool work_left = how_ == requests::sparse;
     for (std::size_t r = 0; !work_left && r < granted_.size() / request_words; ++r)
       work_left = granted(r).work_left != 0;
@@ -95,9 +95,9 @@ task in_place_phases_protocol::run() {
         throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank_),
                           MPI_ERR_TRUNCATE, e.peer, rank_);
     }
-    clock(last_.seconds_data);
+    clock(last_.in_place_phases.data);
     update();
-    clock(last_.seconds_update);
+    clock(last_.in_place_phases.update);
   }
 }
 

@@ -21,7 +21,9 @@ namespace {
 
 constexpr int default_ports = 8;
 
-int ports_of(const options& o) noexcept { return o.ports > 0 ? o.ports : default_ports; }
+int ports_of(const options& o) noexcept {
+  return o.hierarchical_factor.ports > 0 ? o.hierarchical_factor.ports : default_ports;
+}
 
 schedule_size size_of(const shape& s, const options& o) noexcept {
   const auto p = static_cast<std::size_t>(s.ranks);

@@ -51,7 +51,7 @@ void add_best(const shape& x, const options& o, const machine_model& m, std::str
     if (!serves_any_sizes(*a)) continue;
     for (int radix = 0; radix <= std::min(x.ranks, 64); radix = radix == 0 ? 2 : 2 * radix) {
       options own = o;
-      if (radix > 0) own.radix = radix;
+      if (radix > 0) own.bruck.radix = radix;
       const seconds time = cost_of_one(*a, x, own, m, between);
       if (best != nullptr && time >= least) continue;
       best = a;
@@ -96,9 +96,9 @@ level_names choose_levels(const shape& s, const options& o, const machine_model&
   level_names names;
   if (s.nodes == 0) {  // who has not asked for nodes has one
     names.add("spread_out");
-    add_levels(s, o, m, after_first(o.levels), false, names);
+    add_levels(s, o, m, after_first(o.multilevel.levels), false, names);
   } else {
-    add_levels(s, o, m, o.levels, true, names);
+    add_levels(s, o, m, o.multilevel.levels, true, names);
   }
   return names;
 }

@@ -37,7 +37,7 @@ options options_of_first(const options& o, std::string_view names) noexcept {
   int radix = 0;
   if (colon == std::string_view::npos) return own;
   std::from_chars(first.data() + colon + 1, first.data() + first.size(), radix);
-  own.radix = radix;
+  own.bruck.radix = radix;
   return own;
 }
 

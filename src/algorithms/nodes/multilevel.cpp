@@ -54,7 +54,7 @@ std::size_t memory_between(const shape& s, const options& o, std::string_view na
 
 // Who has not asked for nodes has one.
 std::string_view names_for(const shape& s, const options& o) noexcept {
-  return s.nodes == 0 ? after_first(o.levels) : o.levels;
+  return s.nodes == 0 ? after_first(o.multilevel.levels) : o.multilevel.levels;
 }
 
 // The first algorithm, on any rank's way through the levels as prepare_levels goes it, that does not serve there.
@@ -83,25 +83,25 @@ bool is_choosy(std::string_view names) {
 
 // Groups of one size may have an algorithm that those of different sizes, on another node, cannot have.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  if (is_choosy(c.opts->levels))
-    if (const algorithm* a = unfit(c.opts->levels, c.nodes->topology, *c.shape))
+  if (is_choosy(c.opts->multilevel.levels))
+    if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape))
       throw on_all_ranks(
           usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a->name),
                       MPI_ERR_UNSUPPORTED_OPERATION));
-  return prepare_levels(x, c, c.opts->levels, *c.nodes, budget);
+  return prepare_levels(x, c, c.opts->multilevel.levels, *c.nodes, budget);
 }
 
 // "auto" that nobody has replaced.
 options with_names(const shape& s, const options& o, const machine_model& m, level_names& names) noexcept {
   options own = o;
-  if (!any_automatic(o.levels)) return own;
+  if (!any_automatic(o.multilevel.levels)) return own;
   names = choose_levels(s, o, m);
-  own.levels = names.view();
+  own.multilevel.levels = names.view();
   return own;
 }
 
 std::size_t memory(const shape& s, const options& o) {
-  if (!any_automatic(o.levels)) return memory_of(s, o, names_for(s, o), true);
+  if (!any_automatic(o.multilevel.levels)) return memory_of(s, o, names_for(s, o), true);
   level_names names;
   const options own = with_names(s, o, machine_model::built_in(), names);
   return memory_of(s, own, names_for(s, own), true);
@@ -120,9 +120,9 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& asked,
   const auto leaf = [&](std::string_view names, const whole_exchange& y, const shape& t, const moves_target& at) {
     return add_moves(first_of(names), y, t, options_of_first(o, names), at);
   };
-  if (x.nodes == nullptr || s.largest_node <= 1) return leaf(o.levels, x, one_group(s), to);
+  if (x.nodes == nullptr || s.largest_node <= 1) return leaf(o.multilevel.levels, x, one_group(s), to);
   const level& nodes = x.nodes->nodes();
-  if (nodes.groups() == 1) return leaf(after_first(o.levels), x, one_group(s), to);
+  if (nodes.groups() == 1) return leaf(after_first(o.multilevel.levels), x, one_group(s), to);
   std::size_t half = to.first + 1;
   std::vector<whole_moves::kept> mid;  // what lies on a rank between the two exchanges
   for (int g = 0; g < nodes.groups(); ++g) {
@@ -137,7 +137,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& asked,
       for (int peer = 0; peer < x.ranks(); ++peer)
         in.add(i, nodes.index[static_cast<std::size_t>(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
     }
-    half = std::max(half, leaf(after_first(o.levels), in, inside_of(s, n), {to.all, members, to.first}));
+    half = std::max(half, leaf(after_first(o.multilevel.levels), in, inside_of(s, n), {to.all, members, to.first}));
     for (int i = 0; i < n; ++i) mid.push_back({members[static_cast<std::size_t>(i)], in.received(i)});
   }
   for (const auto& k : mid) to.all.keep(half - 1, k);
@@ -154,7 +154,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& asked,
             across.add(g, there, x, rank, nodes.member(there, c), 0, x.bytes(rank, nodes.member(there, c)));
       to.all.copy(half, {members.back(), across.sent(g), place::scratch, place::scratch});
     }
-    end = std::max(end, leaf(o.levels, across, column_of(s), {to.all, members, half}));
+    end = std::max(end, leaf(o.multilevel.levels, across, column_of(s), {to.all, members, half}));
   }
   for (int rank = 0; rank < x.ranks(); ++rank)
     to.all.copy(end - 1, {to.members[static_cast<std::size_t>(rank)], x.received(rank), place::scratch, place::recv});

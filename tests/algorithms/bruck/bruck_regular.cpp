@@ -84,7 +84,7 @@ TEST_F(bruck_regular, gives_the_mpi_librarys_result_in_every_layout) {
         for (const auto& t : types)
           for (const bool reuse : {false, true}) {
             SCOPED_TRACE(testing::Message() << name << " layout " << static_cast<int>(layout) << " radix " << radix);
-            compare(t, {.algorithm = name, .radix = radix, .layout = layout}, reuse);
+            compare(t, {.algorithm = name, .bruck = {.radix = radix, .layout = layout}}, reuse);
           }
 }
 
@@ -108,7 +108,7 @@ TEST_F(bruck_regular, serves_equal_blocks_in_any_order) {
         const auto x =
             exchange::alltoallv(send.data(), count_view(counts.data()), count_view(down.data()), MPI_BYTE, recv.data(),
                                 count_view(counts.data()), count_view(down.data()), MPI_BYTE, MPI_COMM_WORLD);
-        run(x, {.algorithm = name, .layout = layout});
+        run(x, {.algorithm = name, .bruck = {.layout = layout}});
         EXPECT_EQ(recv, expected);
       }
 }
@@ -120,7 +120,7 @@ TEST_F(bruck_regular, keeps_to_the_memory_that_it_states) {
                             .uniform = true,
                             .max_block_bytes = 40,
                             .max_rank_bytes = 40U * static_cast<unsigned>(ranks_)};
-      options o{.algorithm = name, .layout = layout};
+      options o{.algorithm = name, .bruck = {.layout = layout}};
       o.memory = detail::find_algorithm(name)->memory(s, o);
       compare({MPI_INT, MPI_INT, 10, 10, 10, 10}, o, true);
       std::vector<int> send(10 * static_cast<std::size_t>(ranks_)), recv(send.size(), -1);
@@ -134,7 +134,7 @@ TEST_F(bruck_regular, refuses_a_radix_below_2_on_every_rank) {
   int send[64] = {};
   int recv[64] = {};
   for (const int radix : {1, 0, -3}) {
-    const options o{.algorithm = "zero_copy_bruck", .radix = rank_ == ranks_ - 1 ? radix : 2};
+    const options o{.algorithm = "zero_copy_bruck", .bruck = {.radix = rank_ == ranks_ - 1 ? radix : 2}};
     EXPECT_THROW(alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_WORLD, o), usage_error);
   }
 }

@@ -59,7 +59,7 @@ TEST(bruck, every_variant_gives_every_block_for_every_p_up_to_64_and_every_radix
           const bruck_layout layout = layouts[i];
           for (const auto how : {delivery::eager, delivery::rendezvous}) {
             if (p > 13 && (how == delivery::eager) != (turn / layouts.size() % 2 == 0)) continue;
-            const std::size_t rounds = run_regular(*a, problem, {.radix = radix, .layout = layout}, how);
+            const std::size_t rounds = run_regular(*a, problem, {.bruck = {.radix = radix, .layout = layout}}, how);
             ASSERT_EQ(rounds, ceil_log(p, radix)) << a->name << " p " << p << " radix " << radix;
             ASSERT_FALSE(testing::Test::HasFailure()) << "radix " << radix << " layout " << static_cast<int>(layout);
           }
@@ -72,14 +72,14 @@ TEST(bruck, thousands_of_ranks_at_radix_2) {
   for (const int p : {1000, 1024, 4096}) {
     const regular_problem problem{p, 1, element::bytes(1)};
     for (const algorithm* a : {&basic_bruck, &modified_bruck, &zero_copy_bruck}) {
-      const options o{.radix = 2, .layout = bruck_layout::packed};
+      const options o{.bruck = {.radix = 2, .layout = bruck_layout::packed}};
       ASSERT_EQ(run_regular(*a, problem, o, delivery::rendezvous), ceil_log(p, 2));
     }
   }
-  ASSERT_EQ(run_regular(zero_copy_bruck, {1000, 1, element::bytes(1)}, {.radix = 2, .layout = bruck_layout::blocks},
-                        delivery::eager),
+  ASSERT_EQ(run_regular(zero_copy_bruck, {1000, 1, element::bytes(1)},
+                        {.bruck = {.radix = 2, .layout = bruck_layout::blocks}}, delivery::eager),
             10U);
-  ASSERT_EQ(run_regular(lean_bruck, {1024, 1, element::bytes(1)}, {.radix = 2}, delivery::rendezvous), 10U);
+  ASSERT_EQ(run_regular(lean_bruck, {1024, 1, element::bytes(1)}, {.bruck = {.radix = 2}}, delivery::rendezvous), 10U);
 }
 
 TEST(bruck, sends_each_block_once_for_every_digit) {
@@ -88,7 +88,7 @@ TEST(bruck, sends_each_block_once_for_every_digit) {
       const regular_problem problem{p, 3, element::bytes(4)};
       for (const algorithm* a : family) {
         if (p >= 1000 && a == &lean_bruck && radix > 8) continue;
-        const schedule s = build_one(*a, problem, p / 2, {.radix = radix});
+        const schedule s = build_one(*a, problem, p / 2, {.bruck = {.radix = radix}});
         const auto sent = static_cast<std::size_t>(bytes_sent(s));
         EXPECT_EQ(sent, elements_sent(p, radix) * 12) << a->name << " p " << p << " radix " << radix;
         if (radix == 2) {
@@ -108,7 +108,7 @@ TEST(bruck, figures_are_those_of_the_schedule) {
       const auto f = bruck::count(p, radix);
       ASSERT_EQ(f.rounds, ceil_log(p, radix)) << p << ' ' << radix;
       ASSERT_EQ(f.elements, elements_sent(p, radix)) << p << ' ' << radix;
-      ASSERT_EQ(f.messages * 2, build_one(modified_bruck, {p}, 0, {.radix = radix}).messages.size());
+      ASSERT_EQ(f.messages * 2, build_one(modified_bruck, {p}, 0, {.bruck = {.radix = radix}}).messages.size());
     }
 }
 
@@ -118,7 +118,7 @@ TEST(bruck, copies_no_more_than_the_theorems_say) {
   for (int p = 1; p <= 130; ++p) {
     const regular_problem problem{p, 1, element::bytes(4)};
     const auto copied = [&](const algorithm& a) {
-      const schedule s = build_one(a, problem, p / 3, {.radix = 2, .layout = bruck_layout::regular});
+      const schedule s = build_one(a, problem, p / 3, {.bruck = {.radix = 2, .layout = bruck_layout::regular}});
       count_t bytes = 0;
       for (const copy& c : s.copies) bytes += s.bytes(c.from);
       return static_cast<std::size_t>(bytes) / 4;
@@ -134,17 +134,18 @@ TEST(bruck, copies_no_more_than_the_theorems_say) {
 
 TEST(bruck, lean_bruck_needs_half_the_blocks_less_one) {
   for (int p = 2; p <= 1100; p += p < 130 ? 1 : 97) {
-    const auto spare = build_one(lean_bruck, {p, 1, element::bytes(4)}, 0, {.radix = 2}).scratch_bytes / 4;
+    const auto spare = build_one(lean_bruck, {p, 1, element::bytes(4)}, 0, {.bruck = {.radix = 2}}).scratch_bytes / 4;
     EXPECT_LE(spare, static_cast<std::size_t>(p / 2) - 1) << p;
     if (std::has_single_bit(static_cast<unsigned>(p))) {
       EXPECT_EQ(spare, static_cast<std::size_t>(p / 2 - 1)) << p << ": every place is taken in the last round";
     }
-    EXPECT_EQ(build_one(lean_bruck, {p, 1, element::bytes(4)}, 0, {.radix = p}).scratch_bytes, 0U) << "direct";
+    EXPECT_EQ(build_one(lean_bruck, {p, 1, element::bytes(4)}, 0, {.bruck = {.radix = p}}).scratch_bytes, 0U)
+        << "direct";
   }
 }
 
 TEST(bruck, zero_blocks_send_nothing) {
-  for (const algorithm* a : family) EXPECT_EQ(run_regular(*a, {7, 0}, {.radix = 2}, delivery::eager), 0U);
+  for (const algorithm* a : family) EXPECT_EQ(run_regular(*a, {7, 0}, {.bruck = {.radix = 2}}, delivery::eager), 0U);
 }
 
 }  // namespace

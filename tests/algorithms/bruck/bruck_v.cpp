@@ -77,7 +77,7 @@ TEST_F(bruck_v, exchanges_blocks_of_every_size_and_type_blocking_with_and_withou
     for (int k = 0; k < 3; ++k) {
       std::vector<int> recv(s.expected.size(), -1);
       statistics done;
-      run(of(s, recv), {.algorithm = "bruck_v", .radix = radix, .stats = &done});
+      run(of(s, recv), {.algorithm = "bruck_v", .bruck = {.radix = radix}, .stats = &done});
       EXPECT_EQ(recv, s.expected);
       EXPECT_EQ(done.algorithm, "bruck_v");
     }
@@ -87,7 +87,7 @@ TEST_F(bruck_v, exchanges_them_again_and_again) {
   const sides s = make();
   for (const auto radix : {std::optional<int>{}, std::optional<int>{2}}) {
     std::vector<int> recv(s.expected.size(), -1);
-    plan again(of(s, recv), {.algorithm = "bruck_v", .radix = radix});
+    plan again(of(s, recv), {.algorithm = "bruck_v", .bruck = {.radix = radix}});
     for (int k = 0; k < 3; ++k) {
       recv.assign(recv.size(), -1);
       again.start();

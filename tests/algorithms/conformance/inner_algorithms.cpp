@@ -18,7 +18,7 @@ problem make_problem(const workload& w, count_t most, std::vector<type_pair>& ty
 }
 
 TEST_P(inner_algorithms, serve_both_phases_or_say_that_they_do_not) {
-  const options o{.algorithm = "two_phase", .inner = GetParam()->name};
+  const options o{.algorithm = "two_phase", .two_phase = {.inner = GetParam()->name}};
   std::vector<type_pair> types;
   types.push_back(all_types[3].make());  // holes
   for (const auto& w : all_workloads)
@@ -36,7 +36,7 @@ TEST_P(inner_algorithms, serve_both_phases_or_say_that_they_do_not) {
 
 TEST_P(inner_algorithms, keep_within_the_memory_that_is_stated) {
   if (!GetParam()->serves_inside || !GetParam()->supports({.uniform = false})) GTEST_SKIP() << "serves no parts";
-  options o{.algorithm = "two_phase", .memory = 0, .inner = GetParam()->name};
+  options o{.algorithm = "two_phase", .memory = 0, .two_phase = {.inner = GetParam()->name}};
   std::vector<type_pair> types;
   types.push_back(all_types[0].make());
   const problem x = make_problem(all_workloads[1], 900, types);

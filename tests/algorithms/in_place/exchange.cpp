@@ -51,10 +51,10 @@ in_place_problem random_problem(int p, count_t most, unsigned seed, const detail
 // Both algorithms, and the variants of in_place_phases.
 void choose_algorithm(options& o, unsigned i) {
   o.algorithm = i % 2 == 0 ? "in_place" : "in_place_phases";
-  o.aux_heap = i % 4 == 1;
-  o.sparse_requests = i % 8 >= 4;
-  o.aux_parts = static_cast<int>(i % 3);
-  o.scratch_sends = i % 5 < 2;
+  o.in_place_phases.aux_heap = i % 4 == 1;
+  o.in_place_phases.sparse_requests = i % 8 >= 4;
+  o.in_place_phases.aux_parts = static_cast<int>(i % 3);
+  o.in_place.scratch_sends = i % 5 < 2;
 }
 
 // What the rank's buffer must hold afterwards.
@@ -62,7 +62,7 @@ std::vector<std::byte> expected(const in_place_problem& p, const in_place_buffer
                                 const element& unit, const std::vector<std::byte>& work) {
   const auto rank = static_cast<std::size_t>(rank_of());
   std::vector<std::byte> bytes = buffers.expected[rank];
-  if (o.scratch_sends) forget_sent(p, rank, unit, work, bytes);
+  if (o.in_place.scratch_sends) forget_sent(p, rank, unit, work, bytes);
   return bytes;
 }
 

@@ -114,8 +114,7 @@ TEST_P(mismatch, is_an_error_on_both_ranks_and_writes_nowhere_else) {
 
     options o{.algorithm = GetParam().algorithm,
               .memory = seed % 2 == 0 ? unlimited : std::size_t{40000},
-              .aux_heap = GetParam().heap,
-              .sparse_requests = GetParam().sparse};
+              .in_place_phases = {.aux_heap = GetParam().heap, .sparse_requests = GetParam().sparse}};
     const auto failure = failure_of(buffer, scounts, sdispls, rcounts, rdispls, o, test::duplicate(MPI_COMM_WORLD));
     if (me == from || me == to) {
       EXPECT_TRUE(failure) << "not noticed";

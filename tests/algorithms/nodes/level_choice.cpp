@@ -65,12 +65,12 @@ TEST(level_choice, takes_no_more_time_than_any_that_could_be_named) {
   for (const machine& on : machines)
     for (const std::uint64_t block : {1, 64, 1000, 20000, 1000000}) {
       const shape s = equal_blocks(on, block);
-      const level_names chosen = choose_levels(s, {.levels = "auto"}, m);
+      const level_names chosen = choose_levels(s, {.multilevel = {.levels = "auto"}}, m);
       EXPECT_FALSE(any_automatic(chosen.view()));
-      const seconds time = multilevel.cost(s, {.levels = chosen.view()}, m);
-      EXPECT_EQ(time, multilevel.cost(s, {.levels = "auto"}, m));
+      const seconds time = multilevel.cost(s, {.multilevel = {.levels = chosen.view()}}, m);
+      EXPECT_EQ(time, multilevel.cost(s, {.multilevel = {.levels = "auto"}}, m));
       for (const auto& list : all_lists())
-        EXPECT_LE(time, multilevel.cost(s, {.levels = list}, m) * 1.000001)
+        EXPECT_LE(time, multilevel.cost(s, {.multilevel = {.levels = list}}, m) * 1.000001)
             << list << " against " << chosen.view() << ", " << s.ranks << " ranks, " << block << " bytes";
     }
 }
@@ -80,7 +80,7 @@ TEST(level_choice, leaves_what_is_named) {
   for (const machine& on : machines) {
     const shape s = equal_blocks(on, 100);
     if (s.nodes == 1) continue;  // the first name is not used
-    const level_names chosen = choose_levels(s, {.levels = "bruck_v:5,auto"}, m);
+    const level_names chosen = choose_levels(s, {.multilevel = {.levels = "bruck_v:5,auto"}}, m);
     EXPECT_EQ(chosen.view().substr(0, 9), "bruck_v:5") << chosen.view();
   }
 }
@@ -88,8 +88,8 @@ TEST(level_choice, leaves_what_is_named) {
 TEST(level_choice, goes_by_size) {
   const machine_model m = machine_model::built_in();
   const machine many{{std::vector<int>(64, 16)}, 0};
-  const auto small = choose_levels(equal_blocks(many, 8), {.levels = "auto"}, m);
-  const auto large = choose_levels(equal_blocks(many, 1 << 20), {.levels = "auto"}, m);
+  const auto small = choose_levels(equal_blocks(many, 8), {.multilevel = {.levels = "auto"}}, m);
+  const auto large = choose_levels(equal_blocks(many, 1 << 20), {.multilevel = {.levels = "auto"}}, m);
   EXPECT_EQ(small.view().substr(0, 7), "bruck_v") << small.view();
   EXPECT_NE(large.view().substr(0, 7), "bruck_v") << large.view();
 }

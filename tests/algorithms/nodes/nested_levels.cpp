@@ -46,7 +46,8 @@ TEST(nested_levels, compose_for_every_workload) {
                   .symmetric = true,
                   .interleaves = false,
                   .types = &types};
-        EXPECT_TRUE(exchange_is_right(x, MPI_COMM_WORLD, {.algorithm = "multilevel", .levels = levels}));
+        EXPECT_TRUE(
+            exchange_is_right(x, MPI_COMM_WORLD, {.algorithm = "multilevel", .multilevel = {.levels = levels}}));
       }
 }
 
@@ -59,7 +60,7 @@ TEST(nested_levels, take_no_more_memory_than_they_state) {
   for (const char* levels : names) {
     std::vector<int> recv(4 * n, -1);
     statistics s;
-    options o{.algorithm = "multilevel", .memory = 0, .levels = levels, .stats = &s};
+    options o{.algorithm = "multilevel", .memory = 0, .multilevel = {.levels = levels}, .stats = &s};
     const auto call = [&] { alltoall(send.data(), 4, MPI_INT, recv.data(), 4, MPI_INT, MPI_COMM_WORLD, o); };
     const auto prepared = [&] {
       plan(exchange::alltoall(send.data(), 4, MPI_INT, recv.data(), 4, MPI_INT, MPI_COMM_WORLD), o).run();

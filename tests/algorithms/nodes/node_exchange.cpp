@@ -52,9 +52,10 @@ void for_each_case(F f) {
       if (a->name == "multilevel")
         for (const char* levels :
              {"bruck_v,spread_out", "spread_out,bruck_v", "one_factor", "pairwise,one_factor", "auto,bruck_v:3"})
-          f(options{.algorithm = a->name, .levels = levels, .nodes = nodes});
+          f(options{.algorithm = a->name, .nodes = nodes, .multilevel = {.levels = levels}});
       else
-        for (const int ports : {0, 1, 3}) f(options{.algorithm = a->name, .ports = ports, .nodes = nodes});
+        for (const int ports : {0, 1, 3})
+          f(options{.algorithm = a->name, .nodes = nodes, .hierarchical_factor = {.ports = ports}});
     }
   }
 }
@@ -98,7 +99,7 @@ TEST(node_exchange, regular_algorithms_serve_levels_of_equal_nodes_and_no_others
     const auto regular = [&](const std::vector<int>& nodes) {
       std::ranges::fill(recv, -1);
       alltoall(even.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD,
-               {.algorithm = "multilevel", .levels = levels, .nodes = nodes});
+               {.algorithm = "multilevel", .nodes = nodes, .multilevel = {.levels = levels}});
     };
     for (int n = 1; n <= p; ++n) {
       if (p % n != 0) continue;
@@ -111,13 +112,13 @@ TEST(node_exchange, regular_algorithms_serve_levels_of_equal_nodes_and_no_others
     recv.assign(uneven.expected.size(), -1);
     EXPECT_THROW(alltoallv(uneven.send.data(), uneven.scounts.data(), uneven.sdispls.data(), MPI_INT, recv.data(),
                            uneven.rcounts.data(), uneven.rdispls.data(), MPI_INT, MPI_COMM_WORLD,
-                           {.algorithm = "multilevel", .levels = levels, .nodes = nodes}),
+                           {.algorithm = "multilevel", .nodes = nodes, .multilevel = {.levels = levels}}),
                  usage_error)
         << levels;
     EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
     alltoallv(uneven.send.data(), uneven.scounts.data(), uneven.sdispls.data(), MPI_INT, recv.data(),
               uneven.rcounts.data(), uneven.rdispls.data(), MPI_INT, MPI_COMM_WORLD,
-              {.inner = "lean_bruck", .levels = levels, .nodes = nodes});
+              {.nodes = nodes, .two_phase = {.inner = "lean_bruck"}, .multilevel = {.levels = levels}});
     EXPECT_EQ(recv, uneven.expected) << "auto takes what serves";
   }
 }
@@ -149,7 +150,8 @@ TEST(node_exchange, unknown_levels_are_an_error_on_all_ranks) {
   for (const char* levels : {"", "bruck_v,", ",bruck_v", "native", "bruck_v,multilevel", "spread_out,nonsense",
                              "bruck_v:1", "bruck_v:", "bruck_v:4x", "auto:2"}) {
     std::vector<int> recv(x.expected.size(), -1);
-    EXPECT_THROW(alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD, {.levels = levels}),
+    EXPECT_THROW(alltoall(x.send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, MPI_COMM_WORLD,
+                          {.multilevel = {.levels = levels}}),
                  usage_error)
         << levels;
   }
@@ -197,7 +199,7 @@ TEST(node_exchange, one_node_or_one_rank_per_node_costs_nothing_more) {
   const statistics flat = cost_of({.algorithm = "spread_out"});
   for (const auto& nodes : {std::vector<int>{p}, std::vector<int>(static_cast<std::size_t>(p), 1)}) {
     for (const char* name : {"node_aggregated", "multilevel"}) {
-      const statistics s = cost_of({.algorithm = name, .levels = "spread_out", .nodes = nodes});
+      const statistics s = cost_of({.algorithm = name, .nodes = nodes, .multilevel = {.levels = "spread_out"}});
       EXPECT_EQ(s.rounds, flat.rounds) << name;
       EXPECT_EQ(s.messages, flat.messages) << name;
       EXPECT_EQ(s.bytes_sent, flat.bytes_sent) << name;

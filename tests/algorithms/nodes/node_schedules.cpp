@@ -98,7 +98,7 @@ TEST(node_schedules, serve_random_nodes_with_any_number_of_ports) {
         for (const auto how : {delivery::eager, delivery::rendezvous})
           run(t, random_counts(colours.size(), random), false, how,
               [&](const local_exchange& x, const shape& s, const counts_type&) {
-                return a->build(x, s, {.ports = ports}, std::pmr::new_delete_resource());
+                return a->build(x, s, {.hierarchical_factor = {.ports = ports}}, std::pmr::new_delete_resource());
               });
     }
   }

@@ -16,7 +16,7 @@ TEST(unfit_levels, are_an_error_on_all_ranks) {
   const exchange x = exchange::alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, MPI_COMM_WORLD);
   for (const bool reused : {false, true}) {
     const auto call = [&](const char* levels) {
-      const options o{.algorithm = "multilevel", .levels = levels};
+      const options o{.algorithm = "multilevel", .multilevel = {.levels = levels}};
       if (reused) {
         plan(x, o).run();
       } else {
