@@ -21,12 +21,13 @@ struct statistics {
   std::size_t peak_memory = 0;     ///< most bytes of scratch held at once by this rank
   std::string_view algorithm{};    ///< name of the algorithm that ran
 
-  /// Seconds until requests are exchanged, until data are, and for what is moved inside the rank.
+  /// Seconds that in_place_phases takes.
   struct in_place_phases_times {
-    double requests = 0;
-    double data = 0;
-    double update = 0;
-  } in_place_phases{};
+    double requests = 0;  ///< until requests are exchanged
+    double data = 0;      ///< until data are
+    double update = 0;    ///< for what is moved inside the rank
+  };
+  in_place_phases_times in_place_phases{};  ///< of in_place_phases
 };
 
 /// How the Bruck algorithms describe the scattered blocks of a message.
@@ -66,7 +67,7 @@ enum class after_timeout : std::uint8_t {
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
 
-/// The Bruck algorithms, the levels of multilevel that run one included.
+/// Heeded by the Bruck algorithms, the levels of multilevel that run one included.
 struct bruck_options {
   /// The digits' base, at least 2; none: chosen by the number of ranks.
   std::optional<int> radix{};
@@ -74,11 +75,13 @@ struct bruck_options {
   bruck_layout layout = bruck_layout::automatic;
 };
 
+/// Heeded by two_phase.
 struct two_phase_options {
   /// The algorithm of its two exchanges.
   std::string_view inner = "spread_out";
 };
 
+/// Heeded by multilevel.
 struct multilevel_options {
   /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each, and so on inwards;
   /// the last one named serves all levels that remain, inside the innermost groups at least. "auto": the one of least
@@ -86,17 +89,20 @@ struct multilevel_options {
   std::string_view levels = "bruck_v,spread_out";
 };
 
+/// Heeded by hierarchical_factor.
 struct hierarchical_factor_options {
   /// Exchanges of a node at once; 0: the algorithm's default.
   int ports = 0;
 };
 
+/// Heeded by in_place.
 struct in_place_options {
   /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left they serve
   /// as auxiliary memory, beside what `memory` allows. Otherwise they keep their values. Each rank's own choice.
   bool scratch_sends = false;
 };
 
+/// Heeded by in_place_phases.
 struct in_place_phases_options {
   /// Static parts of the auxiliary memory, where data of rank j use part j mod parts; 0: an eighth of the most peers of
   /// any rank, at least 1.
@@ -134,13 +140,12 @@ struct options {
   /// not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
   float timeout = 0;
 
-  // What one algorithm, or one family of them, heeds.
-  bruck_options bruck{};
-  two_phase_options two_phase{};
-  multilevel_options multilevel{};
-  hierarchical_factor_options hierarchical_factor{};
-  in_place_options in_place{};
-  in_place_phases_options in_place_phases{};
+  bruck_options bruck{};                              ///< of the Bruck algorithms
+  two_phase_options two_phase{};                      ///< of two_phase
+  multilevel_options multilevel{};                    ///< of multilevel
+  hierarchical_factor_options hierarchical_factor{};  ///< of hierarchical_factor
+  in_place_options in_place{};                        ///< of in_place
+  in_place_phases_options in_place_phases{};          ///< of in_place_phases
 
   /// Filled when set; must outlive the plan.
   statistics* stats = nullptr;
