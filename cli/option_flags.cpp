@@ -13,7 +13,7 @@ using detail::option_row;
 std::string flag_of(const option_row& row) {
   std::string flag = "--" + std::string(row.name);
   std::ranges::replace(flag, '_', '-');
-  return std::string_view(row.name) == "max_in_flight" ? flag + ",--in-flight" : flag;
+  return row.name == "max_in_flight" ? flag + ",--in-flight" : flag;
 }
 
 std::string help_of(const option_row& row) {
@@ -50,9 +50,8 @@ void add(CLI::App& app, const option_row& row, Number& into) {
 }
 
 bool wanted(const option_row& row, std::initializer_list<std::string_view> names) {
-  const std::string_view name = row.name;
-  if (names.size() == 0) return name != "algorithm" && name != "memory";
-  return std::ranges::find(names, name) != names.end();
+  if (names.size() == 0) return row.name != "algorithm" && row.name != "memory";
+  return std::ranges::find(names, row.name) != names.end();
 }
 
 }  // namespace

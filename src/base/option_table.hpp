@@ -22,7 +22,7 @@ enum class option_ranks : std::uint8_t { alike, smallest, given, own };
 
 /// One line of options.def.
 struct option_row {
-  const char* name;
+  std::string_view name;
   const char* hint;  ///< the key of an MPI_Info
   option_kind kind;
   int least;
@@ -48,7 +48,7 @@ inline constexpr auto option_table = std::to_array<option_row>({
 
 /// A value of a choice.
 struct option_value {
-  const char* option;
+  std::string_view option;
   std::string_view word;
   int value;
 };
@@ -68,9 +68,9 @@ inline constexpr auto option_values = std::to_array<option_value>({
 /// The values of one choice; none of another kind.
 constexpr std::span<const option_value> values_of(const option_row& row) noexcept {
   std::size_t first = 0;
-  while (first < option_values.size() && std::string_view(option_values[first].option) != row.name) ++first;
+  while (first < option_values.size() && option_values[first].option != row.name) ++first;
   std::size_t last = first;
-  while (last < option_values.size() && std::string_view(option_values[last].option) == row.name) ++last;
+  while (last < option_values.size() && option_values[last].option == row.name) ++last;
   return std::span(option_values).subspan(first, last - first);
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t as_size(int i) { return static_cast<std::size_t>(i); }
 // Blocks of one int each at distances that no loop describes.
 std::vector<int> places(int blocks) {
   std::vector<int> at(static_cast<std::size_t>(blocks));
-  for (int i = 0; i < blocks; ++i) at[static_cast<std::size_t>(i)] = 3 * i + (i * i % 7 == 1 ? 1 : 0);
+  for (int i = 0; i < blocks; ++i) at[static_cast<std::size_t>(i)] = 3 * i + (i % 7 * (i % 7) % 7 == 1 ? 1 : 0);
   return at;
 }
 

@@ -10,9 +10,22 @@
 
 namespace {
 
-// MPI runs from the first input to the end of the process.
+// MPI runs from the first input to the end of the process. Hints are read at all: one that is no number is refused.
 struct mpi_session {
-  mpi_session() { MPI_Init(nullptr, nullptr); }
+  mpi_session() {
+    MPI_Init(nullptr, nullptr);
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "taquin_radix", "two");
+    bool refused = false;
+    try {
+      taquin::detail::options_of(MPI_COMM_SELF, info);
+    } catch (const taquin::usage_error&) {
+      refused = true;
+    }
+    taquin::fuzz::require(refused);
+    MPI_Info_free(&info);
+  }
   ~mpi_session() { MPI_Finalize(); }
 };
 
