@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -103,6 +104,8 @@ class port {
 
   /// co_await next(): the next event.
   auto next() { return awaited{*this, {}}; }
+  /// The same, where there is one; waits for nothing.
+  std::optional<event> next_at_hand() { return look({}) ? std::optional(take()) : std::nullopt; }
   /// co_await next_transfer(): the next event that is not a message; messages wait.
   auto next_transfer() { return awaited{*this, {.messages = false}}; }
   /// co_await message(from): the next message of one rank; all else waits.

@@ -323,7 +323,6 @@ void slots_engine::handle(const event& e) {
     case event::kind::quiet:
       break;
   }
-  issue();
 }
 
 namespace {
@@ -343,6 +342,12 @@ task run_slots(machine& m) {
   while (!engine.done()) {
     const event e = co_await m.net->next();
     engine.handle(e);
+    while (reader) {
+      const auto more = m.net->next_at_hand();
+      if (!more) break;
+      engine.handle(*more);
+    }
+    engine.issue();
   }
 }
 

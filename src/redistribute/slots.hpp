@@ -19,6 +19,9 @@ class slots_engine {
 
   void begin();
   void handle(const event& e);
+  /// Asks for what there is room for. After each event; but where blocks are read, after all events that are at hand, as
+  /// a note takes as long for one block as for many.
+  void issue();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<slots_engine>(s); }
@@ -65,7 +68,6 @@ class slots_engine {
   void freed(slot y);
   void left(const unit_run& gone);
   void settle(slot x);
-  void issue();
   void pull(int source);
   bool open_chain();
   void give(slot_list& list, slot y);
