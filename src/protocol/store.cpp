@@ -9,11 +9,16 @@ namespace taquin::detail {
 
 namespace {
 
+// Units of no bytes may lie nowhere.
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 // Elements of bytes are rows of them, also where they have holes behind and no MPI library runs.
 void copy_rows(const std::byte* from, count_t from_stride, std::byte* to, count_t to_stride, count_t n,
                const element& e) {
   for (count_t i = 0; i < n; ++i, from += from_stride, to += to_stride)
-    std::memcpy(to, from, static_cast<std::size_t>(e.size));
+    copy_bytes(to, from, static_cast<std::size_t>(e.size));
 }
 
 void pack_units(const std::byte* from, count_t n, const element& e, std::byte* to) {
@@ -48,7 +53,7 @@ void store::copy(count_t from, count_t to, count_t length) {
   copied_ += n;
   if (counts_only_) return;
   if (plain_ || (from >= border_ && to >= border_)) {
-    std::memcpy(at(to), at(from), n);
+    copy_bytes(at(to), at(from), n);
     return;
   }
   const count_t elements = length_ * length;
@@ -75,7 +80,7 @@ void store::move(count_t from, count_t to, count_t length) {
   copied_ += bytes;
   if (counts_only_) return;
   if (same_side) {
-    std::memmove(at(to), at(from), bytes);
+    if (bytes > 0) std::memmove(at(to), at(from), bytes);
     return;
   }
   // In parts that a C library copies with vector registers: on some processors its string instruction for longer runs
@@ -89,7 +94,7 @@ void store::move(count_t from, count_t to, count_t length) {
 
 void store::pack_run(const unit_run& r, std::byte* to) {
   if (plain_ || r.at >= border_) {
-    std::memcpy(to, at(r.at), bytes_ * static_cast<std::size_t>(r.length));
+    copy_bytes(to, at(r.at), bytes_ * static_cast<std::size_t>(r.length));
   } else {
     pack_units(at(r.at), length_ * r.length, element_, to);
   }
@@ -111,7 +116,7 @@ void store::gather(std::span<const unit_run> from, std::byte* to) {
 
 void store::write(const std::byte* from, const unit_run& to) {
   if (plain_ || to.at >= border_) {
-    std::memcpy(at(to.at), from, bytes_ * static_cast<std::size_t>(to.length));
+    copy_bytes(at(to.at), from, bytes_ * static_cast<std::size_t>(to.length));
   } else {
     unpack_units(from, at(to.at), length_ * to.length, element_);
   }

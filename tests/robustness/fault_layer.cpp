@@ -64,6 +64,13 @@ bool disarm() noexcept {
 }  // namespace taquin::test
 
 void* operator new(std::size_t bytes) { return taquin::test::allocate(bytes, 1); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return taquin::test::allocate(bytes, 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return taquin::test::allocate(bytes, static_cast<std::size_t>(alignment));
 }
