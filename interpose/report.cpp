@@ -100,6 +100,7 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
     }
   }
   std::vector<merged> sites;
+  sites.reserve(all.size());
   for (auto& [k, m] : all) sites.push_back(std::move(m));
   std::ranges::stable_sort(sites, std::greater{}, &merged::seconds);
   return sites;

@@ -15,8 +15,7 @@ namespace {
 
 // ---- That TAQUIN_Options, its initializer and the values of choices are what options.def says. ----
 
-#define TAQUIN_OPTION_VALUE(OPTION, WORD, C) \
-  static_assert((C) == static_cast<int>(option_types::OPTION::WORD), #C);
+#define TAQUIN_OPTION_VALUE(OPTION, WORD, C) static_assert((C) == static_cast<int>(option_types::OPTION::WORD), #C);
 #include "base/options.def"
 
 constexpr TAQUIN_Options defaults = TAQUIN_OPTIONS_INIT;

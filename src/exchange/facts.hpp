@@ -72,7 +72,7 @@ struct rank_facts {
 struct fact_record {
   // Where the numbers of each fact begin.
   enum slot : std::uint8_t {
-#define TAQUIN_FACT(NAME, COMBINE) NAME, last_of_##NAME = NAME + combine::COMBINE::slots - 1,
+#define TAQUIN_FACT(NAME, COMBINE) NAME, last_of_##NAME = (NAME) + combine::COMBINE::slots - 1,
 #define TAQUIN_IN_PLACE in_place_slots, last_of_head = in_place_slots - 1,
 #include "exchange/facts.def"
     slots
@@ -90,7 +90,7 @@ struct fact_record {
   static constexpr std::size_t head = 2 * sizeof(std::uint32_t) + in_place_slots * sizeof(std::int64_t);
 
   void tell(const rank_facts& mine) noexcept {
-#define TAQUIN_FACT(NAME, COMBINE) combine::COMBINE::put(numbers.data() + NAME, mine.NAME);
+#define TAQUIN_FACT(NAME, COMBINE) combine::COMBINE::put(numbers.data() + (NAME), mine.NAME);
 #define TAQUIN_FLAG(NAME, COMBINE) \
   if (mine.NAME == combine::COMBINE::told) flags |= 1U << NAME##_bit;
 #include "exchange/facts.def"
@@ -102,7 +102,7 @@ struct fact_record {
   }
   [[nodiscard]] rank_facts of_all() const noexcept {
     rank_facts all;
-#define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + NAME);
+#define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
 #define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
 #include "exchange/facts.def"
     return all;
