@@ -22,7 +22,7 @@ struct kind_of_call {
   workloads::call_kind kind;
   bool in_place;
   std::size_t matrix;
-  auto operator<=>(const kind_of_call&) const = default;  // NOLINT(modernize-use-nullptr): there is none
+  auto operator<=>(const kind_of_call&) const = default;  // NOLINT(modernize-use-nullptr): the check misreads it
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t sampling = 16;
 struct comm_id {
   int leader = 0;
   int serial = 0;
-  auto operator<=>(const comm_id&) const = default;  // NOLINT(modernize-use-nullptr): there is none
+  auto operator<=>(const comm_id&) const = default;  // NOLINT(modernize-use-nullptr): the check misreads it
 };
 
 struct known_comm {

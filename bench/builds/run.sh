@@ -8,8 +8,8 @@ before=$1 after=$2 repetitions=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# case NAME ARGUMENTS…: of the command's own, on 8 ranks.
-case_() {
+# compare NAME ARGUMENTS…: of the command's own, on 8 ranks.
+compare() {
   name=$1
   shift
   for turn in $(seq "$repetitions"); do
@@ -30,11 +30,11 @@ END
 }
 
 for workload in random uniform shift; do
-  case_ "in_place $workload, 50 MB, 1%" run -a in_place --in-place -w $workload -b 50M -m 1% --reps 5
+  compare "in_place $workload, 50 MB, 1%" run -a in_place --in-place -w $workload -b 50M -m 1% --reps 5
 done
 for workload in shift transpose; do
-  case_ "slots $workload, 50 MB" redistribute -a slots -w $workload -b 50M --reps 5
+  compare "slots $workload, 50 MB" redistribute -a slots -w $workload -b 50M --reps 5
 done
 for algorithm in spread_out bruck_v; do
-  case_ "$algorithm, plan, 8 B" run -a $algorithm --persistent -b 8 --per-pair --reps 100
+  compare "$algorithm, plan, 8 B" run -a $algorithm --persistent -b 8 --per-pair --reps 100
 done

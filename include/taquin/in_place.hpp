@@ -14,8 +14,8 @@ namespace taquin {
 /// Replaces what the send blocks of `buffer` hold by what the ranks send to each other: block i of the receive side
 /// gets what rank i sends to this rank. Counts and displacements in elements of `type`, `MPI_Comm_size` of each; the
 /// send blocks must not overlap each other, nor the receive blocks each other, but any send block may overlap any
-/// receive block. Elements outside all receive blocks keep their values; with `o.in_place.scratch_sends` those in send blocks
-/// may hold anything.
+/// receive block. Elements outside all receive blocks keep their values; with `o.in_place.scratch_sends` those in send
+/// blocks may hold anything.
 ///
 /// `o.memory` limits all that is taken; unless it is set, that is 1% of the most that any rank sends or receives, at
 /// least 64 KiB. The type must have the same size on all ranks.
