@@ -89,6 +89,13 @@ struct multilevel_options {
   std::string_view levels = "bruck_v,spread_out";
 };
 
+/// Heeded by node_aggregated.
+struct node_aggregated_options {
+  /// Ranks of a node that exchange messages with other nodes; 0: all. In plans and named algorithms; what the agreement of
+  /// a blocking call carries is sent and received by all.
+  int leaders = 0;
+};
+
 /// Heeded by hierarchical_factor.
 struct hierarchical_factor_options {
   /// Exchanges of a node at once; 0: the algorithm's default.
@@ -143,6 +150,7 @@ struct options {
   bruck_options bruck{};                              ///< of the Bruck algorithms
   two_phase_options two_phase{};                      ///< of two_phase
   multilevel_options multilevel{};                    ///< of multilevel
+  node_aggregated_options node_aggregated{};          ///< of node_aggregated
   hierarchical_factor_options hierarchical_factor{};  ///< of hierarchical_factor
   in_place_options in_place{};                        ///< of in_place
   in_place_phases_options in_place_phases{};          ///< of in_place_phases

@@ -82,13 +82,14 @@ typedef struct TAQUIN_Options {
                             rank, at least 1 */
   int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
   int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other */
+  int leaders;           /* node_aggregated: ranks of a node that exchange messages with other nodes; 0: all */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED, 0, 0, 0                             \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED, 0, 0, 0, 0                          \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -147,8 +148,8 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
  * be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
  * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
  * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_agreement, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests. Values are numbers, flags 0 or 1, choices
- * numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
+ * taquin_agreement, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
+ * 0 or 1, choices numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 /* The same with 64-bit counts. */

@@ -42,8 +42,9 @@ class Options(TypedDict, total=False):
     ``radix``: base of the digits of the Bruck algorithms. ``layout``: how they describe the scattered blocks of a message,
     "automatic", "indexed", "regular", "elements", "blocks" or "packed". ``max_in_flight``: pairs of messages pending at
     once. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
-    inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``nodes``: ranks per
-    node, in rank order. ``agreement``: "needed", or "always": ranks on several nodes agree on every blocking call.
+    inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``leaders``: ranks
+    of a node that exchange messages with other nodes in "node_aggregated"; 0: all. ``nodes``: ranks per node, in rank
+    order. ``agreement``: "needed", or "always": ranks on several nodes agree on every blocking call.
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases", how its extra memory is divided, and whether
     only ranks that have data for each other exchange requests.
 
@@ -68,6 +69,7 @@ class Options(TypedDict, total=False):
     aux_parts: int
     aux_heap: bool
     sparse_requests: bool
+    leaders: int
 
 
 def _number(name: str, value: Any, _: tuple[str, ...]) -> int:

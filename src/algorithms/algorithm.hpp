@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ struct algorithm {
   /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:
   /// what `memory` states is written by a blocking call, and only when a plan is made.
   seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
+  /// Null: none. Options with which plans that measure try it as well; nothing where there are no others.
+  std::optional<options> (*variant)(const shape&, const options&) = nullptr;
   /// Null: no. Whether a plan that has this limit is completed by the MPI library alone once all ranks have started it,
   /// whatever their programs do next.
   bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;

@@ -268,18 +268,18 @@ bool plan_state::tune(const exchange& x, const options& o) {
   const auto few = candidates(chooser::of(*comm).ranked(shape, o, limit), shape, o, limit);
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(shape.ranks, few.size());
-  for (const algorithm* a : few) needed += a->memory(shape, o);
+  for (const auto& [a, own] : few) needed += a->memory(shape, own);
   // Those that make use of more than they need share what is left.
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&budget);
   all.reserve(few.size());
   const int tag = tags.take(*comm, static_cast<int>(few.size()));
-  for (const algorithm* a : few) {
+  for (const auto& [a, opts] : few) {
     detail::shape own = shape;
-    if (limit != unlimited) own.memory_limit = a->memory(shape, o) + share;
-    if (ends_by_itself(*a, shape, o) && !ends_by_itself(*a, own, o)) continue;  // with so much less memory
+    if (limit != unlimited) own.memory_limit = a->memory(shape, opts) + share;
+    if (ends_by_itself(*a, shape, opts) && !ends_by_itself(*a, own, opts)) continue;  // with so much less memory
     const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
-    const context c{comm, own_tag, &own, &o, nodes.get(), true, own.memory_limit};
+    const context c{comm, own_tag, &own, &opts, nodes.get(), true, own.memory_limit};
     if (auto made = prepare_operation(*a, x, c, budget)) all.push_back({a, std::move(made)});
   }
   auto made = make_operation<autotuner>(budget, std::move(all), *comm, tag + mpi::communicator::agreement_tag, budget);

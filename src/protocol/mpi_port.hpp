@@ -14,6 +14,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/raw_buffer.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
@@ -149,7 +150,7 @@ class mpi_port final : public port, private mpi::awaited {
   std::uint32_t receives_ = 0;   // begun so far
   std::uint32_t unposted_ = 0;
   std::pmr::vector<word> words_;  // of messages, the one that came last
-  std::pmr::vector<std::byte> buffers_;
+  raw_buffer buffers_;
   std::pmr::vector<MPI_Aint> addresses_;  // of the runs of a transfer
   std::pmr::vector<int> lengths_;
   filter filter_;

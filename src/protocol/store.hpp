@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
-#include <vector>
 
+#include "base/raw_buffer.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -73,7 +73,7 @@ class store {
   bool counts_only_;
   std::size_t bytes_;
   count_t stride_;
-  std::pmr::vector<std::byte> extra_;
+  raw_buffer extra_;
   std::uint64_t copied_ = 0;
 };
 

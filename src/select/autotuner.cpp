@@ -133,25 +133,28 @@ void autotuner::run() {
 
 void autotuner::account(statistics& s) const { all_[current_].body->account(s); }
 
-std::vector<const algorithm*> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
-                                         std::size_t limit) {
-  constexpr std::size_t most = 4;
-  std::vector<const algorithm*> few;
+std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
+                                       std::size_t limit) {
+  constexpr std::size_t most_algorithms = 4;
+  std::vector<candidate_plan> few;
   std::size_t memory = 0;
-  const auto take = [&](const algorithm* a) {
-    const std::size_t needed = a->memory(s, o);
+  const auto take = [&](const algorithm* a, const options& own) {
+    const std::size_t needed = a->memory(s, own);
     const std::size_t beside = autotuner::overhead(s.ranks, few.size() + 1);
     if (beside > limit || memory + needed > limit - beside) return;
     memory += needed;
-    few.push_back(a);
+    few.push_back({a, own});
   };
   const bool own = std::ranges::find(ranking, &native) != ranking.end();
+  const auto has_native = [&] { return std::ranges::find(few, &native, &candidate_plan::what) != few.end(); };
   for (const algorithm* a : ranking) {
-    const bool reserved = own && std::ranges::find(few, &native) == few.end();
-    if (few.size() + (reserved ? 1 : 0) == most) break;
-    take(a);
+    if (few.size() + (own && !has_native() ? 1 : 0) == most_algorithms) break;
+    take(a, o);
   }
-  if (own && std::ranges::find(few, &native) == few.end()) take(&native);
+  if (own && !has_native()) take(&native, o);
+  for (std::size_t i = 0, algorithms = few.size(); i < algorithms && few.size() < autotuner::most; ++i)
+    if (const algorithm* a = few[i].what; a->variant != nullptr)
+      if (const auto other = a->variant(s, o)) take(a, *other);
   return few;
 }
 

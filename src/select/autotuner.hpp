@@ -17,6 +17,12 @@
 
 namespace taquin::detail {
 
+/// An algorithm, and the options with which it is tried.
+struct candidate_plan {
+  const algorithm* what = nullptr;
+  options opts;
+};
+
 /// An algorithm and what it prepared.
 struct prepared_candidate {
   const algorithm* what = nullptr;
@@ -29,6 +35,7 @@ struct prepared_candidate {
 class autotuner final : public operation {
  public:
   static constexpr int tries = 3;
+  static constexpr std::size_t most = 6;  ///< candidates
 
   /// The same candidates in the same order on all ranks. `tag` is for the times. Everything is taken from `budget`.
   /// Local.
@@ -68,9 +75,10 @@ class autotuner final : public operation {
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 
-/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together. The MPI library's
-/// own is among them when it is in the ranking, so that the choice is not slower than that.
-std::vector<const algorithm*> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
-                                         std::size_t limit);
+/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and behind them those of
+/// them with other options of theirs. The MPI library's own is among them when it is in the ranking, so that the choice is
+/// not slower than that.
+std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
+                                       std::size_t limit);
 
 }  // namespace taquin::detail

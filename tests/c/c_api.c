@@ -280,6 +280,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.aux_parts = 2;
   o.aux_heap = 1;
   o.sparse_requests = 1;
+  o.leaders = 2;
   CHECK_OK(TAQUIN_Comm_set_options(comm, &o));
   name[0] = 'X'; /* the string was copied */
   MPI_Comm_dup(comm, &copy);
@@ -295,7 +296,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
   CHECK(back.agreement == TAQUIN_AGREEMENT_ALWAYS && back.aux_parts == 2 && back.aux_heap == 1 &&
-        back.sparse_requests == 1);
+        back.sparse_requests == 1 && back.leaders == 2);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
 

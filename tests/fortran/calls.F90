@@ -231,6 +231,7 @@ contains
     given%aux_parts = 2
     given%aux_heap = .true.
     given%sparse_requests = .true.
+    given%leaders = 2
     call taquin_comm_set_options(own, given, ierror)
     CHECK(ierror == MPI_SUCCESS)
     call taquin_comm_get_options(own, back, ierror)
@@ -240,7 +241,7 @@ contains
     CHECK(back%scratch_sends .and. back%levels == 'one_factor,bruck_v')
     CHECK(back%progress == TAQUIN_PROGRESS_CALLS .and. back%on_timeout == TAQUIN_TIMEOUT_FAIL .and. back%timeout == 300)
     CHECK(back%agreement == TAQUIN_AGREEMENT_ALWAYS .and. back%aux_parts == 2)
-    CHECK(back%aux_heap .and. back%sparse_requests)
+    CHECK(back%aux_heap .and. back%sparse_requests .and. back%leaders == 2)
     given%progress = 7
     call taquin_comm_set_options(own, given, ierror)
     CHECK(class_of(ierror) == MPI_ERR_ARG)

@@ -38,6 +38,7 @@ def test_options_reach_the_algorithm(comm, algorithm):
         "aux_parts": 1,
         "aux_heap": True,
         "sparse_requests": True,
+        "leaders": 2,
     }
     send, recv = np.full(p, comm.rank), np.zeros(p, int)
     taquin.alltoall(send, recv, comm, algorithm=algorithm, options=choices)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <set>
 #include <string>
@@ -17,7 +18,8 @@ namespace {
 
 using detail::autotuner;
 
-constexpr int all_measured = 4 * autotuner::tries + 1;  // starts, at most, with the one that tells the times
+constexpr int all_measured =
+    static_cast<int>(autotuner::most) * autotuner::tries + 1;  // starts, at most, with the one that tells the times
 
 class tuned_plans : public testing::Test {
  protected:
@@ -292,6 +294,31 @@ TEST_F(tuned_plans, go_on_to_their_choice_after_a_candidate_was_sent_too_much) {
   }
   sent[0] = 2;
   run(given());
+}
+
+TEST(tuned_candidates, are_tried_with_other_options_of_their_own) {
+  const detail::shape s{.ranks = 32,
+                        .uniform = true,
+                        .max_block_bytes = 8,
+                        .min_block_bytes = 8,
+                        .max_rank_bytes = 256,
+                        .nodes = 16,
+                        .largest_node = 2,
+                        .smallest_node = 2};
+  const std::array ranking{&detail::node_aggregated, &detail::multilevel, &detail::native};
+  const auto of = [&](const options& o, std::size_t limit) { return detail::candidates(ranking, s, o, limit); };
+  const auto all = of({}, unlimited);
+  ASSERT_EQ(all.size(), 5U);
+  for (std::size_t i = 0; i < ranking.size(); ++i) EXPECT_EQ(all[i].what, ranking[i]);
+  EXPECT_EQ(all[3].what, &detail::node_aggregated);
+  EXPECT_EQ(all[3].opts.node_aggregated.leaders, 1);
+  EXPECT_EQ(all[4].what, &detail::multilevel);
+  EXPECT_EQ(all[4].opts.bruck.radix, 2);
+  const options named{.bruck = {.radix = 3}, .node_aggregated = {.leaders = 2}};
+  EXPECT_EQ(of(named, unlimited).size(), 3U);
+  std::size_t least = detail::autotuner::overhead(s.ranks, 3);
+  for (const auto* a : ranking) least += a->memory(s, {});
+  EXPECT_EQ(of({}, least).size(), 3U);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ void pick_options(source& s, recipe& r) {
   if (s.one_in(2)) o.two_phase.inner = one_of(s, inner);
   if (s.one_in(2)) o.multilevel.levels = one_of(s, levels);
   if (s.one_in(3)) o.hierarchical_factor.ports = s.between(1, 3);
+  if (s.one_in(3)) o.node_aggregated.leaders = s.between(1, 3);
   if (s.one_in(3)) o.in_place_phases.aux_parts = s.between(1, r.p + 1);
   o.in_place_phases.aux_heap = s.one_in(3);
   o.in_place_phases.sparse_requests = s.one_in(3);
@@ -169,7 +170,7 @@ bool simplify(recipe& r, int way) {
       return changed(o.bruck.radix, defaults.bruck.radix) || changed(o.bruck.layout, defaults.bruck.layout);
     case 8:
       return changed(o.max_in_flight, 0) || changed(o.hierarchical_factor.ports, 0) ||
-             changed(o.in_place_phases.aux_parts, 0);
+             changed(o.node_aggregated.leaders, 0) || changed(o.in_place_phases.aux_parts, 0);
     case 9:
       return changed(o.in_place_phases.aux_heap, false) || changed(o.in_place_phases.sparse_requests, false) ||
              changed(o.in_place.scratch_sends, false);
@@ -202,13 +203,14 @@ std::string describe(const recipe& r) {
     nodes += fmt::format("{}{}", i > 0 ? "," : "", r.node_sizes[static_cast<std::size_t>(i)]);
   return fmt::format(
       "{} on {} ranks, algorithm {}, workload {} up to {} elements, giant {} ({} to {}), type {}, {}, {}-bit counts,\n"
-      "  memory {}, radix {}, layout {}, max_in_flight {}, inner {}, levels {}, ports {}, aux_parts {}, aux_heap {},\n"
-      "  sparse_requests {}, scratch_sends {}, check {}, tune {}, nodes [{}], {} {} {}, delays {}, beside {}",
+      "  memory {}, radix {}, layout {}, max_in_flight {}, inner {}, levels {}, ports {}, leaders {}, aux_parts {},\n"
+      "  aux_heap {}, sparse_requests {}, scratch_sends {}, check {}, tune {}, nodes [{}], {} {} {}, delays {}, beside "
+      "{}",
       form_name(r), r.p, o.algorithm, static_cast<int>(r.load), r.most, r.giant, r.giant_from, r.giant_to,
       r.form == form::alltoallw ? fmt::format("{} + from + to", r.type) : std::string(all_types()[r.type].name),
       r.shuffled ? "shuffled" : "in order", r.narrow ? 32 : 64, static_cast<int>(r.memory), o.bruck.radix.value_or(0),
       static_cast<int>(o.bruck.layout), o.max_in_flight, o.two_phase.inner, o.multilevel.levels,
-      o.hierarchical_factor.ports, o.in_place_phases.aux_parts, o.in_place_phases.aux_heap,
+      o.hierarchical_factor.ports, o.node_aggregated.leaders, o.in_place_phases.aux_parts, o.in_place_phases.aux_heap,
       o.in_place_phases.sparse_requests, o.in_place.scratch_sends, o.check, o.tune, nodes, r.planned ? "plan," : "call",
       r.planned ? fmt::format("{} starts,", r.starts) : std::string(),
       r.planned ? (r.tested ? "tested" : "waited") : "", r.delays, static_cast<int>(r.beside));

@@ -14,15 +14,15 @@ std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 /// One rank's part.
 class builder : node_part {
  public:
-  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
+  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how, schedule& s,
           std::pmr::memory_resource* memory)
-      : node_part(x, nodes, traffic, distances, s, 2 * at(nodes.largest()), memory) {}
+      : node_part(x, nodes, traffic, how, s, 2 * at(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
     const int n = nodes_.groups();
-    for (int first = 1; first < n; first += distances_) {
-      const int last = std::min(first + distances_, n) - 1;
+    for (int first = 1; first < n; first += how_.distances) {
+      const int last = std::min(first + how_.distances, n) - 1;
       gather(first, last);
       between(first, last);
       if (first == 1) inside();
@@ -50,10 +50,10 @@ class builder : node_part {
   void gather(int first, int last) {
     count_t offset = 0;
     for (int d = first; d <= last; ++d) {
-      const int h = handler(d, size_);
+      const int h = handler(d);
       if (h != me_) {
         own_blocks(target(d), true);
-        s_.send(local(h), parts_.data(), parts_.size(), how());
+        s_.send(local(h), parts_.data(), parts_.size(), packing_of_parts());
         continue;
       }
       for (int i = 0; i < size_; ++i) {
@@ -79,7 +79,7 @@ class builder : node_part {
   void between(int first, int last) {
     count_t offset = 0;
     for (int d = first; d <= last; ++d) {
-      if (handler(d, size_) != me_) continue;
+      if (handler(d) != me_) continue;
       const count_t out = sent(d);
       const count_t in = received(d);
       s_.recv(counterpart(d, source(d)), scratch(offset + out, in));
@@ -100,10 +100,10 @@ class builder : node_part {
   void scatter(int first, int last) {
     count_t offset = 0;
     for (int d = first; d <= last; ++d) {
-      const int h = handler(d, size_);
+      const int h = handler(d);
       if (h != me_) {
         own_blocks(source(d), false);
-        s_.recv(local(h), parts_.data(), parts_.size(), how());
+        s_.recv(local(h), parts_.data(), parts_.size(), packing_of_parts());
         continue;
       }
       offset += sent(d);
@@ -112,7 +112,7 @@ class builder : node_part {
           copy_out(d, offset);
         } else {
           pieces(d, i, offset);
-          s_.send(local(i), parts_.data(), parts_.size(), how());
+          s_.send(local(i), parts_.data(), parts_.size(), packing_of_parts());
         }
       }
       offset += received(d);
@@ -165,21 +165,21 @@ count_t node_traffic::from(int rank, int i) const noexcept {
   return uniform() ? block_ : from_[at(i) * nodes_->ranks.size() + at(rank)];
 }
 
-schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
-                          std::pmr::memory_resource* memory) {
-  schedule result(memory, size_of_aggregated(shape_of(x, nodes, traffic), distances).parts);
-  builder(x, nodes, traffic, distances, result, memory).build();
+schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic,
+                          const aggregation& how, std::pmr::memory_resource* memory) {
+  schedule result(memory, size_of_aggregated(shape_of(x, nodes, traffic), how).parts);
+  builder(x, nodes, traffic, how, result, memory).build();
   return result;
 }
 
-// A handler of the smallest node serves every distance; per distance it moves a message with each local rank.
-aggregated_size size_of_aggregated(const shape& s, int distances) noexcept {
+// A node's only leader serves every distance; per distance it moves a message with each local rank.
+aggregated_size size_of_aggregated(const shape& s, const aggregation& how) noexcept {
   const auto p = at(s.ranks);
   const auto others = at(std::max(s.nodes, 1)) - 1;
   const auto most = at(s.largest_node);
-  const auto d = std::min(at(distances), others);
+  const auto d = std::min(at(how.distances), others);
   const auto passes = others == 0 ? 1 : (others + d - 1) / d;
-  const auto handled = others + passes * most;  // distances × local ranks: ⌈d/n⌉·n ≤ d + n in each pass
+  const auto handled = passes * how.handled(d, most);
   aggregated_size size;
   size.parts.types = (s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1;
   size.parts.messages = 2 * others + 2 * handled + 2 * others + 2 * most;
@@ -187,7 +187,7 @@ aggregated_size size_of_aggregated(const shape& s, int distances) noexcept {
   size.parts.copies = 2 * p + 1;
   size.parts.rounds = 3 * passes + 1;
   const auto block = static_cast<std::size_t>(s.max_block_bytes);
-  const auto kept = std::min(d, others) == 0 ? 0 : (d + most) * most * block;  // one direction
+  const auto kept = how.handled(d, most) * most * block;  // one direction
   size.scratch = 2 * kept;
   size.staging = kept + d * most * block;
   return size;

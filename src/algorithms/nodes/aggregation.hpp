@@ -1,6 +1,7 @@
 // node_aggregated's moves as data: gather inside the nodes, one message per pair of nodes, scatter inside.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <vector>
@@ -33,17 +34,35 @@ class node_traffic {
   std::pmr::vector<count_t> from_;     // [local index][rank]
 };
 
-/// Nodes at distance d send to the d-th node after them. The local rank that does so in a node of `size` ranks.
-constexpr int handler(int distance, int size) noexcept { return (distance - 1) % size; }
+/// How the work is divided.
+struct aggregation {
+  int distances = 1;  ///< that a pass serves
+  int leaders = 0;    ///< ranks of a node that exchange messages with other nodes; 0: all
 
-/// Passes of `distances` distances each, three rounds a pass.
-schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
-                          std::pmr::memory_resource* memory);
+  /// Those of a node of `size` ranks.
+  [[nodiscard]] constexpr int leaders_of(int size) const noexcept {
+    return leaders > 0 ? std::min(leaders, size) : size;
+  }
+  /// Nodes at distance d send to the d-th node after them. The local rank that does so in a node of `size` ranks.
+  [[nodiscard]] constexpr int handler(int distance, int size) const noexcept {
+    return (distance - 1) % leaders_of(size);
+  }
+  /// At least the local ranks whose data a leader handles for `all` distances, counted for each distance, in nodes of at
+  /// most `most` ranks: ⌈all/l⌉·n of n ranks with l leaders.
+  [[nodiscard]] constexpr std::size_t handled(std::size_t all, std::size_t most) const noexcept {
+    const auto led = static_cast<std::size_t>(leaders_of(static_cast<int>(most)));
+    return all == 0 ? 0 : std::max(all + most, (all + led - 1) / led * most);
+  }
+};
+
+/// Passes of some distances each, three rounds a pass.
+schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic,
+                          const aggregation& how, std::pmr::memory_resource* memory);
 
 /// The same through memory that the ranks of a node share: a rank writes its blocks there, one message per pair of
 /// nodes goes from there and comes there, and the ranks copy what is theirs. Three rounds a pass; a rank that is alone
 /// on its node uses its own buffers.
-schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
+schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
                       std::pmr::memory_resource* memory);
 
 /// Upper bounds of such a schedule's size, for any rank.
@@ -52,8 +71,8 @@ struct aggregated_size {
   std::size_t scratch = 0;
   std::size_t staging = 0;
 };
-aggregated_size size_of_aggregated(const shape& s, int distances) noexcept;
+aggregated_size size_of_aggregated(const shape& s, const aggregation& how) noexcept;
 /// `scratch` is a rank's share of the node's memory, or the staging of a rank that is alone.
-aggregated_size size_of_shared(const shape& s, int distances) noexcept;
+aggregated_size size_of_shared(const shape& s, const aggregation& how) noexcept;
 
 }  // namespace taquin::detail

@@ -21,14 +21,14 @@ constexpr count_t blocks_in_message(count_t block_bytes) noexcept {
 /// memory holds what its ranks send, by senders, and what comes, by senders and then receivers.
 class builder : node_part {
  public:
-  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
+  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how, schedule& s,
           std::pmr::memory_resource* memory)
-      : node_part(x, nodes, traffic, distances, s, at(nodes.largest()), memory) {}
+      : node_part(x, nodes, traffic, how, s, at(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
-    for (int first = 0; first < nodes_.groups(); first += distances_) {
-      const int last = std::min(first + distances_, nodes_.groups()) - 1;
+    for (int first = 0; first < nodes_.groups(); first += how_.distances) {
+      const int last = std::min(first + how_.distances, nodes_.groups()) - 1;
       if (size_ == 1) {
         alone(first, last);
       } else {
@@ -39,7 +39,7 @@ class builder : node_part {
 
  private:
   // True for the local rank that moves the message to, and the one from, this distance.
-  [[nodiscard]] bool serves(int d) const noexcept { return d > 0 && handler(d, size_) == me_; }
+  [[nodiscard]] bool serves(int d) const noexcept { return d > 0 && handler(d) == me_; }
   [[nodiscard]] region shared(count_t offset, count_t size) const noexcept {
     return bytes_in(place::shared, offset, size);
   }
@@ -128,8 +128,10 @@ class builder : node_part {
 
   void alone(int first, int last) {
     for (int d = std::max(first, 1); d <= last; ++d) {
-      own_blocks(source(d), false, [&] { s_.recv(counterpart(d, source(d)), parts_.data(), parts_.size(), how()); });
-      own_blocks(target(d), true, [&] { s_.send(counterpart(d, target(d)), parts_.data(), parts_.size(), how()); });
+      own_blocks(source(d), false,
+                 [&] { s_.recv(counterpart(d, source(d)), parts_.data(), parts_.size(), packing_of_parts()); });
+      own_blocks(target(d), true,
+                 [&] { s_.send(counterpart(d, target(d)), parts_.data(), parts_.size(), packing_of_parts()); });
     }
     s_.end_round();
   }
@@ -152,24 +154,23 @@ class builder : node_part {
 
 }  // namespace
 
-schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances,
+schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
                       std::pmr::memory_resource* memory) {
-  schedule result(memory, size_of_shared(shape_of(x, nodes, traffic), distances).parts);
-  builder(x, nodes, traffic, distances, result, memory).build();
+  schedule result(memory, size_of_shared(shape_of(x, nodes, traffic), how).parts);
+  builder(x, nodes, traffic, how, result, memory).build();
   return result;
 }
 
-aggregated_size size_of_shared(const shape& s, int distances) noexcept {
+aggregated_size size_of_shared(const shape& s, const aggregation& how) noexcept {
   const auto p = at(s.ranks);
   const auto nodes = at(std::max(s.nodes, 1));
-  const auto d = std::min(at(distances), nodes);
+  const auto d = std::min(at(how.distances), nodes);
   const auto passes = (nodes + d - 1) / d;
   aggregated_size size;
   size.parts.types = (s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1;
-  // A rank that serves k of N − 1 distances in a node of n ranks: kn ≤ N − 1 + n.
   const auto most = at(s.largest_node);
   const auto together = static_cast<std::size_t>(blocks_in_message(static_cast<count_t>(s.max_block_bytes)));
-  const std::size_t more = s.uniform && together > 0 ? (nodes - 1 + most) * most / together : 0;
+  const std::size_t more = s.uniform && together > 0 ? how.handled(nodes - 1, most) * most / together : 0;
   size.parts.messages = 2 * (2 * (nodes - 1) + more);
   size.parts.regions = size.parts.messages + 2 * p;
   size.parts.copies = 2 * p + 1;

@@ -6,18 +6,17 @@
 //          inside groups when the plan is made.
 // Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
 //          inside nodes.
-// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and
-// what
+// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and what
 //          the levels' algorithms take.
 // Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
-// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
-// those
+// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than those
 //          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/bruck/bruck.hpp"
 #include "algorithms/nodes/level_choice.hpp"
 #include "algorithms/nodes/level_shapes.hpp"
 #include "algorithms/nodes/multilevel_operation.hpp"
@@ -113,6 +112,15 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   return cost_of_levels(s, own, m, names_for(s, own), true);
 }
 
+// With more rounds of fewer messages between nodes.
+std::optional<options> variant(const shape& s, const options& o) {
+  const bool has_radix = o.bruck.radix.has_value() || o.multilevel.levels.find("bruck") == std::string_view::npos;
+  if (has_radix || bruck::radix_of(o, s.nodes) <= 2) return std::nullopt;
+  options binary = o;
+  binary.bruck.radix = 2;
+  return binary;
+}
+
 // One level of nodes: what a node's ranks exchange for each other, then the columns side by side.
 std::size_t moves(const whole_exchange& x, const shape& s, const options& asked, const moves_target& to) {
   level_names chosen;
@@ -171,6 +179,7 @@ const algorithm multilevel{
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,
+    .variant = variant,
     .prepare = prepare,
     .moves = moves,
 };

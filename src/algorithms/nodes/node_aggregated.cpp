@@ -1,14 +1,14 @@
 // node_aggregated: one message per pair of nodes.
 //
-// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work: the
-//          d-th node after this one is served by local rank (d − 1) mod n.
+// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or as
+//          many as `leaders` says: the d-th node after this one is served by local rank (d − 1) mod n.
 // Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
 //          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
 //          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
 //          that MPI libraries ask the receiver first.
 // Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
 // Memory:  what a pass of d nodes of n ranks passes through a rank: at most 2dn blocks, as its share of the node's
-//          memory; without shared memory 4(d + n)·n blocks. Irregular exchanges: and a table of n(p + N) sizes.
+//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular exchanges: and a table of n(p + N) sizes.
 // Limits:  separate buffers.
 // Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
 //          or one node: it is spread_out.
@@ -61,8 +61,8 @@ std::size_t table_bytes(const shape& s) noexcept {
                                         static_cast<std::size_t>(s.ranks));
 }
 
-std::size_t footprint(const shape& s, int distances) noexcept {
-  const aggregated_size size = size_of_aggregated(s, distances);
+std::size_t footprint(const shape& s, const aggregation& how) noexcept {
+  const aggregated_size size = size_of_aggregated(s, how);
   return executor::footprint(size.parts, size.scratch, size.staging) + table_bytes(s) +
          2 * static_cast<std::size_t>(s.largest_node) * sizeof(region);
 }
@@ -71,11 +71,12 @@ std::size_t footprint(const shape& s, int distances) noexcept {
 bool flat(const shape& s) noexcept { return s.nodes <= 1 || s.largest_node <= 1; }
 
 // As many distances in a pass as the memory allows, by halves; where nothing fits, what takes least.
-int distances(const shape& s) noexcept {
-  int least = std::max(s.nodes - 1, 1);
-  for (int d = least;; d = (d + 1) / 2) {
-    if (footprint(s, d) <= s.memory_limit) return d;
-    if (footprint(s, d) < footprint(s, least)) least = d;
+aggregation by_messages(const shape& s, const options& o) noexcept {
+  const auto serving = [&](int distances) { return aggregation{distances, o.node_aggregated.leaders}; };
+  aggregation least = serving(std::max(s.nodes - 1, 1));
+  for (int d = least.distances;; d = (d + 1) / 2) {
+    if (footprint(s, serving(d)) <= s.memory_limit) return serving(d);
+    if (footprint(s, serving(d)) < footprint(s, least)) least = serving(d);
     if (d == 1) return least;
   }
 }
@@ -102,29 +103,30 @@ class shared_body final : public operation {
   std::optional<executor> moves_;
 };
 
-std::size_t shared_footprint(const shape& s, int distances) noexcept {
-  const aggregated_size size = size_of_shared(s, distances);
+std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
+  const aggregated_size size = size_of_shared(s, how);
   return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_segment::overhead) +
          table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
 }
 
 // Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room.
-int shared_distances(const shape& s) noexcept {
+aggregation through_memory(const shape& s, const options& o) noexcept {
   for (int d = std::max(s.nodes, 1);; d = (d + 1) / 2) {
-    if (size_of_shared(s, d).scratch <= most_shared && shared_footprint(s, d) <= s.memory_limit) return d;
-    if (d == 1) return 0;
+    const aggregation how{d, o.node_aggregated.leaders};
+    if (size_of_shared(s, how).scratch <= most_shared && shared_footprint(s, how) <= s.memory_limit) return how;
+    if (d == 1) return {0, how.leaders};
   }
 }
 
 // Ranks that cannot have shared memory send messages instead.
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (flat(s)) return spread_out.memory(s, o);
-  const int shared = shared_distances(s);
+  const aggregation shared = through_memory(s, o);
   const std::size_t carried = s.carried_block < s.max_block_bytes
                                   ? 0
                                   : sizeof(carried_exchange) + internode::footprint(s.ranks, s.nodes, s.largest_node,
                                                                                     s.smallest_node, s.max_block_bytes);
-  return std::max({footprint(s, distances(s)), shared > 0 ? shared_footprint(s, shared) : 0, carried});
+  return std::max({footprint(s, by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
 // What the node's ranks send and receive they tell each other once.
@@ -152,18 +154,18 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
 // Null where ranks of a node cannot have shared memory, which all find out together.
 operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
                              const node_traffic& traffic, memory_budget& budget) {
-  const int d = shared_distances(*c.shape);
+  const aggregation how = through_memory(*c.shape, *c.opts);
   const node_view& view = *c.nodes;
-  if (d == 0 || !view.shares) return nullptr;
+  if (how.distances == 0 || !view.shares) return nullptr;
   const level& nodes = view.topology.nodes();
   const auto size = static_cast<std::size_t>(nodes.size(nodes.group[static_cast<std::size_t>(local.rank)]));
-  schedule s = build_shared(local, nodes, traffic, d, &budget);
+  schedule s = build_shared(local, nodes, traffic, how, &budget);
   shared_segment own;
   if (c.reused) {
     if (size > 1) own = shared_segment::make(view.local.get(), s.shared_bytes);
     // Messages between nodes go by the way that both have taken.
     view.shares = mpi::holds_everywhere(size == 1 || !own.empty(), c.comm->get());
-  } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, d).scratch, 1);
+  } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, how).scratch, 1);
              share > view.blocking_share) {
     view.blocking = shared_segment();
     if (size > 1) view.blocking = shared_segment::make(view.local.get(), share * size);
@@ -184,7 +186,8 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
   const node_traffic traffic = ask(x, c, nodes, &budget);
   if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
-  return make_operation<executor>(budget, build_aggregated(local, nodes, traffic, distances(*c.shape), &budget),
+  return make_operation<executor>(budget,
+                                  build_aggregated(local, nodes, traffic, by_messages(*c.shape, *c.opts), &budget),
                                   execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
@@ -194,17 +197,19 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const terms t(s, m);
   const double others = s.nodes - 1;
   const double n = s.largest_node;
-  const double handled = std::ceil(others / n);
+  const aggregation how = through_memory(s, o);
+  const double leaders = how.leaders_of(s.largest_node);
+  const double handled = std::ceil(others / leaders);
   const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
   const double message = n * outside / others;
-  if (shared_distances(s) > 0) {  // each block is written once and read once, after the node's ranks have met
+  if (how.distances > 0) {  // each block is written once and read once, after the node's ranks have met
     const seconds meeting = t.round_on(0, 1, 0, 0);
     return 2 * (meeting + t.copies(t.ranks(), t.busiest())) +
-           t.round_on(1, handled, handled * message, message, std::min(n, others));
+           t.round_on(1, handled, handled * message, message, std::min(leaders, others));
   }
   const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +
                          t.packs(t.ranks(), outside + handled * message);
-  return 2 * gather + t.round_on(1, handled, handled * message, message, std::min(n, others)) +
+  return 2 * gather + t.round_on(1, handled, handled * message, message, std::min(leaders, others)) +
          t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
 }
 
@@ -221,12 +226,20 @@ seconds carried_cost(const shape& s, const options&, const machine_model& m) noe
          t.round_on(1, handled, 0, 0, std::min(n, others));
 }
 
+// With one leader for each node: fewer ranks must be given a processor, and messages queue at fewer.
+std::optional<options> variant(const shape& s, const options& o) {
+  if (flat(s) || s.nodes < 3 || o.node_aggregated.leaders != 0) return std::nullopt;
+  options led = o;
+  led.node_aggregated.leaders = 1;
+  return led;
+}
+
 // As where the ranks of each node can share memory.
 std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
   if (flat(s) || x.nodes == nullptr) return add_moves(spread_out, x, s, o, to);
   auto* memory = std::pmr::new_delete_resource();
   const level& nodes = x.nodes->nodes();
-  const int d = shared_distances(s);
+  const aggregation how = through_memory(s, o);
   std::vector<schedule> all;
   for (int rank = 0; rank < x.ranks(); ++rank) {
     const int node = nodes.group[static_cast<std::size_t>(rank)];
@@ -244,10 +257,10 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
     const known_part part = x.part(rank);
     local_exchange mine = part.local();
     mine.nodes = x.nodes;
-    all.push_back(d > 0 ? build_shared(mine, nodes, traffic, d, memory)
-                        : build_aggregated(mine, nodes, traffic, distances(s), memory));
+    all.push_back(how.distances > 0 ? build_shared(mine, nodes, traffic, how, memory)
+                                    : build_aggregated(mine, nodes, traffic, by_messages(s, o), memory));
   }
-  if (d > 0) to.all.note = "Drawn as where the ranks of each node can share memory.";
+  if (how.distances > 0) to.all.note = "Drawn as where the ranks of each node can share memory.";
   return add_schedules(x, all, to);
 }
 
@@ -261,6 +274,7 @@ const algorithm node_aggregated{
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,
+    .variant = variant,
     .prepare = prepare,
     .carried = {.cost = carried_cost, .between_nodes = true},
     .moves = moves,

@@ -14,15 +14,15 @@ namespace taquin::detail {
 class node_part {
  protected:
   /// Lists hold at most `parts` regions without growing.
-  node_part(const local_exchange& x, const level& nodes, const node_traffic& traffic, int distances, schedule& s,
-            std::size_t parts, std::pmr::memory_resource* memory)
+  node_part(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
+            schedule& s, std::size_t parts, std::pmr::memory_resource* memory)
       : x_(x),
         nodes_(nodes),
         traffic_(traffic),
         node_(nodes.group[static_cast<std::size_t>(x.rank)]),
         me_(nodes.index[static_cast<std::size_t>(x.rank)]),
         size_(nodes.size(node_)),
-        distances_(distances),
+        how_(how),
         s_(s),
         parts_(memory) {
     s.add_types(x);
@@ -32,9 +32,11 @@ class node_part {
 
   [[nodiscard]] int target(int d) const noexcept { return (node_ + d) % nodes_.groups(); }
   [[nodiscard]] int source(int d) const noexcept { return (node_ - d + nodes_.groups()) % nodes_.groups(); }
+  /// The local rank of this node that serves this distance.
+  [[nodiscard]] int handler(int d) const noexcept { return how_.handler(d, size_); }
   /// The rank of another node that sends, or receives, at this distance.
   [[nodiscard]] int counterpart(int d, int node) const noexcept {
-    return nodes_.member(node, handler(d, nodes_.size(node)));
+    return nodes_.member(node, how_.handler(d, nodes_.size(node)));
   }
   /// Bytes of this node to and from the nodes at this distance; what it receives from itself counts as sent only.
   [[nodiscard]] count_t sent(int d) const noexcept {
@@ -82,7 +84,7 @@ class node_part {
   }
 
   /// How a message of parts_ travels.
-  [[nodiscard]] packing how() const noexcept {
+  [[nodiscard]] packing packing_of_parts() const noexcept {
     return parts_.size() == 1 && parts_[0].type == bytes_ && parts_[0].repeat == 1 ? packing::datatype
                                                                                    : packing::packed;
   }
@@ -93,7 +95,7 @@ class node_part {
   int node_;
   int me_;
   int size_;
-  int distances_;
+  aggregation how_;
   schedule& s_;
   std::uint32_t bytes_ = 0;
   std::pmr::vector<region> parts_;

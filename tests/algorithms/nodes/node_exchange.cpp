@@ -54,8 +54,11 @@ void for_each_case(F f) {
              {"bruck_v,spread_out", "spread_out,bruck_v", "one_factor", "pairwise,one_factor", "auto,bruck_v:3"})
           f(options{.algorithm = a->name, .nodes = nodes, .multilevel = {.levels = levels}});
       else
-        for (const int ports : {0, 1, 3})
-          f(options{.algorithm = a->name, .nodes = nodes, .hierarchical_factor = {.ports = ports}});
+        for (const int k : {0, 1, 3})
+          f(options{.algorithm = a->name,
+                    .nodes = nodes,
+                    .node_aggregated = {.leaders = k},
+                    .hierarchical_factor = {.ports = k}});
     }
   }
 }

@@ -125,12 +125,24 @@ int ranks_here(const local_exchange& x, const level& nodes) {
   return nodes.size(nodes.group[static_cast<std::size_t>(x.rank)]);
 }
 
-struct aggregation {
+bool leads(const aggregation& work, const local_exchange& x, const level& nodes) {
+  return nodes.index[static_cast<std::size_t>(x.rank)] < work.leaders_of(ranks_here(x, nodes));
+}
+
+bool reaches_other_nodes(const schedule& s, const local_exchange& x, const level& nodes) {
+  return std::ranges::any_of(s.messages, [&](const message& m) {
+    return nodes.group[static_cast<std::size_t>(m.peer)] != nodes.group[static_cast<std::size_t>(x.rank)];
+  });
+}
+
+struct builder_and_size {
   decltype(build_aggregated)* build;
   decltype(size_of_aggregated)* size;
 };
 
-void aggregate_in_any_number_of_passes(const aggregation& way) {
+constexpr std::array<aggregation, 7> ways{{{1, 0}, {2, 0}, {100, 0}, {2, 1}, {100, 1}, {100, 2}, {1, 3}}};
+
+void aggregate_in_any_number_of_passes(const builder_and_size& way) {
   auto* const memory = std::pmr::new_delete_resource();
   std::mt19937 random(4);
   for (int k = 0; k < 40; ++k) {
@@ -141,11 +153,12 @@ void aggregate_in_any_number_of_passes(const aggregation& way) {
     if (k % 2 == 0) std::ranges::sort(colours);
     const topology t{{level::of("node", colours)}};
     const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), large ? 17000 : 3));
-    for (const int distances : {1, 2, 100})
+    for (const aggregation& work : ways)
       for (const auto how : {delivery::eager, delivery::rendezvous}) {
         const auto within = [&](const schedule& s, const local_exchange& x, const shape& sh) {
-          const auto size = way.size(sh, distances);
+          const auto size = way.size(sh, work);
           EXPECT_LE(s.messages.size(), size.parts.messages);
+          EXPECT_TRUE(leads(work, x, t.nodes()) || !reaches_other_nodes(s, x, t.nodes()));
           EXPECT_LE(s.regions.size(), size.parts.regions);
           EXPECT_LE(s.copies.size(), size.parts.copies);
           EXPECT_LE(s.rounds.size(), size.parts.rounds);
@@ -154,13 +167,13 @@ void aggregate_in_any_number_of_passes(const aggregation& way) {
         };
         run(t, alike, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
           const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], alike[0][0], memory);
-          auto s = way.build(x, t.nodes(), traffic, distances, memory);
+          auto s = way.build(x, t.nodes(), traffic, work, memory);
           within(s, x, sh);
           return s;
         });
         run(t, random_counts(colours.size(), random), false, how,
             [&](const local_exchange& x, const shape& sh, const counts_type& counts) {
-              auto s = way.build(x, t.nodes(), traffic_of(t.nodes(), x, counts), distances, memory);
+              auto s = way.build(x, t.nodes(), traffic_of(t.nodes(), x, counts), work, memory);
               within(s, x, sh);
               return s;
             });
