@@ -25,25 +25,6 @@ constexpr std::size_t page = 4096;
 
 std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
-// Ranks that share processors must give them to each other.
-bool more_than_processors(std::span<const node_member> all) {
-  const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
-  if (widest > 1) return all.size() > static_cast<std::size_t>(widest);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (all[i].processor == all[j].processor) return true;
-  return false;
-}
-
-void describe_processors(node_member& me) noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  me.processors = 1;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
-  me.processors = CPU_COUNT(&set);
-  while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
-}
-
 void relax() noexcept {
 #ifdef __x86_64__
   __builtin_ia32_pause();
@@ -52,11 +33,6 @@ void relax() noexcept {
 
 bool offered(node_line::kind what) noexcept {
   return what == node_line::kind::remote || what == node_line::kind::mapped;
-}
-
-bool can_read(const node_member& other) noexcept {
-  std::uint64_t seen = 0;
-  return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
 }
 
 }  // namespace
@@ -78,6 +54,34 @@ channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, m
   return {};
 }
 #else
+namespace {
+
+// Ranks that share processors must give them to each other.
+bool more_than_processors(std::span<const node_member> all) {
+  const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
+  if (widest > 1) return all.size() > static_cast<std::size_t>(widest);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (all[i].processor == all[j].processor) return true;
+  return false;
+}
+
+void describe_processors(node_member& me) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  me.processors = 1;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  me.processors = CPU_COUNT(&set);
+  while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
+}
+
+bool can_read(const node_member& other) noexcept {
+  std::uint64_t seen = 0;
+  return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
+}
+
+}  // namespace
+
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
                       mpi::call_record* calls, rank_places* places) {
   channel c;

@@ -15,6 +15,25 @@
 
 namespace taquin::detail {
 
+shared_segment::shared_segment(shared_segment&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_), ranks_(other.ranks_), base_(other.base_) {}
+
+shared_segment& shared_segment::operator=(shared_segment&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(size_, other.size_);
+  std::swap(ranks_, other.ranks_);
+  std::swap(base_, other.base_);
+  return *this;
+}
+
+shared_segment::~shared_segment() {
+  if (memory_ != nullptr) munmap(memory_, overhead + size_);
+}
+
+#ifdef TAQUIN_SMPI
+// Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
+shared_segment shared_segment::make(MPI_Comm, std::size_t) { return {}; }
+#else
 namespace {
 
 using segment_name = std::array<char, 48>;
@@ -64,25 +83,6 @@ void* attach(const segment_name& name, std::size_t bytes) noexcept {
 
 }  // namespace
 
-shared_segment::shared_segment(shared_segment&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_), ranks_(other.ranks_), base_(other.base_) {}
-
-shared_segment& shared_segment::operator=(shared_segment&& other) noexcept {
-  std::swap(memory_, other.memory_);
-  std::swap(size_, other.size_);
-  std::swap(ranks_, other.ranks_);
-  std::swap(base_, other.base_);
-  return *this;
-}
-
-shared_segment::~shared_segment() {
-  if (memory_ != nullptr) munmap(memory_, overhead + size_);
-}
-
-#ifdef TAQUIN_SMPI
-// Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-shared_segment shared_segment::make(MPI_Comm, std::size_t) { return {}; }
-#else
 shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   int rank = 0;
   int ranks = 1;
