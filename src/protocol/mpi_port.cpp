@@ -47,7 +47,6 @@ void mpi_port::begin_run() noexcept {
   odd_run_ = 1 - odd_run_;
   receives_ = 0;
   fruitless_ = 0;
-  turns_ = 0;
   told_quiet_ = false;
   messages_ = 0;
   bytes_ = 0;
@@ -163,9 +162,7 @@ bool mpi_port::lost_patience() {
 // Goes on with the task if what it waits for is there.
 bool mpi_port::advance() {
   if (!suspended()) return false;
-  if (turns_ > 0) {
-    if (--turns_ > 0) return false;
-  } else if (opening_) {
+  if (opening_) {
     if (!try_open()) return false;
   } else if (withdraws_ >= 0) {
     if (!try_withdraw(withdraws_)) return false;
@@ -176,12 +173,6 @@ bool mpi_port::advance() {
   }
   resume();
   return true;
-}
-
-// The first look after this one finds nothing, so that who waits gives its processor away.
-bool mpi_port::try_turn() {
-  turns_ = 2;
-  return false;
 }
 
 bool mpi_port::test(const task& t) {

@@ -89,7 +89,6 @@ class mpi_port final : public port, private mpi::awaited {
   bool look(const filter& f) override;
   event take() override { return next_; }
   bool begin(const collective& c) override;
-  bool try_turn() override;
   bool try_open() override;
   bool try_withdraw(int peer) override;
   bool find_fetched();
@@ -159,7 +158,6 @@ class mpi_port final : public port, private mpi::awaited {
   node_offers* node_;
   bool opening_ = false;
   int withdraws_ = -1;  // from this peer; −1: nothing
-  int turns_ = 0;       // looks until others have had a turn
   operation* dense_ = nullptr;
   bool dense_running_ = false;
   std::uint32_t words_left_ = 0;  // transfers of the collective under way

@@ -106,8 +106,6 @@ class port {
   auto next() { return awaited{*this, {}}; }
   /// The same, where there is one; waits for nothing.
   std::optional<event> next_at_hand() { return look({}) ? std::optional(take()) : std::nullopt; }
-  /// co_await turn(): other ranks may run meanwhile, where ranks share processors.
-  auto turn() { return pause{*this}; }
   /// co_await next_transfer(): the next event that is not a message; messages wait.
   auto next_transfer() { return awaited{*this, {.messages = false}}; }
   /// co_await message(from): the next message of one rank; all else waits.
@@ -151,8 +149,6 @@ class port {
   /// True when there is an event for the filter, which take() gives; otherwise the task suspends.
   virtual bool look(const filter& f) = 0;
   virtual event take() = 0;
-  /// True when others have had a turn; otherwise the task suspends.
-  virtual bool try_turn() { return true; }
   /// True when the offers of all ranks can be seen; otherwise the task suspends.
   virtual bool try_open() { return true; }
   /// True when nothing is offered to the peer; otherwise the task suspends.
@@ -178,12 +174,6 @@ class port {
   struct opening {
     port& p;
     bool await_ready() { return p.try_open(); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    void await_resume() {}
-  };
-  struct pause {
-    port& p;
-    bool await_ready() { return p.try_turn(); }
     void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
     void await_resume() {}
   };

@@ -138,12 +138,6 @@ void slots_engine::issue() {
   }
 }
 
-bool slots_engine::has_little() const noexcept {
-  for (int s = 0; s < m_.ranks; ++s)
-    if (waiting_for(s) >= chunk_) return false;
-  return true;
-}
-
 slot slots_engine::free_buffer(slot reserve) const {
   slot found = no_slot;
   slot free = 0;
@@ -314,10 +308,6 @@ void slots_engine::left(const unit_run& gone) {
   for (count_t y = gone.at; y < gone.end(); ++y) freed(static_cast<slot>(y));
 }
 
-void slots_engine::handle_all_at_hand() {
-  while (const auto e = m_.net->next_at_hand()) handle(*e);
-}
-
 void slots_engine::handle(const event& e) {
   switch (e.what) {
     case event::kind::message:
@@ -352,12 +342,10 @@ task run_slots(machine& m) {
   while (!engine.done()) {
     const event e = co_await m.net->next();
     engine.handle(e);
-    if (reader) {
-      engine.handle_all_at_hand();
-      if (engine.has_little()) {
-        co_await m.net->turn();
-        engine.handle_all_at_hand();
-      }
+    while (reader) {
+      const auto more = m.net->next_at_hand();
+      if (!more) break;
+      engine.handle(*more);
     }
     engine.issue();
   }

@@ -19,12 +19,9 @@ class slots_engine {
 
   void begin();
   void handle(const event& e);
-  void handle_all_at_hand();
   /// Asks for what there is room for. After each event; but where blocks are read, after all events that are at hand, as
   /// a note takes as long for one block as for many.
   void issue();
-  /// A message would not be full, whomever is asked.
-  [[nodiscard]] bool has_little() const noexcept;
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<slots_engine>(s); }
