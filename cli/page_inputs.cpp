@@ -277,7 +277,7 @@ std::string one_line(std::string text) {
   constexpr std::size_t most = 300;
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  if (text.size() > most) text = text.substr(0, most) + " ...";
+  if (text.size() > most) text.replace(most, std::string::npos, " ...");
   return text;
 }
 

@@ -27,7 +27,8 @@ std::string loader_of(const std::filesystem::path& program) {
     std::string name(part.p_filesz, '\0');
     in.seekg(static_cast<std::streamoff>(part.p_offset));
     if (!in.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
-    return name.c_str();  // without the zero at its end
+    name.resize(std::strlen(name.c_str()));  // without the zero at its end
+    return name;
   }
   return {};
 }

@@ -35,6 +35,7 @@ std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t
     if (!first) kind->second.repeats += call.repeats;
   }
   std::vector<workloads::recorded_call> all;
+  all.reserve(kinds.size());
   for (auto& [key, call] : kinds) all.push_back(call);
   return all;
 }

@@ -50,10 +50,12 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
     cost.messages /= all.size();
     cost.copied /= all.size();
   };
-  const auto ranks_with = [&]<class Rank>(const auto& limits, std::vector<Rank> all) {
+  const auto ranks_with = [&](const auto& limits, auto all) {
+    using rank_type = typename decltype(all)::value_type;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
       all.push_back({problem.out[r], problem.in[r], nullptr, limits});
-      cost.memory = std::max(cost.memory, Rank::machine::bytes(limits, problem.out[r].size(), problem.in[r].size()));
+      cost.memory =
+          std::max(cost.memory, rank_type::machine::bytes(limits, problem.out[r].size(), problem.in[r].size()));
     }
     return all;
   };

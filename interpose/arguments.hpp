@@ -35,11 +35,13 @@
   TAQUIN_NAME(P##PREFIX##_##X, "P" #PREFIX "_" #X, #PREFIX "_" #X, "P" #PREFIX "_" #X, intercepted_##PREFIX##_##X, \
               PARAMETERS, ARGUMENTS)
 /// The next library's PREFIX_X.
+// NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own
 #define TAQUIN_NEXT_INIT(PREFIX, X, PARAMETERS)                                       \
   ([] {                                                                               \
     static auto *const f = ::taquin::interpose::next<int PARAMETERS>(#PREFIX "_" #X); \
     return f;                                                                         \
   }())
+// NOLINTEND(bugprone-macro-parentheses)
 /// DO(PREFIX, SUFFIX, COUNT, DISPL) for each kind of them that the library has.
 #ifdef TAQUIN_HAS_INIT
 #define TAQUIN_EACH_INIT_INT(DO) DO(MPI, , int, int)

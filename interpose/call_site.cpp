@@ -48,6 +48,7 @@ std::uintptr_t base_of(const std::string& object) {
           if (each->dlpi_phdr[i].p_type != PT_LOAD) continue;
           Dl_info about{};
           const auto first = each->dlpi_addr + each->dlpi_phdr[i].p_vaddr;
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in this process
           if (dladdr(reinterpret_cast<void*>(first), &about) == 0 || look_for.object != about.dli_fname) break;
           look_for.base = reinterpret_cast<std::uintptr_t>(about.dli_fbase);
           look_for.found = true;
@@ -75,7 +76,7 @@ std::uintptr_t base_of(const std::string& object) {
 
 // Loaded when it is needed: programs that want no report do not carry it.
 struct debug_information {
-#define TAQUIN_DW(f) decltype(&::f) f = nullptr;
+#define TAQUIN_DW(f) decltype(&::f) f = nullptr;  // NOLINT(bugprone-macro-parentheses): a name
   TAQUIN_DW_FUNCTIONS
 #undef TAQUIN_DW
   Dwfl* session = nullptr;
@@ -120,6 +121,7 @@ call_site resolve(const std::string& object, std::uint64_t offset) {
   if (base == 0) return site;
   const auto address = base + offset - 1;  // inside the call, not behind it
   Dl_info info{};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in this process
   if (dladdr(reinterpret_cast<void*>(address), &info) != 0) site.function = demangled(info.dli_sname);
 #ifdef TAQUIN_HAVE_LIBDW
   add_lines(site, address);

@@ -1,9 +1,8 @@
 // One clock for all processes of a node.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
+#include <ctime>
 #ifdef __x86_64__
 #include <x86intrin.h>
 #endif

@@ -73,7 +73,7 @@ class known_calls {
   static constexpr std::size_t places = 64;
   [[nodiscard]] known_call& at(const call_key& key) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(key.site);
-    return all_[(address ^ (address >> 6U) ^ (key.comm * 7U)) % places];
+    return all_[(address ^ (address >> 6U) ^ (std::uintptr_t{7} * key.comm)) % places];
   }
   static bool same_side(const blocks& side, count_t element, bool equal, const std::vector<count_t>& row) noexcept {
     if (side.element.size != element) return false;

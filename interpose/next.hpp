@@ -28,7 +28,7 @@ class handle {
   template <class T>
   operator T() const noexcept {  // NOLINT(google-explicit-constructor): stands where the MPI type stood
     if constexpr (std::is_pointer_v<T>)
-      return reinterpret_cast<T>(bits_);
+      return reinterpret_cast<T>(bits_);  // NOLINT(performance-no-int-to-ptr): a handle of the library
     else
       return static_cast<T>(bits_);
   }

@@ -15,7 +15,6 @@
 
 using taquin::count_t;
 using taquin::count_view;
-using taquin::exchange;
 using namespace taquin::interpose;
 using kind = taquin::workloads::call_kind;
 

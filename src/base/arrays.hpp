@@ -18,6 +18,8 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace taquin::detail {
 
@@ -31,20 +33,22 @@ struct array_list {
   template <class C, class... Sizes>
   static constexpr std::size_t bytes(const Sizes&... sizes) noexcept {
     std::size_t sum = 0;
-    C::arrays([&sum]<class Array>(Array C::*, auto n) { sum += of_array<Array>(n); }, sizes...);
+    C::arrays(
+        [&sum](auto array, auto n) { sum += of_array<std::remove_cvref_t<decltype(std::declval<C&>().*array)>>(n); },
+        sizes...);
     return sum;
   }
 
   /// Gives all arrays of `c` their lengths.
   template <class C, class... Sizes>
   static void take(C& c, const Sizes&... sizes) {
-    C::arrays([&c]<class Array>(Array C::*array, auto n) { lengthen(c.*array, n); }, sizes...);
+    C::arrays([&c](auto array, auto n) { lengthen(c.*array, n); }, sizes...);
   }
 
  private:
   template <class Array>
   static constexpr std::size_t of_array(at_most length) noexcept {
-    return length.n * sizeof(typename Array::value_type);
+    return length.n * sizeof(typename Array::value_type);  // NOLINT(bugprone-sizeof-expression): of pointers, too
   }
   template <class Array>
   static constexpr std::size_t of_array(std::size_t n) noexcept {

@@ -25,19 +25,21 @@ struct most {
   static void put(std::int64_t* to, std::uint64_t v) noexcept { *to = narrow(v); }
   static std::uint64_t get(const std::int64_t* from) noexcept { return static_cast<std::uint64_t>(*from); }
 };
-struct least {
-  static constexpr std::uint64_t neutral = 0;
+struct least_of {
   static constexpr int slots = 1;
   static void put(std::int64_t* to, std::uint64_t v) noexcept { *to = -narrow(v); }
   static std::uint64_t get(const std::int64_t* from) noexcept {
     return *from == -longest ? unlimited : static_cast<std::uint64_t>(-*from);
   }
 };
-struct limit : least {
+struct least : least_of {
+  static constexpr std::uint64_t neutral = 0;
+};
+struct limit : least_of {
   static constexpr std::uint64_t neutral = unlimited;
 };
 struct first : limit {
-  static std::uint64_t get(const std::int64_t* from) noexcept { return *from == 0 ? unlimited : least::get(from); }
+  static std::uint64_t get(const std::int64_t* from) noexcept { return *from == 0 ? unlimited : least_of::get(from); }
 };
 struct alike {
   static constexpr std::uint64_t neutral = 0;

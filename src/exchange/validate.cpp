@@ -204,8 +204,9 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
   if (exchange_fault::of(x) != nullptr) return invalid_argument{exchange_fault::of(x), MPI_ERR_ARG, -1};
-  if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]]
+  if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]] {
     if (auto d = check_one_buffer(x)) return d;
+  }
   if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false) &&
       quickly_valid(x.recv, ranks, true))
     return std::nullopt;

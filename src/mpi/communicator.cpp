@@ -309,10 +309,12 @@ communicator& communicator::of(MPI_Comm user) {
   }
   int sets = 0;
   const MPI_Comm made = make_private(user, state != nullptr, sets);
-  state->own(made);
-  state->sets_of_plans_ = sets;
-  if (state->comm_ != MPI_COMM_NULL) {
-    state->count_ = &private_communicators;
+  // cppcheck-suppress nullPointer ; make_private has thrown where a rank has no memory
+  communicator& fresh = *state;
+  fresh.own(made);
+  fresh.sets_of_plans_ = sets;
+  if (fresh.comm_ != MPI_COMM_NULL) {
+    fresh.count_ = &private_communicators;
     ++private_communicators;
   }
   kept().set(user, state.get());

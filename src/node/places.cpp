@@ -1,10 +1,10 @@
 #include "node/places.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 #include "node/single_copy.hpp"
 

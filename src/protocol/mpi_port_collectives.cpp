@@ -22,7 +22,7 @@ bool mpi_port::begin(const collective& c) {
 }
 
 bool mpi_port::collective_over() {
-  if (dense_running_) {
+  if (dense_ != nullptr && dense_running_) {
     dense_running_ = !dense_->test();
     if (dense_running_) return false;
     statistics done;

@@ -38,7 +38,9 @@ void simulated_port::receive(int from, std::span<const unit_run> into, std::uint
 }
 
 bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
-  auto& out = network_.between(rank_, to).sends.emplace_back(std::vector(from.begin(), from.end()), id);
+  auto& all = network_.between(rank_, to).sends;
+  all.push_back({std::vector(from.begin(), from.end()), id});
+  auto& out = all.back();
   ++network_.actions_;
   if (to != rank_) {
     ++counts_.messages;

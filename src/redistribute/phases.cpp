@@ -157,9 +157,15 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
     std::exclusive_scan(a.at.begin(), a.at.end(), a.at.begin(), 0U);
     array_list::take(a, p, a.at[p], 0U);
     std::copy_n(a.at.begin(), p, a.next.begin());
+    const auto tell = [&a](std::size_t rank, std::size_t of, word n) {
+      word& next = a.next[rank];
+      a.words[next] = static_cast<word>(of);
+      a.words[next + 1] = n;
+      next += 2;
+    };
     match(f.scratch_in, [&](std::size_t r, std::size_t host, word n) {
-      a.words[a.next[r]++] = static_cast<word>(host), a.words[a.next[r]++] = n;
-      a.words[a.next[host]++] = static_cast<word>(r), a.words[a.next[host]++] = n;
+      tell(r, host, n);
+      tell(host, r, n);
     });
   }
   for (std::size_t r = 0; r < p; ++r) f.scratch[r] = a.at[r + 1] - a.at[r];

@@ -27,8 +27,8 @@ constexpr std::size_t up_to_line(std::size_t bytes) noexcept {
 
 // A call of memcpy would cost more than so few bytes.
 void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-  const auto two = [&]<class Word>(Word first) {
-    Word last;
+  const auto two = [&](auto first) {
+    auto last = first;
     std::memcpy(&first, from, sizeof first);
     std::memcpy(&last, from + n - sizeof last, sizeof last);
     std::memcpy(to, &first, sizeof first);
