@@ -47,18 +47,18 @@ struct phase {
 // What the root tells ranks that park and ranks with space of each other.
 struct parking_answers {
   explicit parking_answers(std::pmr::memory_resource* memory)
-      : at(memory), words(memory), next(memory), mine_at(memory), mine(memory) {}
+      : at(memory), told(memory), next(memory), mine_at(memory), mine(memory) {}
   detail::words at;  // where each rank's answers begin; on the root they are
-  detail::words words;
+  words told;
   detail::words next;
   detail::words mine_at;
   detail::words mine;
 
   template <class Each>
-  static constexpr void arrays(Each each, std::size_t ranks, std::size_t told, std::size_t own) {
+  static constexpr void arrays(Each each, std::size_t ranks, std::size_t all, std::size_t own) {
     for (auto list : {&parking_answers::at, &parking_answers::mine_at}) each(list, ranks + 1);
     each(&parking_answers::next, ranks);
-    each(&parking_answers::words, told);
+    each(&parking_answers::told, all);
     each(&parking_answers::mine, own);
   }
 };
@@ -159,8 +159,8 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
     std::copy_n(a.at.begin(), p, a.next.begin());
     const auto tell = [&a](std::size_t rank, std::size_t of, word n) {
       word& next = a.next[rank];
-      a.words[next] = static_cast<word>(of);
-      a.words[next + 1] = n;
+      a.told[next] = static_cast<word>(of);
+      a.told[next + 1] = n;
       next += 2;
     };
     match(f.scratch_in, [&](std::size_t r, std::size_t host, word n) {
@@ -172,7 +172,7 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   co_await m.net->alltoall(std::span(f.scratch).first(p), std::span(f.scratch_in).first(p));
   std::fill(a.mine_at.begin() + 1, a.mine_at.end(), f.scratch_in[root]);
   array_list::take(a, p, a.at[p], a.mine_at[p]);
-  co_await m.net->exchange(a.words, a.at, a.mine, a.mine_at);
+  co_await m.net->exchange(a.told, a.at, a.mine, a.mine_at);
   for (std::size_t i = 0; i < a.mine.size(); i += 2) f.parked.push_back({a.mine[i], a.mine[i + 1]});
 }
 
