@@ -55,7 +55,7 @@ json plan_in_place(const planned& p, count_t memory, bool phases) {
     most = std::max(most, sum);
   }
   // A unit stands for as many bytes as keep a picture readable.
-  const count_t most_units = std::max<count_t>(units_of_a_rank, 8 * p.size.ranks);
+  const count_t most_units = std::max<count_t>(units_of_a_rank, count_t{8} * p.size.ranks);
   const count_t unit = (most + most_units - 1) / most_units;
   for (auto& row : counts)
     for (count_t& bytes : row) bytes = (bytes + unit - 1) / unit;

@@ -99,6 +99,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
   const auto sizes =
       detail::redistribution_sizes(static_cast<std::size_t>(block_bytes), static_cast<std::size_t>(blocks));
   std::vector<block_map_of_rank> maps;
+  maps.reserve(n);
   for (int r = 0; r < ranks; ++r) maps.push_back(from.make(r, ranks, blocks, live, seed));
   for (std::size_t r = 0; r < n; ++r) {
     rank_state& s = all[r];

@@ -26,11 +26,11 @@ std::filesystem::path library(const std::string& mpi) {
   if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
     const auto top = self.parent_path().parent_path() / folder;
-    const auto for_mpi =
+    auto for_mpi =
         (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / "libtaquin_interpose.so").lexically_normal();
     if (access(for_mpi.c_str(), R_OK) == 0) return for_mpi;
     if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY) continue;
-    const auto path = (top / library_name).lexically_normal();
+    auto path = (top / library_name).lexically_normal();
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY)
@@ -104,6 +104,7 @@ void become(const std::vector<std::string>& command, const std::string& mpi) {
   set_variable("LD_PRELOAD", library(mpi.empty() ? mpi_of(find_program(command.front())) : mpi).string() +
                                  (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments.front(), arguments.data());

@@ -21,7 +21,7 @@ std::string loader_of(const std::filesystem::path& program) {
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return {};
   for (int i = 0; i < head.e_phnum; ++i) {
     Elf64_Phdr part{};
-    in.seekg(static_cast<std::streamoff>(head.e_phoff + static_cast<unsigned>(i) * head.e_phentsize));
+    in.seekg(static_cast<std::streamoff>(head.e_phoff + static_cast<std::size_t>(i) * head.e_phentsize));
     if (!in.read(reinterpret_cast<char*>(&part), sizeof part)) return {};
     if (part.p_type != PT_INTERP) continue;
     std::string name(part.p_filesz, '\0');
@@ -46,7 +46,8 @@ std::string mpi_of(const std::filesystem::path& program) {
   const std::string loader = loader_of(program);
   if (loader.empty()) return {};
   const std::string command = fmt::format("{} --list {} 2>/dev/null", quoted(loader), quoted(program.string()));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
+      popen(command.c_str(), "r"), pclose);  // NOLINT(cert-env33-c): the names in it are quoted
   if (pipe == nullptr) return {};
   std::string list;
   std::array<char, 4096> buffer{};

@@ -21,7 +21,7 @@ struct arguments {
 
 // Before the program runs for hours. The file is not touched: the program may still fail.
 std::filesystem::path writable(const std::string& name) {
-  const auto path = std::filesystem::absolute(name).lexically_normal();
+  auto path = std::filesystem::absolute(name).lexically_normal();
   std::error_code ignored;
   const auto fail = [&](const char* why) { throw failure(fmt::format("cannot write {}: {}", path.string(), why)); };
   if (std::filesystem::is_directory(path, ignored)) fail(std::strerror(EISDIR));

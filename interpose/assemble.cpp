@@ -12,7 +12,6 @@ namespace taquin::interpose {
 namespace {
 
 using workloads::byte_matrix;
-using workloads::call_seconds;
 using workloads::recorded_call;
 using workloads::traffic;
 

@@ -59,6 +59,7 @@ std::uintptr_t name(recorder_state& s, MPI_Comm comm, int size, call_form form) 
     naming& later = s.names.emplace_back(own);
     TAQUIN_MPI(PMPI_Ibcast(later.name.data(), 2, MPI_INT, 0, comm, &later.request));
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the attribute is a number
   TAQUIN_MPI(MPI_Comm_set_attr(comm, s.keyval, reinterpret_cast<void*>(index)));
   return index;
 }

@@ -142,7 +142,7 @@ std::string shown(const variables& all, const std::string& name) {
 bool all_settings_agree(const world& w) {
   const variables own = settings::get().as_given;
   std::string text;
-  for (const auto& [name, value] : own) text += name + '=' + value + '\0';
+  for (const auto& [name, value] : own) text.append(name).append(1, '=').append(value).append(1, '\0');
   text = broadcast(std::move(text), 0);
   variables first;
   for (std::size_t at = 0; at < text.size();) {
