@@ -268,15 +268,15 @@ bool plan_state::tune(const exchange& x, const options& o) {
   const auto few = candidates(chooser::of(*comm).ranked(shape, o, limit), shape, o, limit);
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(shape.ranks, few.size());
-  for (const auto& [a, own] : few) needed += a->memory(shape, own);
+  for (const candidate_plan& c : few) needed += c.memory;
   // Those that make use of more than they need share what is left.
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&budget);
   all.reserve(few.size());
   const int tag = tags.take(*comm, static_cast<int>(few.size()));
-  for (const auto& [a, opts] : few) {
+  for (const auto& [a, opts, memory] : few) {
     detail::shape own = shape;
-    if (limit != unlimited) own.memory_limit = a->memory(shape, opts) + share;
+    if (limit != unlimited) own.memory_limit = memory + share;
     if (ends_by_itself(*a, shape, opts) && !ends_by_itself(*a, own, opts)) continue;  // with so much less memory
     const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
     const context c{comm, own_tag, &own, &opts, nodes.get(), true, own.memory_limit};

@@ -143,7 +143,7 @@ std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking
     const std::size_t beside = autotuner::overhead(s.ranks, few.size() + 1);
     if (beside > limit || memory + needed > limit - beside) return;
     memory += needed;
-    few.push_back({a, own});
+    few.push_back({a, own, needed});
   };
   const bool own = std::ranges::find(ranking, &native) != ranking.end();
   const auto has_native = [&] { return std::ranges::find(few, &native, &candidate_plan::what) != few.end(); };

@@ -21,6 +21,7 @@ namespace taquin::detail {
 struct candidate_plan {
   const algorithm* what = nullptr;
   options opts;
+  std::size_t memory = 0;  ///< what it states
 };
 
 /// An algorithm and what it prepared.

@@ -40,7 +40,7 @@ class unasked_exchange final : public operation, private mpi::awaited {
  private:
   [[nodiscard]] std::size_t receive_from(int peer) const noexcept { return static_cast<std::size_t>(peer); }
   [[nodiscard]] std::size_t send_to(int peer) const noexcept {
-    return static_cast<std::size_t>(comm_.size()) + receive_from(peer);
+    return static_cast<std::size_t>(comm_.size()) + static_cast<std::size_t>(peer);
   }
   void post(int distance);
   void refuse();

@@ -114,8 +114,8 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
 
 // With more rounds of fewer messages between nodes.
 std::optional<options> variant(const shape& s, const options& o) {
-  const bool has_radix = o.bruck.radix.has_value() || o.multilevel.levels.find("bruck") == std::string_view::npos;
-  if (has_radix || bruck::radix_of(o, s.nodes) <= 2) return std::nullopt;
+  const bool any_bruck = o.multilevel.levels.find("bruck") != std::string_view::npos;
+  if (!any_bruck || o.bruck.radix || bruck::radix_of(o, s.nodes) <= 2) return std::nullopt;
   options binary = o;
   binary.bruck.radix = 2;
   return binary;

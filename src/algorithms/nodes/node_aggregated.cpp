@@ -1,14 +1,15 @@
 // node_aggregated: one message per pair of nodes.
 //
-// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or as
-//          many as `leaders` says: the d-th node after this one is served by local rank (d − 1) mod n.
+// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or
+//          the first `leaders` of them: the d-th node after this one is served by local rank (d − 1) mod n, or mod `leaders`.
 // Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
 //          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
 //          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
 //          that MPI libraries ask the receiver first.
 // Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
 // Memory:  what a pass of d nodes of n ranks passes through a rank: at most 2dn blocks, as its share of the node's
-//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular exchanges: and a table of n(p + N) sizes.
+//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular
+//          exchanges: and a table of n(p + N) sizes.
 // Limits:  separate buffers.
 // Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
 //          or one node: it is spread_out.
