@@ -42,8 +42,8 @@ struct looked_at {
 
 int intercepted_Request_get_status_all(int n, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   const guard g;
-  const looked_at a(n, requests);
-  if (a.size() == n) return TAQUIN_NEXT(Request_get_status_all)(n, requests, flag, statuses);
+  looked_at a(n, requests);
+  if (a.size() == n) return TAQUIN_NEXT(Request_get_status_all)(n, a.passed.data(), flag, statuses);
   *flag = 0;
   if (a.running > 0) {
     let_mpi_progress();
@@ -62,7 +62,7 @@ int intercepted_Request_get_status_all(int n, const MPI_Request requests[], int*
 
 int intercepted_Request_get_status_any(int n, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   const guard g;
-  const looked_at a(n, requests);
+  looked_at a(n, requests);
   if (!a.done.empty()) {
     *index = a.done.front();
     *flag = 1;
@@ -85,7 +85,7 @@ int intercepted_Request_get_status_any(int n, const MPI_Request requests[], int*
 int intercepted_Request_get_status_some(int n, const MPI_Request requests[], int* count, int indices[],
                                         MPI_Status statuses[]) {
   const guard g;
-  const looked_at a(n, requests);
+  looked_at a(n, requests);
   int code = MPI_SUCCESS;
   *count = MPI_UNDEFINED;
   if (a.size() > 0) code = TAQUIN_NEXT(Request_get_status_some)(a.size(), a.passed.data(), count, indices, statuses);

@@ -75,7 +75,8 @@ TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
     pack(from.data(), count, t.type, mine.data());
     EXPECT_EQ(mine.back(), std::byte{0x77});
     mine.pop_back();
-    ASSERT_NO_FATAL_FAILURE(expect_one_of(mine, expected, sent_by_mpi(from, count, t.type, size)));
+    const auto sent = sent_by_mpi(from, count, t.type, size);
+    ASSERT_NO_FATAL_FAILURE(expect_one_of(mine, expected, sent));
 
     arena theirs(e, count, false);
     arena ours(e, count, false);
@@ -85,7 +86,13 @@ TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
     MPI_Sendrecv(expected.data(), static_cast<int>(size), MPI_BYTE, 0, 0, received.data(), count, t.type, 0, 0,
                  MPI_COMM_SELF, MPI_STATUS_IGNORE);
     unpack(expected.data(), ours.data(), count, t.type);
-    ASSERT_NO_FATAL_FAILURE(expect_one_of(ours.bytes, theirs.bytes, received.bytes));
+    if (sent == expected) {
+      ASSERT_NO_FATAL_FAILURE(expect_one_of(ours.bytes, theirs.bytes, received.bytes));
+    } else {  // its unpacking proves nothing
+      std::vector<std::byte> again(size);
+      pack(ours.data(), count, t.type, again.data());
+      ASSERT_EQ(again, expected);
+    }
     MPI_Type_free(&t.type);
   }
 }
