@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "mpi/communicator.hpp"
+
 namespace taquin::interpose {
 
 /// This thread is inside taquin.
@@ -40,13 +42,18 @@ static_assert(std::is_trivially_copyable_v<handle> && sizeof(handle) == sizeof(v
 
 class guard {
  public:
-  guard() noexcept : before_(inside) { inside = true; }
-  guard(const guard&) = delete;
-  guard& operator=(const guard&) = delete;
-  ~guard() { inside = before_; }
+  guard() noexcept = default;
 
  private:
-  bool before_;
+  struct entered {
+    entered() noexcept : before(inside) { inside = true; }
+    entered(const entered&) = delete;
+    entered& operator=(const entered&) = delete;
+    ~entered() { inside = before; }
+    bool before;
+  };
+  entered entered_;
+  mpi::communicator::late_frees late_;  // ends first
 };
 
 /// The next function of this name after this library.

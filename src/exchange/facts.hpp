@@ -38,9 +38,6 @@ struct least : least_of {
 struct limit : least_of {
   static constexpr std::uint64_t neutral = unlimited;
 };
-struct first : limit {
-  static std::uint64_t get(const std::int64_t* from) noexcept { return *from == 0 ? unlimited : least_of::get(from); }
-};
 struct alike {
   static constexpr std::uint64_t neutral = 0;
   static constexpr int slots = 2;

@@ -45,6 +45,8 @@ struct shape {
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
+  /// The ranks of each node can share memory, as far as is known.
+  bool nodes_share = true;
   /// What lies inside nodes: levels from the outermost inwards.
   int levels_inside = 0;
   std::array<level_shape, most_levels_inside> inside{};

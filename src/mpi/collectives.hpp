@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "mpi/check.hpp"
+#include "mpi/watch.hpp"
 
 namespace taquin::mpi {
 
@@ -27,6 +28,20 @@ class collective {
 
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
          const char* call);
+
+/// Begins a collective: of the two forms the one that a rank can leave. SMPI's nonblocking ones send p messages from each
+/// rank: there a rank that has nothing else to look at takes the blocking one, and is done.
+template <class Blocking, class Nonblocking, class... Arguments>
+int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_Request* request,
+              Arguments... arguments) {
+#ifdef TAQUIN_SMPI
+  if (!must_look()) {
+    *request = MPI_REQUEST_NULL;
+    return blocking(arguments...);
+  }
+#endif
+  return nonblocking(arguments..., request);
+}
 
 /// Runs it to its end: `begin(from, to, layout, request)`.
 template <class Begin>
@@ -65,8 +80,8 @@ template <class T>
 void allreduce(std::span<T> values, MPI_Op op, MPI_Comm comm) {
   collectives::run({}, std::as_writable_bytes(values), "MPI_Iallreduce",
                    [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return PMPI_Iallreduce(MPI_IN_PLACE, all, static_cast<int>(values.size()),
-                                            collectives::number<T>(), op, comm, request);
+                     return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, request, MPI_IN_PLACE, all,
+                                                   static_cast<int>(values.size()), collectives::number<T>(), op, comm);
                    });
 }
 template <class T>
@@ -79,7 +94,8 @@ template <class T>
 void broadcast(std::span<T> values, int root, MPI_Comm comm) {
   collectives::run({}, std::as_writable_bytes(values), "MPI_Ibcast",
                    [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return PMPI_Ibcast(all, collectives::bytes_of(values), MPI_BYTE, root, comm, request);
+                     return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, request, all, collectives::bytes_of(values),
+                                                   MPI_BYTE, root, comm);
                    });
 }
 
@@ -89,7 +105,8 @@ void allgather(std::span<const T> mine, std::span<T> all, MPI_Comm comm) {
   collectives::run(std::as_bytes(mine), std::as_writable_bytes(all), "MPI_Iallgather",
                    [&](const void* from, void* to, const int*, MPI_Request* request) {
                      const int bytes = collectives::bytes_of(mine);
-                     return PMPI_Iallgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm, request);
+                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, request, from, bytes, MPI_BYTE, to,
+                                                   bytes, MPI_BYTE, comm);
                    });
 }
 template <class T>
@@ -99,11 +116,11 @@ void allgather(const T& mine, std::span<T> all, MPI_Comm comm) {
 /// The same where a rank's own `each` values stand in their place.
 template <class T>
 void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
-  collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather",
-                   [&](const void*, void* to, const int*, MPI_Request* request) {
-                     return PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, static_cast<int>(each * sizeof(T)),
-                                            MPI_BYTE, comm, request);
-                   });
+  collectives::run(
+      {}, std::as_writable_bytes(all), "MPI_Iallgather", [&](const void*, void* to, const int*, MPI_Request* request) {
+        return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, request, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to,
+                                      static_cast<int>(each * sizeof(T)), MPI_BYTE, comm);
+      });
 }
 
 /// One value from each rank to each.
@@ -113,7 +130,8 @@ void alltoall(std::span<const T> out, std::span<T> in, MPI_Comm comm) {
   static_assert(std::is_trivially_copyable_v<T>);
   collectives::run(std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoall",
                    [&](const void* from, void* to, const int*, MPI_Request* request) {
-                     return PMPI_Ialltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm, request);
+                     return collectives::begin_one(PMPI_Alltoall, PMPI_Ialltoall, request, from, bytes, MPI_BYTE, to,
+                                                   bytes, MPI_BYTE, comm);
                    });
 }
 
@@ -126,7 +144,8 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
       std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoallv",
       [&](const void* from, void* to, const int* l, MPI_Request* request) {
         const MPI_Datatype type = collectives::number<T>();
-        return PMPI_Ialltoallv(from, l, l + ranks, type, to, l + 2 * ranks, l + 3 * ranks, type, comm, request);
+        return collectives::begin_one(PMPI_Alltoallv, PMPI_Ialltoallv, request, from, l, l + ranks, type, to,
+                                      l + 2 * ranks, l + 3 * ranks, type, comm);
       },
       layout);
 }

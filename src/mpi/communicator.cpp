@@ -11,6 +11,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -100,7 +101,23 @@ int communicator::limit() {
   return most;
 }
 
-int communicator::on_delete(MPI_Comm, int, void* value, void*) { return static_cast<communicator*>(value)->drop(); }
+constinit thread_local int communicator::late_frees::alive_ = 0;
+constinit thread_local communicator* communicator::late_frees::waiting_ = nullptr;
+
+int communicator::on_delete(MPI_Comm, int, void* value, void*) {
+  auto* const state = static_cast<communicator*>(value);
+  if (late_frees::alive_ == 0) return state->drop();
+  state->next_ = std::exchange(late_frees::waiting_, state);
+  return MPI_SUCCESS;
+}
+
+void communicator::late_frees::free_all() noexcept {
+  while (waiting_ != nullptr) {
+    communicator* const state = waiting_;
+    waiting_ = std::exchange(state->next_, nullptr);
+    state->drop();
+  }
+}
 
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
@@ -120,8 +137,8 @@ int communicator::drop() noexcept {
 // freed to the next that is made, which would then receive them: this one stays, and so do those that were made of it.
 void communicator::keep_for_ever() noexcept {
   static std::atomic<communicator*> all{nullptr};
-  next_lost_ = all.load(std::memory_order_relaxed);
-  while (!all.compare_exchange_weak(next_lost_, this)) {
+  next_ = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(next_, this)) {
   }
 }
 

@@ -94,6 +94,24 @@ class communicator {
   /// What plan/choose.hpp remembers; null before the first choice.
   std::shared_ptr<detail::chooser> choices;
 
+  /// While one is alive in a thread, what the MPI library deletes there is freed when it ends: MPICH 4.2 deletes the
+  /// attributes of a communicator in the middle of freeing its last persistent collective, where it bears no calls.
+  class late_frees {
+   public:
+    late_frees() noexcept { ++alive_; }
+    late_frees(const late_frees&) = delete;
+    late_frees& operator=(const late_frees&) = delete;
+    ~late_frees() {
+      if (--alive_ == 0 && waiting_ != nullptr) free_all();
+    }
+
+   private:
+    friend class communicator;
+    static void free_all() noexcept;
+    static constinit thread_local int alive_;
+    static constinit thread_local communicator* waiting_;
+  };
+
   /// Everything that may be under way at the same time has tags of its own: `tags_per_plan` from the given one.
   static constexpr int tags_per_plan = 32;
   static constexpr int agreement_tag = tags_per_plan - 1;  ///< of those, the agreement's
@@ -133,8 +151,8 @@ class communicator {
   plan_tags* plans_ = nullptr;         // those that have tags
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
-  communicator* next_lost_ = nullptr;
-  int leaving_tag_ = 0;  // no other message has it
+  communicator* next_ = nullptr;       // of those that wait to be freed, or are never freed
+  int leaving_tag_ = 0;                // no other message has it
   std::atomic<bool> left_{false};
   parting parting_;                          // sent without waiting: kept like the communicator
   parting heard_;                            // of the first that is received

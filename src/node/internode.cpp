@@ -66,8 +66,9 @@ internode* internode::of(mpi::communicator& comm) {
   const std::size_t most = most_bytes_of(comm.size());
   if (others == 0 || nodes.largest() == 1 || most < least_block || others > most_messages * nodes.smallest())
     return nullptr;
-  auto made = std::shared_ptr<internode>(new internode(comm, std::move(view), most));
-  if (mpi::holds_everywhere(made->share_memory(), comm.get())) comm.between = std::move(made);
+  auto made = std::shared_ptr<internode>(new internode(comm, view, most));
+  view->shares = mpi::holds_everywhere(made->share_memory(), comm.get());
+  if (view->shares) comm.between = std::move(made);
   return comm.between.get();
 }
 

@@ -16,8 +16,7 @@
 namespace taquin::detail {
 
 bool plan_state::skips_agreement(const options& o, exchange::form kind) const {
-  return comm->between != nullptr && comm->choices != nullptr && !always_agrees(o) &&
-         comm->choices->skip_agreement(kind);
+  return comm->choices != nullptr && !always_agrees(o) && comm->choices->skip_agreement(kind);
 }
 
 // As what ranks have agreed on last: directly. A rank that cannot tells those that wait for its data.
@@ -71,7 +70,6 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
     if (way.early != nullptr && e.collective()) complete_in_vain();
     throw;
   }
-  if (comm->choices != nullptr) comm->choices->learn(all.last_time);
   if (way.early != nullptr && (!all.early || (x.kind == exchange::form::alltoall && !all.uniform))) complete_in_vain();
   if (!all.carried && !all.early) body.reset();
   return all;

@@ -132,6 +132,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   agreed all{static_cast<const rank_facts&>(mine), false};  // which is all that is known on an intercommunicator
   if (!inter) {
     all = agree_with_payload(x, o, name, reused, mine, tag, node);
+    if (comm->choices != nullptr) comm->choices->learn(all.last_time);
   } else if (mine.bad) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
     throw usage_error(mine.bad->what, mine.bad->mpi_class, -1, mine.bad->peer);
   }
@@ -153,6 +154,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   if (free_choice || (chosen->needs_nodes && !inter)) {
     nodes = nodes_of(*comm, o.nodes);
     describe(nodes->topology, shape);
+    shape.nodes_share = nodes->shares;
   }
   shape.memory_limit = all.memory == unlimited ? unlimited : all.memory - std::min(all.memory, element_bytes);
   if ((free_choice || chosen == &multilevel) && any_automatic(o.multilevel.levels)) {
@@ -163,7 +165,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
     const algorithm* const carried = all.carried ? &node_aggregated : chooser::last_choice(*comm, x.kind);
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
     const bool direct = !reused && !x.in_place && !all.large && all.memory == unlimited && all.min_block_bytes > 0;
-    if (shape.carried_block > 0 && !reused) comm->choices->agreed_on(x.kind, direct ? chosen : nullptr);
+    if (shape.nodes > 1 && !reused) comm->choices->agreed_on(x.kind, direct ? chosen : nullptr);
     if (all.early && chosen != &spread_out) {
       chooser::of(*comm).forget_last();  // its time is not that of the choice
       chosen = &spread_out;
@@ -334,8 +336,7 @@ void plan_state::run() {
     throw;
   }
   const bool blocking = (facts & mpi::whereabouts::plan) == 0;
-  if (blocking && comm != nullptr && comm->choices != nullptr)
-    comm->choices->took(std::chrono::steady_clock::now() - begun);
+  if (blocking && comm != nullptr && comm->choices != nullptr) comm->choices->took(MPI_Wtime() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

@@ -1,7 +1,6 @@
 // From arguments to a prepared body: validate, agree, choose, prepare.
 #pragma once
 
-#include <chrono>
 #include <memory_resource>
 #include <optional>
 #include <string_view>
@@ -61,7 +60,7 @@ struct plan_state final : private mpi::started {
   std::uint64_t number = 0;           // of the call that prepares it, or of its last start
   std::string_view running;           // the algorithm, once there is one
   patience timeout;
-  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  seconds begun = MPI_Wtime();
   bool by_thread = false;  // the progress thread looks after it
   bool under_way = false;
 

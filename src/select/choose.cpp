@@ -111,6 +111,10 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   if (!text.empty()) profile_ = from_json(text);
   alike_ = alike_on_all(kind_of_processor(), comm);
   const int on_node = nodes_of(comm, {})->topology.nodes().largest();
+#ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
+  cores = on_node;
+  if (text.empty()) profile_.model.copy = profile_.model.pack = {};
+#endif
   share_cores(profile_.model, on_node, cores);
 }
 
@@ -152,7 +156,7 @@ level_names chooser::levels(const shape& s, const options& o) {
 
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
   running_ = nullptr;
-  const bool measures = !reused && s.carried_block > 0 && profile_.points.empty();
+  const bool measures = !reused && !s.shared && s.nodes > 1 && profile_.points.empty();
   const algorithm* a = ruled(s, o, reused, limit, profile_);
   followed_rule_ = a != nullptr;
   if (a == nullptr) a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
@@ -187,11 +191,13 @@ std::uint64_t kind_of(const shape& s) noexcept {
          static_cast<std::uint64_t>(s.kind);
 }
 
-// Whether it is worth while to measure both. Where a step among nodes could carry the blocks, that is one of the two.
-bool rivals(const algorithm& first, const algorithm& other, const shape& s) noexcept {
+// Whether it is worth while to measure both. Where the agreement can carry the blocks of one that serves, that is one of
+// the two.
+bool rivals(const algorithm& first, const algorithm& other, std::span<const algorithm* const> all, const shape& s,
+            const options& o) noexcept {
   if (&first == &other) return false;
-  const bool may_carry = s.max_block_bytes <= s.carried_block && !s.in_place;
-  return !may_carry || first.carried.between_nodes || other.carried.between_nodes;
+  const auto carried = [&](const algorithm* a) { return carried_by_agreement(*a, s, o); };
+  return carried(&first) || carried(&other) || std::ranges::none_of(all, carried);
 }
 
 }  // namespace
@@ -218,7 +224,8 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
     const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
     if (first == nullptr)  // on all ranks: it follows from the shape
       throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
-    const auto rival = std::ranges::find_if(best, [&](const algorithm* other) { return rivals(*first, *other, s); });
+    const auto rival =
+        std::ranges::find_if(best, [&](const algorithm* other) { return rivals(*first, *other, best, s, o); });
     const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <
                                                   worth_measuring * predict(*first, s, o, false, profile_);
     std::array<const algorithm*, 2> both{first, close ? *rival : nullptr};
@@ -227,13 +234,13 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   }
   turn_ = c.next();
   if (!c.settled()) running_ = &c;
-  last_time_ = std::chrono::steady_clock::duration::max();
+  last_time_.reset();
   return c.who(turn_);
 }
 
 std::uint64_t chooser::last_time() const noexcept {
-  if (running_ == nullptr) return unlimited;
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(last_time_).count());
+  if (running_ == nullptr || !last_time_) return unlimited;
+  return static_cast<std::uint64_t>(*last_time_ * 1e9);
 }
 
 void chooser::learn(std::uint64_t nanoseconds) noexcept {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -52,7 +52,7 @@ class chooser {
 
   /// Where blocking calls between nodes have no measured profile, they measure (contest).
   /// This rank's time of the call whose algorithm was chosen last. Local.
-  void took(std::chrono::steady_clock::duration time) noexcept { last_time_ = time; }
+  void took(seconds time) noexcept { last_time_ = time; }
   /// The same in nanoseconds for the agreement; unlimited where none is asked for.
   [[nodiscard]] std::uint64_t last_time() const noexcept;
   /// The call was done by another algorithm. Local.
@@ -85,7 +85,7 @@ class chooser {
   std::unordered_map<std::uint64_t, contest> contests_;
   contest* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;
-  std::chrono::steady_clock::duration last_time_{};
+  std::optional<seconds> last_time_;
 };
 
 }  // namespace taquin::detail

@@ -30,9 +30,10 @@ class contest {
       if (calls_[i] < calls_each) return i;
     return time(0) <= time(1) ? 0 : 1;
   }
-  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed.
+  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed. Its first one
+  /// does not count: it has begun as calls of another algorithm do, and may have made what the later ones find.
   void learn(std::size_t i, std::uint64_t nanoseconds) noexcept {
-    least_[i] = std::min(least_[i], nanoseconds);
+    if (calls_[i] > 0) least_[i] = std::min(least_[i], nanoseconds);
     calls_[i] = std::min(calls_[i] + 1, calls_each);
   }
   /// What `next` says will not change.

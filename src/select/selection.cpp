@@ -30,11 +30,17 @@ shape scaled(shape s, double factor) {
   return s;
 }
 
+}  // namespace
+
+bool carried_by_agreement(const algorithm& a, const shape& s, const options& o) noexcept {
+  if (s.carried_block > 0) return a.carried.between_nodes && s.max_block_bytes <= s.carried_block && !s.in_place;
+  return a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0;
+}
+
+namespace {
+
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  const bool carries = s.carried_block > 0
-                           ? a.carried.between_nodes && s.max_block_bytes <= s.carried_block && !s.in_place
-                           : a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0;
-  if (!reused && carries) return a.carried.cost(s, o, m);
+  if (!reused && carried_by_agreement(a, s, o)) return a.carried.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));

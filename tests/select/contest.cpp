@@ -28,6 +28,13 @@ TEST(contest, the_shortest_time_counts) {
   EXPECT_EQ(c.next(), 0U);
 }
 
+TEST(contest, the_first_call_of_each_does_not_count) {
+  contest c(&native, &node_aggregated);
+  for (const std::uint64_t t : {100, 500, 500, 500}) c.learn(0, t);
+  for (int i = 0; i < 4; ++i) c.learn(1, 400);
+  EXPECT_EQ(c.next(), 1U);
+}
+
 TEST(contest, a_failed_call_proves_nothing) {
   contest c(&native, &node_aggregated);
   for (int i = 0; i < 4; ++i) c.learn(0, contest::unknown);

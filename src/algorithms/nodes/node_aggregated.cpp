@@ -110,8 +110,10 @@ std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
          table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
 }
 
-// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room.
+// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room, or nodes have
+// no such memory.
 aggregation through_memory(const shape& s, const options& o) noexcept {
+  if (!s.nodes_share) return {0, o.node_aggregated.leaders};
   for (int d = std::max(s.nodes, 1);; d = (d + 1) / 2) {
     const aggregation how{d, o.node_aggregated.leaders};
     if (size_of_shared(s, how).scratch <= most_shared && shared_footprint(s, how) <= s.memory_limit) return how;

@@ -1,0 +1,2 @@
+// Nothing but headers: see CMakeLists.txt.
+int main() { return 0; }
