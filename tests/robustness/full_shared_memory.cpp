@@ -1,5 +1,5 @@
-// Run where /dev/shm is small and nobody else's: no memory is left there, or nothing can be made there
-// (TAQUIN_TEST_NO_SHM), and all exchanges are right all the same.
+// Run where /dev/shm is small and nobody else's: no memory is left there, nothing can be made there
+// (TAQUIN_TEST_NO_SHM), or ranks have different ones (TAQUIN_TEST_OWN_SHM), and all exchanges are right all the same.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,12 +43,19 @@ TEST(full_shared_memory, is_done_without) {
   if (absent) {
     EXPECT_LT(open("/dev/shm/anything", O_CREAT | O_WRONLY, S_IRUSR | S_IWUSR), 0);
   }
-  if (rank == 0 && !absent) {
+  const bool own = std::getenv("TAQUIN_TEST_OWN_SHM") != nullptr;
+  if (own) {
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    EXPECT_EQ(size_of(node), p) << "these ranks are on one node, says the MPI library";
+    MPI_Comm_free(&node);
+  }
+  if (rank == 0 && !absent && !own) {
     nothing_left.emplace();
     EXPECT_GT(nothing_left->written(), 0U);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  for (const int size : {1, 3000})
+  for (const int size : {1, 3000, 40000})
     for (const detail::algorithm* a : detail::algorithms())
       for (const bool reused : {false, true}) {
         SCOPED_TRACE(a->name);
@@ -63,6 +70,7 @@ TEST(full_shared_memory, is_done_without) {
           EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << e.what();
           continue;
         }
+        EXPECT_TRUE(!own || a->name != "shared_memory") << "ranks do not share memory";
         for (int i = 0; i < p * size; ++i) ASSERT_EQ(recv[at(i)], i / size);
       }
   MPI_Barrier(MPI_COMM_WORLD);
