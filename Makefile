@@ -86,10 +86,10 @@ test-matrix: ## all tests in clean roots of SUITES="bookworm trixie sid", on MPI
 
 lint: lint-packages ## layout and static analysis of all files
 	clang-format --dry-run --Werror $(SOURCES)
-	cmake --preset ci
-	cppcheck --quiet --project=build/ci/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
+	cmake --preset lint
+	cppcheck --quiet --project=build/lint/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
 	  --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(CTEST_PARALLEL_LEVEL)
-	run-clang-tidy -quiet -p build/ci -j $(CTEST_PARALLEL_LEVEL) '/(src|cli|interpose)/.*\.cpp$$'
+	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/(src|cli|interpose)/.*\.cpp$$'
 
 format: lint-packages ## lays out all files
 	clang-format -i $(SOURCES)

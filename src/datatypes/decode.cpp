@@ -223,12 +223,17 @@ std::optional<decoded> indexed(decoded child, count_t extent, int n, Length leng
   return decoded{sequence(std::move(parts)), times(std::move(child.sign), elements)};
 }
 
+// Whether an argument that MPI_Type_get_contents tells is this constant. Open MPI 6.0 tells programs of MPI's standard ABI
+// its own number for it, which no other library has for any other argument there.
+bool is(int told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
+bool is_fortran(int order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
+
 decoded subarray(decoded child, count_t extent, const int* ints) {
   const int dims = ints[0];
   const int* sizes = ints + 1;
   const int* subsizes = sizes + dims;
   const int* starts = subsizes + dims;
-  const bool fortran = starts[dims] == MPI_ORDER_FORTRAN;
+  const bool fortran = is_fortran(starts[dims]);
   count_t step = extent;
   for (int k = 0; k < dims; ++k) {
     const int d = fortran ? k : dims - 1 - k;
@@ -257,7 +262,7 @@ decoded darray(decoded child, count_t extent, const int* ints) {
   const int* kinds = sizes + dims;
   const int* arguments = kinds + dims;
   const int* processes = arguments + dims;
-  const bool fortran = processes[dims] == MPI_ORDER_FORTRAN;
+  const bool fortran = is_fortran(processes[dims]);
   std::vector<int> place(static_cast<std::size_t>(dims));
   for (int d = dims, rest = ints[1]; d-- > 0; rest /= processes[d])
     place[static_cast<std::size_t>(d)] = rest % processes[d];
@@ -266,9 +271,9 @@ decoded darray(decoded child, count_t extent, const int* ints) {
     const int d = fortran ? k : dims - 1 - k;
     const count_t global = sizes[d];
     count_t block = global;
-    if (kinds[d] != MPI_DISTRIBUTE_NONE) {
-      const count_t without = kinds[d] == MPI_DISTRIBUTE_BLOCK ? (global + processes[d] - 1) / processes[d] : 1;
-      block = arguments[d] == MPI_DISTRIBUTE_DFLT_DARG ? without : arguments[d];
+    if (!is(kinds[d], MPI_DISTRIBUTE_NONE, 2)) {
+      const count_t without = is(kinds[d], MPI_DISTRIBUTE_BLOCK, 0) ? (global + processes[d] - 1) / processes[d] : 1;
+      block = is(arguments[d], MPI_DISTRIBUTE_DFLT_DARG, -1) ? without : arguments[d];
     }
     const count_t first = place[static_cast<std::size_t>(d)] * block;
     child = distributed(std::move(child), step, global, first, block, processes[d] * block);

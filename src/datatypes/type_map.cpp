@@ -31,6 +31,19 @@ std::vector<loop> flattened(tree root) {
   return flat;
 }
 
+count_t bytes_of(const tree& t) noexcept {
+  count_t each = t.length;
+  for (const tree& child : t.children) each += bytes_of(child);
+  return t.count * each;
+}
+
+// What the MPI library tells of the type's making must be the type.
+bool complete(const decoded& d, MPI_Datatype type) {
+  MPI_Count size = 0;
+  TAQUIN_MPI(MPI_Type_size_x(type, &size));
+  return bytes_of(d.data) == size;
+}
+
 // A duplicate of a type has the same map.
 int copy_map(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
   static_cast<const type_map*>(value)->share();
@@ -48,7 +61,7 @@ int delete_map(MPI_Datatype, int, void* value, void*) {
 
 const type_map* type_map::decode(MPI_Datatype type) {
   auto d = decode_type(type);
-  if (!d) return nullptr;
+  if (!d || !complete(*d, type)) return nullptr;
   std::unique_ptr<type_map> map(new type_map);
   map->loops_ = flattened(std::move(d->data));
   map->signature_ = d->sign.type;
