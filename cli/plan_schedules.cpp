@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/offline.hpp"
+#include "schedule/print.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::cli {
@@ -17,20 +18,6 @@ namespace {
 
 using detail::place;
 using nlohmann::json;
-
-const char* name_of(place where) {
-  switch (where) {
-    case place::send:
-      return "send";
-    case place::recv:
-      return "receive";
-    case place::shared:
-      return "shared";
-    case place::scratch:
-      break;
-  }
-  return "scratch";
-}
 
 detail::topology topology_of(int ranks, int per_node) {
   if (per_node <= 0) return detail::topology::of_single_ranks(ranks);

@@ -7,9 +7,7 @@
 
 namespace taquin::detail {
 
-namespace {
-
-const char* name_of(place where) {
+const char* name_of(place where) noexcept {
   switch (where) {
     case place::send:
       return "send";
@@ -22,6 +20,8 @@ const char* name_of(place where) {
   }
   return "scratch";
 }
+
+namespace {
 
 // "send[64, +16)": 16 bytes from byte 64 of the send buffer; "send[0, +16) × 3 every 64" for repeated runs.
 std::string to_text(const schedule& s, const region& r) {

@@ -10,6 +10,9 @@
 
 namespace taquin::detail {
 
+/// "send", "receive", "scratch" or "shared".
+const char* name_of(place where) noexcept;
+
 /// The blocks that a message carries, each the sending and the receiving rank of the exchange.
 using payload = std::vector<std::pair<int, int>>;
 
