@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <functional>
 #include <numeric>
-#include <string_view>
+#include <string>
 
 #include "base/environment.hpp"
 #include "mpi/collectives.hpp"
@@ -55,20 +56,32 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
+// By the machine's name, and by the number that its kernel has had since it was started: not below zero.
+int colour_of_machine() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
+  std::string text(name.data(), static_cast<std::size_t>(length));
+#ifndef TAQUIN_SMPI  // whose machines have names alone
+  std::string boot;
+  if (std::ifstream file("/proc/sys/kernel/random/boot_id"); std::getline(file, boot)) text += boot;
+#endif
+  return static_cast<int>(std::hash<std::string>{}(text) >> 33U);
+}
+
 // The ranks of `comm` on this rank's machine, in rank order.
 MPI_Comm split_by_machine(MPI_Comm comm, int rank) {
   MPI_Comm local = MPI_COMM_NULL;
   mpi::barrier(comm);
-#ifdef TAQUIN_SMPI
-  // SMPI's split by type takes in all ranks of a machine, also those that are not in `comm`.
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
-  const auto hash = std::hash<std::string_view>{}({name.data(), static_cast<std::size_t>(length)});
-  TAQUIN_MPI(MPI_Comm_split(comm, static_cast<int>(hash >> 33U), rank, &local));
-#else
+#ifndef TAQUIN_SMPI  // whose split by type takes in all ranks of a machine, also those that are not in `comm`
   TAQUIN_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &local));
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_size(local, &ranks));
+  // Debian's MPICH 5.0.2 knows no two ranks of one machine: its launcher does not tell it.
+  if (!mpi::holds_everywhere(ranks == 1, comm)) return local;
+  TAQUIN_MPI(MPI_Comm_free(&local));
 #endif
+  TAQUIN_MPI(MPI_Comm_split(comm, colour_of_machine(), rank, &local));
   return local;
 }
 
