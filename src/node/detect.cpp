@@ -1,14 +1,15 @@
 #include "node/detect.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <functional>
 #include <numeric>
-#include <string>
+#include <string_view>
 
 #include "base/environment.hpp"
 #include "mpi/collectives.hpp"
@@ -56,17 +57,21 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
-// By the machine's name, and by the number that its kernel has had since it was started: not below zero.
+// By the machine's name, and by the number that its kernel has had since it was started: not below zero. Takes no memory,
+// which a rank might lack while others wait for it.
 int colour_of_machine() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  constexpr std::size_t boot_bytes = 36;
+  std::array<char, MPI_MAX_PROCESSOR_NAME + boot_bytes> text{};
   int length = 0;
-  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
-  std::string text(name.data(), static_cast<std::size_t>(length));
+  TAQUIN_MPI(MPI_Get_processor_name(text.data(), &length));
+  auto bytes = static_cast<std::size_t>(length);
 #ifndef TAQUIN_SMPI  // whose machines have names alone
-  std::string boot;
-  if (std::ifstream file("/proc/sys/kernel/random/boot_id"); std::getline(file, boot)) text += boot;
+  if (const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); file >= 0) {
+    bytes += static_cast<std::size_t>(std::max<ssize_t>(read(file, text.data() + bytes, boot_bytes), 0));
+    close(file);
+  }
 #endif
-  return static_cast<int>(std::hash<std::string>{}(text) >> 33U);
+  return static_cast<int>(std::hash<std::string_view>{}({text.data(), bytes}) >> 33U);
 }
 
 // The ranks of `comm` on this rank's machine, in rank order.
