@@ -67,7 +67,7 @@ const found* first_done(const request_array& a) {
 }
 
 int intercepted_Start(MPI_Request* request) {
-  const guard g;
+  const completing g;
   const auto native = [&] { return TAQUIN_NEXT(Start)(request); };
   tracked_request* const t = tracked(*request);
   if (t == nullptr) return native();
@@ -75,7 +75,7 @@ int intercepted_Start(MPI_Request* request) {
 }
 
 int intercepted_Startall(int n, MPI_Request requests[]) {
-  const guard g;
+  const completing g;
   std::vector<MPI_Request> others;
   std::vector<int> places;
   for (int i = 0; i < n; ++i) {
@@ -94,7 +94,7 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
 }
 
 int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
-  const guard g;
+  const completing g;
   const double begun = now();
   const found one = look_at(0, *request);
   if (one.by_plan) {
@@ -111,7 +111,7 @@ int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  const guard g;
+  const completing g;
   const double begun = now();
   const found one = look_at(0, *request);
   if (one.by_plan) {
@@ -134,7 +134,7 @@ int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  const guard g;
+  const completing g;
   const found one = look_at(0, request);
   if (!one.by_plan && !one.is_inactive()) return TAQUIN_NEXT(Request_get_status)(request, flag, status);
   *flag = one.is_inactive() || one.request->poll() ? 1 : 0;
@@ -143,7 +143,7 @@ int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* s
 }
 
 int intercepted_Request_free(MPI_Request* request) {
-  const guard g;
+  const completing g;
   tracked_request* const t = tracked(*request);
   if (t != nullptr && t->active_by_plan()) return raise(t->comm(), MPI_ERR_REQUEST);
   if (t != nullptr) untrack(*request);
@@ -172,7 +172,7 @@ int end_all(request_array& a, int n, MPI_Status* statuses, int code, double begu
 }
 
 int intercepted_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
-  const guard g;
+  const completing g;
   const double begun = now();
   request_array a(n, requests);
   a.each(true, [](const found& one) { one.request->finish(); });
@@ -180,7 +180,7 @@ int intercepted_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  const guard g;
+  const completing g;
   const double begun = now();
   request_array a(n, requests);
   bool done = true;
@@ -211,7 +211,7 @@ bool any(request_array& a, int n, int* index, int* flag, MPI_Status* status, dou
 }
 
 int intercepted_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
-  const guard g;
+  const completing g;
   const double begun = now();
   request_array a(n, requests);
   if (!a.has_plans()) {
@@ -227,7 +227,7 @@ int intercepted_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* s
 }
 
 int intercepted_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  const guard g;
+  const completing g;
   const double begun = now();
   request_array a(n, requests);
   int code = MPI_SUCCESS;
@@ -266,7 +266,7 @@ int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses
 }
 
 int intercepted_Waitsome(int n, MPI_Request requests[], int* count, int indices[], MPI_Status statuses[]) {
-  const guard g;
+  const completing g;
   const double begun = now();
   request_array a(n, requests);
   if (a.has_plans()) {
@@ -281,7 +281,7 @@ int intercepted_Waitsome(int n, MPI_Request requests[], int* count, int indices[
 }
 
 int intercepted_Testsome(int n, MPI_Request requests[], int* count, int indices[], MPI_Status statuses[]) {
-  const guard g;
+  const completing g;
   request_array a(n, requests);
   return some(a, n, count, indices, statuses, now());
 }

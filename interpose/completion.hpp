@@ -5,8 +5,15 @@
 
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "mpi/communicator.hpp"
 
 namespace taquin::interpose {
+
+/// A guard in which the MPI library may free a persistent collective, and with it a communicator.
+class completing {
+  guard inside_;
+  mpi::communicator::late_frees late_;  // ends first
+};
 
 /// The status of an inactive request.
 inline void empty(MPI_Status* status) noexcept {
@@ -49,7 +56,7 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
     static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X); \
     if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {           \
       if (on.chained == on.own || inside) return on.own ARGUMENTS;                    \
-      const guard g;                                                                  \
+      const completing g;                                                             \
       return on.chained ARGUMENTS;                                                    \
     }                                                                                 \
     return inside ? on.own ARGUMENTS : intercepted_##X ARGUMENTS;                     \

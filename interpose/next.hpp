@@ -12,8 +12,6 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "mpi/communicator.hpp"
-
 namespace taquin::interpose {
 
 /// This thread is inside taquin.
@@ -42,18 +40,13 @@ static_assert(std::is_trivially_copyable_v<handle> && sizeof(handle) == sizeof(v
 
 class guard {
  public:
-  guard() noexcept = default;
+  guard() noexcept : before_(inside) { inside = true; }
+  guard(const guard&) = delete;
+  guard& operator=(const guard&) = delete;
+  ~guard() { inside = before_; }
 
  private:
-  struct entered {
-    entered() noexcept : before(inside) { inside = true; }
-    entered(const entered&) = delete;
-    entered& operator=(const entered&) = delete;
-    ~entered() { inside = before; }
-    bool before;
-  };
-  entered entered_;
-  mpi::communicator::late_frees late_;  // ends first
+  bool before_;
 };
 
 /// The next function of this name after this library.
