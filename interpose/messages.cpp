@@ -12,6 +12,7 @@
 
 using namespace taquin::interpose;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own
 #define TAQUIN_COUNTED(X, PARAMETERS, ARGUMENTS)        \
   static int intercepted_##X PARAMETERS {               \
     if (observing()) count(other_call::point_to_point); \
@@ -19,6 +20,7 @@ using namespace taquin::interpose;
     return TAQUIN_NEXT(X) ARGUMENTS;                    \
   }                                                     \
   TAQUIN_ONE_NAME(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS)
+// NOLINTEND(bugprone-macro-parentheses)
 
 TAQUIN_COUNTED(Send, (const void* buf, int n, handle type, int to, int tag, handle comm), (buf, n, type, to, tag, comm))
 TAQUIN_COUNTED(Ssend, (const void* buf, int n, handle type, int to, int tag, handle comm),

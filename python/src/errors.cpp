@@ -25,7 +25,7 @@ void set(const char* name, Arguments&&... arguments) {
   }
 }
 
-void translate(std::exception_ptr thrown) {
+void translate(std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): so pybind11 calls it
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const budget_exceeded& e) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "handles.hpp"
 
@@ -63,11 +64,12 @@ side side::of(const py::handle& given) {
   return s;
 }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
 void* side::base() const noexcept { return reinterpret_cast<void*>(address); }
 
-description::description(const std::string& name, const py::object& given_send, const py::object& given_recv,
+description::description(std::string name, const py::object& given_send, const py::object& given_recv,
                          const py::handle& given_comm, choices& c)
-    : form(name), in_place(given_send.is_none()), comm(comm_of(given_comm)) {
+    : form(std::move(name)), in_place(given_send.is_none()), comm(comm_of(given_comm)) {
   if (!c.fault.empty()) return;
   recv = side::of(given_recv);
   if (!in_place) send = side::of(given_send);

@@ -29,6 +29,7 @@ namespace {
 
 using int_array = py::array_t<std::int32_t, py::array::c_style>;
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
 std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
 
 /// An exchange that runs once: its statistics.

@@ -180,8 +180,7 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
       if (block.first >= 0 && (blocks.empty() || blocks.back() != block)) blocks.push_back(block);
     }
     std::ranges::sort(blocks);
-    const auto twice = std::ranges::unique(blocks);
-    blocks.erase(twice.begin(), twice.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   });
   return result;
 }

@@ -239,7 +239,7 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
-  rank_facts ours = mine;
+  rank_facts ours = static_cast<const rank_facts&>(mine);
   ours.choices >>= 1U;  // numbers travel with a sign
   ours.carried = way.blocks != nullptr;
   ours.early = ours.begun = way.early != nullptr;

@@ -140,7 +140,8 @@ class evaluation {
     if (awaits <= 0) return 0;
     const node& n = nodes_[states_[rank].node];
     const auto last = static_cast<std::size_t>(awaits) - 1;
-    return last < n.barriers.size() && n.barriers[last].ranks == n.ranks.size() ? n.barriers[last].time : endless;
+    if (last < n.barriers.size() && n.barriers[last].ranks == n.ranks.size()) return n.barriers[last].time;
+    return endless;
   }
 
   void arrive_in_node(std::size_t rank) {

@@ -1,18 +1,18 @@
 #include "node/detect.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <string_view>
 
 #include "base/environment.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/groups.hpp"
+#include "node/mapping.hpp"
 
 namespace taquin::detail {
 
@@ -57,67 +57,49 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
-// By the machine's name, and by the number that its kernel has had since it was started: not below zero. Takes no memory,
-// which a rank might lack while others wait for it.
-int colour_of_machine() {
-  constexpr std::size_t boot_bytes = 36;
-  std::array<char, MPI_MAX_PROCESSOR_NAME + boot_bytes> text{};
-  int length = 0;
-  TAQUIN_MPI(MPI_Get_processor_name(text.data(), &length));
-  auto bytes = static_cast<std::size_t>(length);
-#ifndef TAQUIN_SMPI  // whose machines have names alone
-  if (const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); file >= 0) {
-    bytes += static_cast<std::size_t>(std::max<ssize_t>(read(file, text.data() + bytes, boot_bytes), 0));
-    close(file);
-  }
-#endif
-  return static_cast<int>(std::hash<std::string_view>{}({text.data(), bytes}) >> 33U);
+// What ranks tell each other of where they are.
+struct place {
+  std::uint64_t machine = host_id();
+  binding bound = binding_of_process();
+};
+
+// The lowest rank on each rank's machine.
+std::vector<int> first_ranks(std::span<const place> all) {
+  std::map<std::uint64_t, int> first;
+  std::vector<int> of(all.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    of[rank] = first.try_emplace(all[rank].machine, static_cast<int>(rank)).first->second;
+  return of;
 }
 
-// The ranks of `comm` on this rank's machine, in rank order.
-MPI_Comm split_by_machine(MPI_Comm comm, int rank) {
-  MPI_Comm local = MPI_COMM_NULL;
-  mpi::barrier(comm);
-#ifndef TAQUIN_SMPI  // whose split by type takes in all ranks of a machine, also those that are not in `comm`
-  TAQUIN_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &local));
-  int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_size(local, &ranks));
-  // Debian's MPICH 5.0.2 knows no two ranks of one machine: its launcher does not tell it.
-  if (!mpi::holds_everywhere(ranks == 1, comm)) return local;
-  TAQUIN_MPI(MPI_Comm_free(&local));
-#endif
-  TAQUIN_MPI(MPI_Comm_split(comm, colour_of_machine(), rank, &local));
-  return local;
-}
-
+// Nothing here can fail on one rank alone once it has said where it is: others would wait for it inside the MPI library.
 node_view find_out(const mpi::communicator& comm) {
-  const MPI_Comm local = split_by_machine(comm.get(), comm.rank());
+  const place mine;
+  std::vector<place> all(static_cast<std::size_t>(comm.size()));
+  std::vector<int> members;
+  members.reserve(all.size());
+  mpi::allgather(mine, std::span(all), comm.get());
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)].machine == mine.machine) members.push_back(rank);
   node_view view;
-  view.local = mpi::owned_comm(local);
-  const binding bound = binding_of_process();
-  constexpr int facts = 3;  // the node's lowest rank, package, cache
-  std::array<int, facts> mine{comm.rank(), bound.package, bound.cache};
-  mpi::broadcast(std::span(mine).first(1), 0, local);
-  const auto p = static_cast<std::size_t>(comm.size());
-  std::vector<int> all(facts * p);
-  mpi::allgather(std::span<const int>(mine), std::span(all), comm.get());
-  std::array<std::vector<int>, facts> colours;
-  for (std::size_t i = 0; i < all.size(); ++i) colours[i % facts].push_back(all[i]);
-  view.topology.levels.push_back(level::of("node", colours[0]));
-  const auto known = [](int c) { return c >= 0; };
-  if (std::ranges::all_of(colours[1], known)) view.topology.refine("package", colours[1]);
-  if (std::ranges::all_of(colours[2], known)) view.topology.refine("l3", colours[2]);
+  view.local = mpi::create_group(comm.get(), members, 0);
+  view.topology.levels.push_back(level::of("node", first_ranks(all)));
+  const auto refine = [&](std::string_view name, int binding::*number) {
+    if (!std::ranges::all_of(all, [&](const place& p) { return p.bound.*number >= 0; })) return;
+    std::vector<int> colours(all.size());
+    std::ranges::transform(all, colours.begin(), [&](const place& p) { return p.bound.*number; });
+    view.topology.refine(name, colours);
+  };
+  refine("package", &binding::package);
+  refine("l3", &binding::cache);
   return view;
 }
 
 }  // namespace
 
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
-  MPI_Comm local = MPI_COMM_NULL;
-  const int node = t.nodes().group[static_cast<std::size_t>(comm.rank())];
   mpi::barrier(comm.get());
-  TAQUIN_MPI(MPI_Comm_split(comm.get(), node, comm.rank(), &local));
-  return mpi::owned_comm(local);
+  return mpi::create_group(comm.get(), t.nodes().members(t.nodes().group[static_cast<std::size_t>(comm.rank())]), 0);
 }
 
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {
@@ -158,16 +140,11 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
 }
 
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
-  int rank = 0;
   int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(MPI_Comm_size(comm, &ranks));
-  const mpi::owned_comm local(split_by_machine(comm, rank));
-  int first = rank;
-  mpi::broadcast(std::span(&first, 1), 0, local.get());
-  std::vector<int> all(static_cast<std::size_t>(ranks));
-  mpi::allgather(first, std::span(all), comm);
-  return all;
+  std::vector<place> all(static_cast<std::size_t>(ranks));
+  mpi::allgather(place(), std::span(all), comm);
+  return first_ranks(all);
 }
 
 }  // namespace taquin::detail

@@ -252,7 +252,7 @@ struct internode::outgoing {
 
 void internode::send_messages(combine learn) {
   const int groups = all_nodes().groups();
-  record all = get<record>(part(0));
+  auto all = get<record>(part(0));
   for (int i = 1; i < members_; ++i) learn(all, get<record>(part(i)));
   outgoing next{*this, 1, staging_.data()};
   for (int d = 1; d < groups; ++d) {

@@ -4,6 +4,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/groups.hpp"
 
 namespace taquin::detail {
 
@@ -14,15 +15,7 @@ namespace {
 MPI_Comm make_column(MPI_Comm comm, const level& groups, int column, std::vector<int>& ranks) {
   for (int g = 0; g < groups.groups(); ++g)
     ranks[static_cast<std::size_t>(g)] = groups.member(g, column % groups.size(g));
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group some = MPI_GROUP_NULL;
-  MPI_Comm made = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_group(comm, &all));
-  TAQUIN_MPI(MPI_Group_incl(all, groups.groups(), ranks.data(), &some));
-  TAQUIN_MPI(MPI_Comm_create_group(comm, some, column, &made));
-  TAQUIN_MPI(MPI_Group_free(&some));
-  TAQUIN_MPI(MPI_Group_free(&all));
-  return made;
+  return mpi::create_group(comm, ranks, column).release();
 }
 
 }  // namespace

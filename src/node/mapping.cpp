@@ -13,6 +13,9 @@
 #include <utility>
 
 #include "base/fingerprint.hpp"
+#ifdef TAQUIN_SMPI
+#include "mpi/check.hpp"
+#endif
 
 namespace taquin::detail {
 
@@ -23,12 +26,24 @@ std::byte* map(int file, std::size_t bytes) noexcept {
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
+#ifdef TAQUIN_SMPI
+// Simulated machines have names alone.
+std::uint64_t find_host_id() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
+  fingerprint id;
+  id.add(std::string_view(name.data(), static_cast<std::size_t>(length)));
+  return id.value();
+}
+#else
+// Takes no memory, which one rank might lack and then be on a machine of its own.
 std::uint64_t find_host_id() {
   fingerprint id;
   std::array<char, 256> text{};
-  if (std::FILE* f = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
-    if (std::fgets(text.data(), static_cast<int>(text.size()), f) != nullptr) id.add(std::string_view(text.data()));
-    static_cast<void>(std::fclose(f));
+  if (const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); file >= 0) {
+    if (read(file, text.data(), text.size() - 1) > 0) id.add(std::string_view(text.data()));
+    ::close(file);
   }
   if (gethostname(text.data(), text.size() - 1) == 0) id.add(std::string_view(text.data()));
   for (const char* name : {"/proc/self/ns/pid", "/proc/self/ns/ipc", "/proc/self/ns/user"}) {
@@ -37,6 +52,7 @@ std::uint64_t find_host_id() {
   }
   return id.value();
 }
+#endif
 
 }  // namespace
 

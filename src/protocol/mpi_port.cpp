@@ -111,7 +111,8 @@ bool mpi_port::find_message(int from) {
   int n = 0;
   TAQUIN_MPI(MPI_Get_count(&status, MPI_UINT32_T, &n));
   word* const into = words_.data() + std::size_t{limits_.messages} * limits_.words;
-  if (n > static_cast<int>(limits_.words)) mpi::fail_truncated(status, limits_.words * sizeof(word), "MPI_Iprobe");
+  if (n > static_cast<int>(limits_.words))
+    mpi::fail_truncated(status, static_cast<count_t>(limits_.words * sizeof(word)), "MPI_Iprobe");
   TAQUIN_MPI(MPI_Recv(into, n, MPI_UINT32_T, status.MPI_SOURCE, tag_ + control(), comm_.get(), MPI_STATUS_IGNORE));
   next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(into, static_cast<std::size_t>(n)), {}};
   return true;

@@ -93,7 +93,7 @@ struct redistribution::state final : private mpi::started {
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
     std::size_t least = 0;
     std::size_t most = 0;
-    const std::size_t ranks = static_cast<std::size_t>(comm->size());
+    const auto ranks = static_cast<std::size_t>(comm->size());
     const auto too_small = [&](std::size_t needed) {
       throw budget_exceeded(
           fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,

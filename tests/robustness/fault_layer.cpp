@@ -116,11 +116,3 @@ TAQUIN_FAULTY(Type_create_struct,
 TAQUIN_FAULTY(Type_create_hindexed,
               (int n, const int lengths[], const MPI_Aint places[], MPI_Datatype one, MPI_Datatype* t),
               (n, lengths, places, one, t))
-
-// With TAQUIN_TEST_NO_NODES the MPI library knows no two ranks of one machine.
-extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
-  using function = int (*)(MPI_Comm, int, int, MPI_Info, MPI_Comm*);
-  static const auto next = reinterpret_cast<function>(dlsym(RTLD_NEXT, "PMPI_Comm_split_type"));
-  static const bool none = std::getenv("TAQUIN_TEST_NO_NODES") != nullptr;
-  return none ? PMPI_Comm_split(comm, key, 0, made) : next(comm, type, key, info, made);
-}

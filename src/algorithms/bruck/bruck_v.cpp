@@ -167,7 +167,7 @@ class bruck_v_body final : public piggyback_operation {
   [[noreturn]] void refuse(const invalid_argument& bad) const {
     std::vector<MPI_Request> sends;
     std::vector<mpi::datatype> types;
-    const std::byte* base = static_cast<const std::byte*>(x_.send.base);
+    const auto* base = static_cast<const std::byte*>(x_.send.base);
     for (int peer = 0; peer < x_.ranks; ++peer) {
       const block b = x_.send[peer];
       if (peer == x_.rank || b.bytes() <= route_.threshold) continue;
@@ -302,6 +302,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
   std::list<known_part> parts;
   std::list<size_history> sizes;
   std::vector<size_history*> of_rank;
+  of_rank.reserve(static_cast<std::size_t>(p));
   for (int rank = 0; rank < p; ++rank) {
     of_rank.push_back(
         &sizes.emplace_back(parts.emplace_back(x.part(rank)).local(), r, std::pmr::new_delete_resource()));
@@ -322,6 +323,7 @@ std::size_t moves(const whole_exchange& x, const shape& s, const options& o, con
     });
   });
   std::vector<schedule> all;
+  all.reserve(of_rank.size());
   auto part = parts.begin();
   for (const size_history* one : of_rank)
     all.push_back(bruck_v_schedule((part++)->local(), s, o, r, one->received(), std::pmr::new_delete_resource()));

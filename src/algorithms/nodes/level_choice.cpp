@@ -59,7 +59,7 @@ void add_best(const shape& x, const options& o, const machine_model& m, std::str
       least = time;
     }
   }
-  to.add(best->name, best_radix);
+  if (best != nullptr) to.add(best->name, best_radix);
 }
 
 void add_levels(const shape& s, const options& o, const machine_model& m, std::string_view names, bool between,
