@@ -16,7 +16,6 @@ namespace taquin::cli {
 
 namespace {
 
-using detail::place;
 using nlohmann::json;
 
 detail::topology topology_of(int ranks, int per_node) {

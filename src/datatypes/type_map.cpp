@@ -8,6 +8,7 @@
 #include "datatypes/decode.hpp"
 #include "datatypes/strided_copy.hpp"
 #include "mpi/check.hpp"
+#include "mpi/newer_names.hpp"
 
 namespace taquin::detail {
 
