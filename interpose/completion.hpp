@@ -46,7 +46,7 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
 }  // namespace taquin::interpose
 
 /// Defines both names of a function; `intercepted_X` does the work. While no request is looked after, a call costs one
-/// look at their number. With no tool below both names are one function, which needs no guard against coming back.
+/// look at their number, and one that late_frees counts. With no tool below both names are one function, which needs no guard against coming back.
 #define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
   TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
@@ -55,8 +55,9 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
   extern "C" int exported_##NAME PARAMETERS {                                         \
     static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X); \
     if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {           \
+      const taquin::mpi::communicator::late_frees late;                               \
       if (on.chained == on.own || inside) return on.own ARGUMENTS;                    \
-      const completing g;                                                             \
+      const guard g;                                                                  \
       return on.chained ARGUMENTS;                                                    \
     }                                                                                 \
     return inside ? on.own ARGUMENTS : intercepted_##X ARGUMENTS;                     \

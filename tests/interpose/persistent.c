@@ -253,7 +253,8 @@ static void halves(void) {
   OK(MPI_Request_free(&x.request));
 }
 
-/* Around a ring: recorded and reported, and the MPI library's. */
+/* Around a ring: recorded and reported, and the MPI library's. The ring, on which there are served calls too, is freed
+ * before the last completion. */
 static void neighbours(void) {
   MPI_Comm ring;
   MPI_Request request;
@@ -262,17 +263,19 @@ static void neighbours(void) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
   const int before = (world_rank + ranks - 1) % ranks, behind = (world_rank + 1) % ranks;
   OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &one, 1, &behind, &one, MPI_INFO_NULL, 0, &ring));
+  int all[most] = {0}, sum[most];
+  OK(MPI_Alltoall(all, 1, MPI_INT, sum, 1, MPI_INT, ring));
   OK(MPI_Neighbor_alltoallv_init(&send, &one, &zero, MPI_INT, &recv, &one, &zero, MPI_INT, ring, MPI_INFO_NULL,
                                  &request));
   for (int n = 0; n < 3; ++n) {
     send = 100 * world_rank + n;
     recv = -1;
     OK(MPI_Start(&request));
+    if (n == 2) OK(MPI_Comm_free(&ring));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(recv == 100 * before + n);
   }
   OK(MPI_Request_free(&request));
-  OK(MPI_Comm_free(&ring));
 }
 
 /* What a program does wrong with a served request is an error, and the request lives on. */
@@ -355,7 +358,8 @@ int main(int argc, char **argv) {
   int provided = MPI_THREAD_SINGLE;
   const char *who = getenv("TAQUIN_PERSISTENT");
   const char *report = getenv("TAQUIN_REPORT"); /* in full: every n-th start is the MPI library's */
-  served = who != NULL && strcmp(who, "always") == 0 && (report == NULL || strncmp(report, "full", 4) != 0);
+  served = who != NULL && strcmp(who, "always") == 0 && (report == NULL || strncmp(report, "full", 4) != 0) &&
+           getenv("TAQUIN_MEMORY") == NULL; /* too little in the test that sets it */
   ignored = MPI_STATUSES_IGNORE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
