@@ -36,11 +36,13 @@ mount_at() {
   mounted="$at $mounted"
 }
 
-# enter ROOT: gives it /proc, /sys and shared memory. in_root ROOT COMMAND: runs it there.
+# enter ROOT: gives it /proc, /sys, shared memory and an empty /tmp: Open MPI 5 does not start where a job that was killed, with
+# the number that its process has now, has left a directory. in_root ROOT COMMAND: runs it there.
 enter() {
   mount_at "$1" proc -t proc proc
   mount_at "$1" sys -t sysfs -o ro sysfs
   mount_at "$1" dev/shm -t tmpfs tmpfs
+  mount_at "$1" tmp -t tmpfs tmpfs
 }
 in_root() {
   chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \

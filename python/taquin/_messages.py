@@ -42,7 +42,7 @@ def as_array(buffer: object, writable: bool) -> NDArray[Any]:
     if isinstance(buffer, np.ndarray):
         array: NDArray[Any] = buffer
     else:
-        if isinstance(buffer, int) and buffer == MPI.BOTTOM:
+        if buffer is MPI.BOTTOM or (isinstance(buffer, int) and buffer == MPI.BOTTOM):
             raise ValueError("MPI.BOTTOM is no buffer that taquin takes: give the array that the types describe")
         try:
             view = memoryview(buffer)  # type: ignore[arg-type]

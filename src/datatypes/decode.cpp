@@ -1,8 +1,10 @@
 #include "datatypes/decode.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "datatypes/envelope.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/newer_names.hpp"
@@ -169,53 +171,86 @@ decoded basic(MPI_Datatype type) {
   return {tree{0, 1, 0, size, {}}, signature{type, 1, {}}};
 }
 
-// What MPI_Type_get_contents gives; frees the types again.
+// What MPI_Type_get_contents gives; frees the types again. What was made with large counts is told as if it had been made
+// without.
 struct contents {
-  int combiner = MPI_COMBINER_NAMED;
+  envelope made;
   bool too_long = false;  // what it is made of was not asked for
-  std::vector<int> ints;
-  std::vector<MPI_Aint> places;
+  std::vector<count_t> ints;
+  std::vector<count_t> places;
   std::vector<MPI_Datatype> types;
 
-  explicit contents(MPI_Datatype type) {
-    int n_ints = 0;
-    int n_places = 0;
-    int n_types = 0;
-    TAQUIN_MPI(MPI_Type_get_envelope(type, &n_ints, &n_places, &n_types, &combiner));
-    too_long = std::max({n_ints / 2, n_places, n_types}) > static_cast<int>(2 * most_loops);
+  explicit contents(MPI_Datatype type) : made(type) {
+    too_long = std::max<count_t>({made.ints / 2, made.places, made.counts / 2, made.types}) > count_t{2 * most_loops};
     if (leaf() || too_long) return;
-    ints.resize(static_cast<std::size_t>(n_ints));
-    places.resize(static_cast<std::size_t>(n_places));
-    types.resize(static_cast<std::size_t>(n_types), MPI_DATATYPE_NULL);
-    TAQUIN_MPI(MPI_Type_get_contents(type, n_ints, n_places, n_types, ints.data(), places.data(), types.data()));
+    std::vector<int> numbers(static_cast<std::size_t>(made.ints));
+    std::vector<MPI_Aint> bytes(static_cast<std::size_t>(made.places));
+    types.resize(static_cast<std::size_t>(made.types), MPI_DATATYPE_NULL);
+#if MPI_VERSION >= 4
+    std::vector<MPI_Count> large(static_cast<std::size_t>(made.counts));
+    TAQUIN_MPI(PMPI_Type_get_contents_c(type, made.ints, made.places, made.counts, made.types, numbers.data(),
+                                        bytes.data(), large.data(), types.data()));
+    if (!large.empty()) {
+      take(numbers, large);
+      return;
+    }
+#else
+    TAQUIN_MPI(
+        MPI_Type_get_contents(type, made.ints, made.places, made.types, numbers.data(), bytes.data(), types.data()));
+#endif
+    ints.assign(numbers.begin(), numbers.end());
+    places.assign(bytes.begin(), bytes.end());
   }
   contents(const contents&) = delete;
   contents& operator=(const contents&) = delete;
   ~contents() {
-    for (MPI_Datatype& t : types) {
-      int a = 0;
-      int b = 0;
-      int c = 0;
-      int how = MPI_COMBINER_NAMED;
-      MPI_Type_get_envelope(t, &a, &b, &c, &how);
-      if (!is_leaf(how)) MPI_Type_free(&t);
-    }
+    for (MPI_Datatype& t : types)
+      if (!is_leaf(envelope(t).combiner)) MPI_Type_free(&t);
   }
-  [[nodiscard]] bool leaf() const { return is_leaf(combiner); }
+  [[nodiscard]] bool leaf() const { return is_leaf(made.combiner); }
   // Fortran's parametrised types are predefined types with a precision.
   static bool is_leaf(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
   }
+
+ private:
+  // Large counts stand where ints stood, and those behind them where places in bytes did; arrays have ints of their own
+  // before and behind.
+  [[maybe_unused]] void take(std::span<const int> numbers, std::span<const MPI_Count> large) {
+    const std::size_t before = made.combiner == MPI_COMBINER_SUBARRAY ? 1
+                               : made.combiner == MPI_COMBINER_DARRAY ? 3
+                                                                      : 0;
+    ints.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(before));
+    const auto behind = large.begin() + static_cast<std::ptrdiff_t>(counted(large));
+    ints.insert(ints.end(), large.begin(), behind);
+    ints.insert(ints.end(), numbers.begin() + static_cast<std::ptrdiff_t>(before), numbers.end());
+    places.assign(behind, large.end());
+  }
+  // How many of them are not bytes.
+  [[nodiscard]] std::size_t counted(std::span<const MPI_Count> large) const {
+    switch (made.combiner) {
+      case MPI_COMBINER_RESIZED:
+        return 0;
+      case MPI_COMBINER_HVECTOR:
+      case MPI_COMBINER_HINDEXED_BLOCK:
+        return 2;
+      case MPI_COMBINER_HINDEXED:
+      case MPI_COMBINER_STRUCT:
+        return 1 + static_cast<std::size_t>(large[0]);
+      default:
+        return large.size();
+    }
+  }
 };
 
 // Blocks of one type: block i is lengths(i) elements at place(i) bytes.
 template <class Length, class Place>
-std::optional<decoded> indexed(decoded child, count_t extent, int n, Length length, Place place) {
+std::optional<decoded> indexed(decoded child, count_t extent, count_t n, Length length, Place place) {
   std::vector<tree> parts;
   const std::size_t each = loops_of(child.data);
   count_t elements = 0;
-  for (int i = 0; i < n; ++i) {
+  for (count_t i = 0; i < n; ++i) {
     append(parts, shifted(repeat(child.data, length(i), extent), place(i)));
     if (parts.size() * each >= most_loops) return std::nullopt;
     elements += length(i);
@@ -225,18 +260,18 @@ std::optional<decoded> indexed(decoded child, count_t extent, int n, Length leng
 
 // Whether an argument that MPI_Type_get_contents tells is this constant. Open MPI 6.0 tells programs of MPI's standard ABI
 // its own number for it, which no other library has for any other argument there.
-bool is(int told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
-bool is_fortran(int order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
+bool is(count_t told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
+bool is_fortran(count_t order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
 
-decoded subarray(decoded child, count_t extent, const int* ints) {
-  const int dims = ints[0];
-  const int* sizes = ints + 1;
-  const int* subsizes = sizes + dims;
-  const int* starts = subsizes + dims;
+decoded subarray(decoded child, count_t extent, const count_t* ints) {
+  const count_t dims = ints[0];
+  const count_t* sizes = ints + 1;
+  const count_t* subsizes = sizes + dims;
+  const count_t* starts = subsizes + dims;
   const bool fortran = is_fortran(starts[dims]);
   count_t step = extent;
-  for (int k = 0; k < dims; ++k) {
-    const int d = fortran ? k : dims - 1 - k;
+  for (count_t k = 0; k < dims; ++k) {
+    const count_t d = fortran ? k : dims - 1 - k;
     child.data = shifted(repeat(std::move(child.data), subsizes[d], step), starts[d] * step);
     child.sign.count *= subsizes[d];
     step *= sizes[d];
@@ -256,19 +291,19 @@ decoded distributed(decoded child, count_t step, count_t global, count_t first, 
 }
 
 // MPI_Type_create_darray's arguments; processes are counted row by row, whatever the order of the array.
-decoded darray(decoded child, count_t extent, const int* ints) {
-  const int dims = ints[2];
-  const int* sizes = ints + 3;
-  const int* kinds = sizes + dims;
-  const int* arguments = kinds + dims;
-  const int* processes = arguments + dims;
+decoded darray(decoded child, count_t extent, const count_t* ints) {
+  const count_t dims = ints[2];
+  const count_t* sizes = ints + 3;
+  const count_t* kinds = sizes + dims;
+  const count_t* arguments = kinds + dims;
+  const count_t* processes = arguments + dims;
   const bool fortran = is_fortran(processes[dims]);
-  std::vector<int> place(static_cast<std::size_t>(dims));
-  for (int d = dims, rest = ints[1]; d-- > 0; rest /= processes[d])
+  std::vector<count_t> place(static_cast<std::size_t>(dims));
+  for (count_t d = dims, rest = ints[1]; d-- > 0; rest /= processes[d])
     place[static_cast<std::size_t>(d)] = rest % processes[d];
   count_t step = extent;
-  for (int k = 0; k < dims; ++k) {
-    const int d = fortran ? k : dims - 1 - k;
+  for (count_t k = 0; k < dims; ++k) {
+    const count_t d = fortran ? k : dims - 1 - k;
     const count_t global = sizes[d];
     count_t block = global;
     if (!is(kinds[d], MPI_DISTRIBUTE_NONE, 2)) {
@@ -301,14 +336,15 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
   const contents c(type);
   if (c.leaf()) return basic(type);
   if (c.too_long) return std::nullopt;
-  if (c.combiner == MPI_COMBINER_STRUCT) return structure(c);
+  const int combiner = c.made.combiner;
+  if (combiner == MPI_COMBINER_STRUCT) return structure(c);
   if (c.types.size() != 1) return std::nullopt;
   auto child = decode_type(c.types[0]);
   if (!child) return std::nullopt;
   const count_t extent = extent_of(c.types[0]);
-  const int* i = c.ints.data();
-  const int n = c.ints.empty() ? 0 : i[0];
-  switch (c.combiner) {
+  const count_t* i = c.ints.data();
+  const count_t n = c.ints.empty() ? 0 : i[0];
+  switch (combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
       return child;
@@ -316,25 +352,25 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
       return decoded{repeat(std::move(child->data), n, extent), times(std::move(child->sign), n)};
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR: {
-      const count_t stride = c.combiner == MPI_COMBINER_VECTOR ? i[2] * extent : count_t{c.places[0]};
+      const count_t stride = combiner == MPI_COMBINER_VECTOR ? i[2] * extent : c.places[0];
       return decoded{repeat(repeat(std::move(child->data), i[1], extent), n, stride),
-                     times(std::move(child->sign), count_t{n} * i[1])};
+                     times(std::move(child->sign), n * i[1])};
     }
     case MPI_COMBINER_INDEXED:
       return indexed(
-          std::move(*child), extent, n, [&](int k) { return count_t{i[1 + k]}; },
-          [&](int k) { return i[1 + n + k] * extent; });
+          std::move(*child), extent, n, [&](count_t k) { return i[1 + k]; },
+          [&](count_t k) { return i[1 + n + k] * extent; });
     case MPI_COMBINER_HINDEXED:
       return indexed(
-          std::move(*child), extent, n, [&](int k) { return count_t{i[1 + k]}; },
-          [&](int k) { return count_t{c.places[static_cast<std::size_t>(k)]}; });
+          std::move(*child), extent, n, [&](count_t k) { return i[1 + k]; },
+          [&](count_t k) { return c.places[static_cast<std::size_t>(k)]; });
     case MPI_COMBINER_INDEXED_BLOCK:
       return indexed(
-          std::move(*child), extent, n, [&](int) { return count_t{i[1]}; }, [&](int k) { return i[2 + k] * extent; });
+          std::move(*child), extent, n, [&](count_t) { return i[1]; }, [&](count_t k) { return i[2 + k] * extent; });
     case MPI_COMBINER_HINDEXED_BLOCK:
       return indexed(
-          std::move(*child), extent, n, [&](int) { return count_t{i[1]}; },
-          [&](int k) { return count_t{c.places[static_cast<std::size_t>(k)]}; });
+          std::move(*child), extent, n, [&](count_t) { return i[1]; },
+          [&](count_t k) { return c.places[static_cast<std::size_t>(k)]; });
     case MPI_COMBINER_SUBARRAY:
       return subarray(std::move(*child), extent, i);
     case MPI_COMBINER_DARRAY:

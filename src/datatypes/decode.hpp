@@ -42,7 +42,7 @@ std::size_t loops_of(const tree& t) noexcept;
 constexpr std::size_t most_loops = std::size_t{1} << 18U;
 
 /// Null where the type has more loops, or the MPI library tells in a way that is not known here: a constructor newer
-/// than MPI 3.1.
+/// than MPI 4.0.
 std::optional<decoded> decode_type(MPI_Datatype type);
 
 }  // namespace taquin::detail

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "datatypes/envelope.hpp"
 #include "datatypes/type_map.hpp"
 #include "mpi/check.hpp"
 #include "mpi/newer_names.hpp"
@@ -30,16 +31,12 @@ element ask(MPI_Datatype type) {
   MPI_Count size = 0;
   MPI_Count lb = 0;
   MPI_Count extent = 0;
-  int ints = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
   TAQUIN_MPI(MPI_Type_size_x(type, &size));
   TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
-  TAQUIN_MPI(MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner));
+  const detail::envelope made(type);
   e.size = size;
   e.extent = extent;
-  if (combiner == MPI_COMBINER_NAMED && size == extent && lb == 0) {  // no more to ask
+  if (made.combiner == MPI_COMBINER_NAMED && size == extent && lb == 0) {  // no more to ask
     e.true_extent = extent;
     return known_element(type) = e;
   }
@@ -50,7 +47,7 @@ element ask(MPI_Datatype type) {
   e.true_extent = true_extent;
   // A long type with holes is decoded when its data are packed here, which many algorithms leave to the MPI library.
   constexpr int is_long = 1 << 12;
-  if (!e.contiguous() && std::max({ints, addresses, types}) > is_long) return e;
+  if (!e.contiguous() && std::max<count_t>({made.ints, made.places, made.counts, made.types}) > is_long) return e;
   const detail::type_map* map = detail::type_map::of(type);
   const bool in_order = map != nullptr && map->vector_like() && map->loops()[0].count == 1;
   if (!in_order || !e.contiguous()) e.map = map;  // bytes may fill the extent and yet be in another order

@@ -1,5 +1,6 @@
 #include "plan/owned_types.hpp"
 
+#include "datatypes/envelope.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::detail {
@@ -12,10 +13,7 @@ mpi::datatype duplicate([[maybe_unused]] MPI_Datatype type) {
   return {};
 #else
   if (type == MPI_DATATYPE_NULL) return {};
-  int unused = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  TAQUIN_MPI(MPI_Type_get_envelope(type, &unused, &unused, &unused, &combiner));
-  if (combiner == MPI_COMBINER_NAMED) return {};
+  if (envelope(type).combiner == MPI_COMBINER_NAMED) return {};
   MPI_Datatype copy = MPI_DATATYPE_NULL;
   TAQUIN_MPI(MPI_Type_dup(type, &copy));
   return mpi::datatype(copy);

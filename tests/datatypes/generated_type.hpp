@@ -1,4 +1,4 @@
-// Nested datatypes, generated at random from every constructor.
+// Nested datatypes, generated at random from every constructor, those of MPI 4 with counts of MPI_Count as well.
 #pragma once
 
 #include <mpi.h>
@@ -6,15 +6,42 @@
 #include <array>
 #include <random>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
+#include "datatypes/envelope.hpp"
+
 namespace taquin::test {
+
+/// An argument that is an array, of the type that the function has there.
+class numbers {
+ public:
+  template <class Array>
+  explicit numbers(const Array& values) {
+    std::apply([&](auto&... all) { (all.assign(values.begin(), values.end()), ...); }, all_);
+  }
+  template <class T>
+  operator T*() {
+    return std::get<std::vector<std::remove_const_t<T>>>(all_).data();
+  }
+
+ private:
+  std::tuple<std::vector<int>, std::vector<long>, std::vector<long long>> all_;
+};
 
 /// A committed datatype and how it was made.
 struct generated_type {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::string text;
 };
+
+// Calls a constructor of types, or its form with large counts.
+#if MPI_VERSION >= 4
+#define TAQUIN_TEST_MAKE(X, ...) (pick(0, 1) == 1 ? X##_c(__VA_ARGS__) : X(__VA_ARGS__))
+#else
+#define TAQUIN_TEST_MAKE(X, ...) X(__VA_ARGS__)
+#endif
 
 class type_generator {
  public:
@@ -35,14 +62,7 @@ class type_generator {
  private:
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
 
-  static bool is_basic(MPI_Datatype t) {
-    int a = 0;
-    int b = 0;
-    int c = 0;
-    int how = 0;
-    MPI_Type_get_envelope(t, &a, &b, &c, &how);
-    return how == MPI_COMBINER_NAMED;
-  }
+  static bool is_basic(MPI_Datatype t) { return detail::envelope(t).combiner == MPI_COMBINER_NAMED; }
   static void drop(generated_type& t) {
     if (!is_basic(t.type)) MPI_Type_free(&t.type);
   }
@@ -92,9 +112,11 @@ class type_generator {
       arguments.push_back(whole || pick(0, 1) == 1 ? MPI_DISTRIBUTE_DFLT_DARG : least);
       all *= processes.back();
     }
+    const int rank = pick(0, all - 1);
+    const int order = pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
     MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_create_darray(all, pick(0, all - 1), dims, sizes.data(), kinds.data(), arguments.data(), processes.data(),
-                           pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child, &made);
+    TAQUIN_TEST_MAKE(MPI_Type_create_darray, all, rank, dims, numbers(sizes), kinds.data(), arguments.data(),
+                     processes.data(), order, child, &made);
     return made;
   }
 
@@ -114,15 +136,16 @@ class type_generator {
     switch (pick(0, 11)) {
       case 0:
         name = "contiguous";
-        MPI_Type_contiguous(n, child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_contiguous, n, child.type, &made);
         break;
       case 1:
         name = "vector";
-        MPI_Type_vector(n, block, block + pick(0, 2), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_vector, n, block, block + pick(0, 2), child.type, &made);
         break;
       case 2:
         name = "hvector";
-        MPI_Type_create_hvector(n, block, (extent > 0 ? extent : 1) * (block + 1) + pick(0, 5), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_hvector, n, block, (extent > 0 ? extent : 1) * (block + 1) + pick(0, 5),
+                         child.type, &made);
         break;
       case 3:
       case 4: {
@@ -131,7 +154,7 @@ class type_generator {
         for (int i = 0; i < n; ++i)
           lengths.push_back(pick(i == 0 ? 1 : 0, 3));  // never empty: its extent would be anything
         const auto at = places(n, 3);
-        MPI_Type_indexed(n, lengths.data(), at.data(), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_indexed, n, numbers(lengths), numbers(at), child.type, &made);
         break;
       }
       case 5: {
@@ -139,20 +162,20 @@ class type_generator {
         std::vector<int> lengths;
         std::vector<MPI_Aint> at;
         for (const int p : places(n, 3)) lengths.push_back(pick(at.empty() ? 1 : 0, 3)), at.push_back(p * extent + 1);
-        MPI_Type_create_hindexed(n, lengths.data(), at.data(), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_hindexed, n, numbers(lengths), numbers(at), child.type, &made);
         break;
       }
       case 6: {
         name = "indexed_block";
         const auto at = places(n, block);
-        MPI_Type_create_indexed_block(n, block, at.data(), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_indexed_block, n, block, numbers(at), child.type, &made);
         break;
       }
       case 7: {
         name = "hindexed_block";
         std::vector<MPI_Aint> at;
         for (const int p : places(n, block)) at.push_back(p * extent);
-        MPI_Type_create_hindexed_block(n, block, at.data(), child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_hindexed_block, n, block, numbers(at), child.type, &made);
         break;
       }
       case 8: {
@@ -164,7 +187,7 @@ class type_generator {
         const std::array<int, 2> lengths{1, 1};
         const std::array<MPI_Aint, 2> at{0, true_lb + true_extent - other_lb + pick(0, 9)};
         const std::array<MPI_Datatype, 2> types{child.type, other.type};
-        MPI_Type_create_struct(2, lengths.data(), at.data(), types.data(), &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_struct, 2, numbers(lengths), numbers(at), types.data(), &made);
         name += "{" + other.text + "}";
         drop(other);
         break;
@@ -178,8 +201,8 @@ class type_generator {
           subsizes[d] = pick(1, sizes[d]);
           starts[d] = pick(0, sizes[d] - subsizes[d]);
         }
-        MPI_Type_create_subarray(3, sizes.data(), subsizes.data(), starts.data(),
-                                 pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child.type, &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_subarray, 3, numbers(sizes), numbers(subsizes), numbers(starts),
+                         pick(0, 1) == 1 ? MPI_ORDER_C : MPI_ORDER_FORTRAN, child.type, &made);
         break;
       }
       case 10:
@@ -188,7 +211,8 @@ class type_generator {
         break;
       default:
         name = "resized";
-        MPI_Type_create_resized(child.type, lb - pick(0, 7), true_lb + true_extent - lb + 7 + pick(0, 16), &made);
+        TAQUIN_TEST_MAKE(MPI_Type_create_resized, child.type, lb - pick(0, 7),
+                         true_lb + true_extent - lb + 7 + pick(0, 16), &made);
         break;
     }
     const std::string text = name + "(" + child.text + ")";

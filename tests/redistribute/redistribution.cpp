@@ -51,9 +51,11 @@ class redistribute_blocks : public testing::Test {
     for (const auto* a : detail::redistributions()) check(all, words, {.algorithm = a->name});
   }
 
+  // Many ranks have few blocks each: on few processors each phase takes its time.
+  [[nodiscard]] int some(int blocks) const { return ranks > 5 ? blocks / 3 : blocks; }
   [[nodiscard]] std::vector<int> sizes(int n) const {
     std::vector<int> s;
-    for (int r = 0; r < ranks; ++r) s.push_back(r == 1 ? 0 : n + 3 * r);
+    for (int r = 0; r < ranks; ++r) s.push_back(r == 1 ? 0 : some(n + 3 * r));
     return s;
   }
 
@@ -70,16 +72,15 @@ TEST_F(redistribute_blocks, permutations_without_a_free_block) {
   for (unsigned seed = 0; seed < 2; ++seed) check_with_all(test::random_problem(sizes(12), 100, seed), 2);
 }
 
-TEST_F(redistribute_blocks, one_cycle_through_all_ranks) { check_with_all(test::one_cycle(ranks, 10), 1); }
+TEST_F(redistribute_blocks, one_cycle_through_all_ranks) { check_with_all(test::one_cycle(ranks, some(10)), 1); }
 
 TEST_F(redistribute_blocks, the_papers_experiments) {
-  check_with_all(test::shift_problem(ranks, 30, 30), 16);
-  check_with_all(test::shift_problem(ranks, 30, 24), 16);
-  check_with_all(test::one_empty_problem(ranks, 30), 16);
-  check_with_all(test::transpose_problem(ranks, 30, 24), 16);
+  check_with_all(test::shift_problem(ranks, some(30), some(30)), 16);
+  check_with_all(test::shift_problem(ranks, some(30), some(24)), 16);
+  check_with_all(test::one_empty_problem(ranks, some(30)), 16);
+  check_with_all(test::transpose_problem(ranks, some(30), some(24)), 16);
 }
 
-// Two at once and a plan between them, each looked at in turn and in other orders on other ranks.
 // On one node these are read out of their owners' arrays.
 TEST_F(redistribute_blocks, of_many_bytes_by_every_algorithm) {
   constexpr std::size_t words = 600;
@@ -118,6 +119,7 @@ TEST_F(redistribute_blocks, of_many_bytes_with_holes_on_one_rank) {
   MPI_Type_free(&type);
 }
 
+// Two at once and a plan between them, each looked at in turn and in other orders on other ranks.
 TEST_F(redistribute_blocks, several_are_under_way_at_once) {
   const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 200), 90, 21);
   const auto& map = mine(all);
