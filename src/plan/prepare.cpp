@@ -148,8 +148,10 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
            .shared = !inter && (node != nullptr || ranks == 1),
            .uniform = all.uniform};
   describe(all, shape);
-  if (!inter && comm->between != nullptr) shape.carried_block = comm->between->most_bytes();
   const bool free_choice = !inter && name == automatic;
+  // In place there is a choice that the step alone can serve.
+  const bool carries = !x.in_place || (x.symmetric && free_choice && all.memory == unlimited);
+  if (!inter && !reused && carries && comm->between != nullptr) shape.carried_block = comm->between->most_bytes();
   if (!free_choice) chosen = named(inter ? "native" : name, shape);
   if (free_choice || (chosen->needs_nodes && !inter)) {
     nodes = nodes_of(*comm, o.nodes);
@@ -185,8 +187,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   if (chosen != &native) pool.forget_spare();
   if (body != nullptr) return;  // the agreement carried it
   // It would have, had it been known; one step more takes less than preparing does.
-  if (!reused && chosen->carried.between_nodes && !x.in_place && all.memory == unlimited && shape.carried_block > 0 &&
-      all.max_block_bytes <= shape.carried_block) {
+  if (chosen->carried.between_nodes && all.memory == unlimited && shape.carries()) {
     auto blocks = make_operation<carried_exchange>(budget, x, *comm->between, budget);
     blocks->carry(tag);
     body = std::move(blocks);
@@ -232,9 +233,9 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
   // Not every rank may have come here with "auto": only the agreement tells.
   const algorithm* a = name == automatic ? chooser::last_choice(*comm, x.kind) : find_algorithm(name);
   const bool check = o.check || environment::get().check;  // must come before any data
-  const bool carry = !reused && !check && !x.in_place && comm->size() > 1;
+  const bool carry = !reused && !check && comm->size() > 1;
   if (way.between != nullptr) return agree_between(x, o, name, mine, tag, way, a, carry);
-  if (way.node != nullptr || !carry || a == nullptr || a->carried.prepare == nullptr ||
+  if (way.node != nullptr || !carry || x.in_place || a == nullptr || a->carried.prepare == nullptr ||
       a->carried.capacity(comm->size(), o) == 0)
     return agree(*comm, agreement_tag, mine, way, &budget);
   try {

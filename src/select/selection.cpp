@@ -33,7 +33,7 @@ shape scaled(shape s, double factor) {
 }  // namespace
 
 bool carried_by_agreement(const algorithm& a, const shape& s, const options& o) noexcept {
-  if (s.carried_block > 0) return a.carried.between_nodes && s.max_block_bytes <= s.carried_block && !s.in_place;
+  if (s.carried_block > 0) return a.carried.between_nodes && s.carries();
   return a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0;
 }
 

@@ -31,14 +31,16 @@ class between_nodes : public testing::Test {
   }
 
   // One call; every byte is looked at.
-  void exchange_all(exchange::form kind, const workload& w, count_t most, const options& o) {
+  void exchange_all(exchange::form kind, const workload& w, count_t most, const options& o, bool in_place = false) {
     std::swap(types[0], types[random() % types.size()]);
     problem x{.kind = kind,
               .p = p,
               .counts = w.make(p, most, random),
               .seed = static_cast<unsigned>(++salt),
+              .in_place = in_place,
               .types = &types};
     if (kind == exchange::form::alltoall) x.counts = count_matrix(at(p), std::vector<count_t>(at(p), most));
+    if (in_place) make_symmetric(x.counts);
     rank_buffers mine(x, rank);
     mine.fill(salt);
     run(mine.given_to(comm.get()), o);
@@ -83,6 +85,25 @@ TEST_F(between_nodes, carry_small_blocks_from_the_first_call_on) {
   EXPECT_EQ(stats.rounds, 1U);
 }
 
+TEST_F(between_nodes, carry_small_blocks_in_place) {
+  types.resize(1);
+  for (const auto kind : {exchange::form::alltoall, exchange::form::alltoallv}) {
+    for (int i = 0; i < 3; ++i) {
+      stats = {};
+      exchange_all(kind, all_workloads[1], 5, automatic, true);
+      EXPECT_EQ(stats.algorithm, "node_aggregated");
+      EXPECT_EQ(stats.rounds, 1U);
+    }
+  }
+  options named = automatic;
+  named.algorithm = "node_aggregated";
+  EXPECT_THROW(exchange_all(exchange::form::alltoall, all_workloads[0], 5, named, true), usage_error);
+  const problem x{
+      .p = p, .counts = count_matrix(at(p), std::vector<count_t>(at(p), 5)), .in_place = true, .types = &types};
+  rank_buffers mine(x, rank);
+  EXPECT_NE(plan(mine.given_to(comm.get()), automatic).algorithm(), "node_aggregated");
+}
+
 TEST_F(between_nodes, serve_all_forms_and_types_whatever_the_sizes) {
   for (int i = 0; i < 60; ++i) {
     const count_t most = std::array<count_t, 5>{1, 7, 60, 900, 9000}[random() % 5];
@@ -94,6 +115,20 @@ TEST_F(between_nodes, serve_all_forms_and_types_whatever_the_sizes) {
     if (random() % 16 == 0) o.check = true;
     if (random() % 16 == 0) o.agreement = agreement_when::always;
     exchange_all(kind, w, most, o);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(between_nodes, serve_in_place_and_separate_buffers_in_turn) {
+  types.resize(1);
+  for (int i = 0; i < 60; ++i) {
+    const count_t most = std::array<count_t, 5>{1, 7, 60, 900, 9000}[random() % 5];
+    const workload& w = all_workloads[random() % all_workloads.size()];
+    const auto kind = static_cast<exchange::form>(random() % 2);
+    options o = automatic;
+    if (random() % 8 == 0) o.memory = std::size_t{1} << 20U;
+    if (random() % 16 == 0) o.agreement = agreement_when::always;
+    exchange_all(kind, w, most, o, random() % 3 > 0);
     if (HasFatalFailure()) return;
   }
 }

@@ -13,6 +13,7 @@
 namespace taquin::detail {
 
 bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
+  if (x.in_place && !x.symmetric) return false;  // a block may lie where another comes to
   if (budget.limit() != unlimited && step.share() > budget.limit() - std::min(budget.limit(), budget.used()))
     return false;
   const auto most = static_cast<count_t>(step.most_bytes());
@@ -54,7 +55,7 @@ void carried_exchange::start() {
   auto* const received = static_cast<std::byte*>(x_.recv.base) + x_.recv.offset(own);
   if (x_.send.bytes(own) > x_.recv.bytes(own))
     too_long_from_ = own;
-  else if (x_.send.bytes(own) > 0)
+  else if (!x_.in_place && x_.send.bytes(own) > 0)
     typed_copy(sent, x_.send.counts[own], from, received, x_.recv.counts[own], to);
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;

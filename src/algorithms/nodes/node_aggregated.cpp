@@ -121,11 +121,17 @@ aggregation through_memory(const shape& s, const options& o) noexcept {
   }
 }
 
+// In place what a step among nodes carries whole, before anything is received; types as the algorithms in place, so that it does
+// not depend on the sizes what is served.
+bool supports(const shape& s) noexcept {
+  return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
+}
+
 // Ranks that cannot have shared memory send messages instead.
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (flat(s)) return spread_out.memory(s, o);
   const aggregation shared = through_memory(s, o);
-  const std::size_t carried = s.carried_block < s.max_block_bytes
+  const std::size_t carried = !s.carries()
                                   ? 0
                                   : sizeof(carried_exchange) + internode::footprint(s.ranks, s.nodes, s.largest_node,
                                                                                     s.smallest_node, s.max_block_bytes);
@@ -274,6 +280,7 @@ const algorithm node_aggregated{
     .summary = "one message per pair of nodes, gathered and scattered inside by all ranks of a node",
     .source = "aggregation, shared by local ranks",
     .rounds = "3 in each pass",
+    .supports = supports,
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,
