@@ -150,7 +150,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   describe(all, shape);
   const bool free_choice = !inter && name == automatic;
   // In place there is a choice that the step alone can serve.
-  const bool carries = !x.in_place || (x.symmetric && free_choice && all.memory == unlimited);
+  const bool carries = !x.in_place || ((x.symmetric || shape.unit_span == 0) && free_choice && all.memory == unlimited);
   if (!inter && !reused && carries && comm->between != nullptr) shape.carried_block = comm->between->most_bytes();
   if (!free_choice) chosen = named(inter ? "native" : name, shape);
   if (free_choice || (chosen->needs_nodes && !inter)) {

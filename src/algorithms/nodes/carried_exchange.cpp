@@ -13,7 +13,7 @@
 namespace taquin::detail {
 
 bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
-  if (x.in_place && !x.symmetric) return false;  // a block may lie where another comes to
+  if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
   if (budget.limit() != unlimited && step.share() > budget.limit() - std::min(budget.limit(), budget.used()))
     return false;
   const auto most = static_cast<count_t>(step.most_bytes());
@@ -47,20 +47,27 @@ void carried_exchange::carry(int tag) {
 void carried_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();
+  deliver_own(own);
   for (const int rank : step_.order())
     if (rank != own) deliver(rank);
-  const element& from = x_.send.element_of(own);
-  const element& to = x_.recv.element_of(own);
-  auto* const sent = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(own);
-  auto* const received = static_cast<std::byte*>(x_.recv.base) + x_.recv.offset(own);
-  if (x_.send.bytes(own) > x_.recv.bytes(own))
-    too_long_from_ = own;
-  else if (!x_.in_place && x_.send.bytes(own) > 0)
-    typed_copy(sent, x_.send.counts[own], from, received, x_.recv.counts[own], to);
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;
   const auto bytes = rank == own ? x_.send.bytes(own) : static_cast<count_t>(step_.block(rank).size());
   throw usage_error(too_long(rank, bytes, own, x_.recv.bytes(rank)), MPI_ERR_TRUNCATE, own, rank);
+}
+
+// First of all: in place it may lie where others come to.
+void carried_exchange::deliver_own(int own) {
+  const auto n = static_cast<std::size_t>(x_.send.bytes(own));
+  auto* const sent = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(own);
+  auto* const received = static_cast<std::byte*>(x_.recv.base) + x_.recv.offset(own);
+  if (x_.send.bytes(own) > x_.recv.bytes(own))
+    too_long_from_ = own;
+  else if (n > 0 && x_.in_place && sent != received)
+    std::memmove(received, sent, n);
+  else if (n > 0 && !x_.in_place)
+    typed_copy(sent, x_.send.counts[own], x_.send.element_of(own), received, x_.recv.counts[own],
+               x_.recv.element_of(own));
 }
 
 // A block that is too long is cut to its receive block.

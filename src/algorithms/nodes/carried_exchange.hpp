@@ -13,7 +13,7 @@ namespace taquin::detail {
 class carried_exchange final : public operation, public carried_blocks {
  public:
   /// Whether this rank's blocks are short enough for the step, and its share of the step's memory is within what the
-  /// budget has left. In place only with the same counts both ways. Local.
+  /// budget has left. In place only with the same counts both ways, or without holes. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
 
   /// `x` must be valid and its types known.
@@ -31,6 +31,7 @@ class carried_exchange final : public operation, public carried_blocks {
   void account(statistics& s) const override;
 
  private:
+  void deliver_own(int own);
   void deliver(int from);
 
   const exchange x_;
