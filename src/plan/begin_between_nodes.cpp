@@ -49,7 +49,8 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
       auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
       way.blocks = blocks.get();
       body = std::move(blocks);
-    } else if (may && !x.in_place && last == &spread_out && !mine.large && mine.max_block_bytes < early_exchange::most_bytes) {
+    } else if (may && !x.in_place && last == &spread_out && !mine.large &&
+               mine.max_block_bytes < early_exchange::most_bytes) {
       const detail::shape s{.ranks = comm->size(), .kind = x.kind};
       if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
         const context c{comm, tag, &s, &o, nullptr, false, unlimited};
