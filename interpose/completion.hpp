@@ -46,7 +46,8 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
 }  // namespace taquin::interpose
 
 /// Defines both names of a function; `intercepted_X` does the work. While no request is looked after, a call costs one
-/// look at their number, and one that late_frees counts. With no tool below both names are one function, which needs no guard against coming back.
+/// look at their number, and one that late_frees counts. With no tool below both names are one function, which needs no
+/// guard against coming back.
 #define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
   TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)

@@ -61,8 +61,6 @@
 #define MPI_Comm_size PMPI_Comm_size
 #undef MPI_Comm_split
 #define MPI_Comm_split PMPI_Comm_split
-#undef MPI_Comm_split_type
-#define MPI_Comm_split_type PMPI_Comm_split_type
 #undef MPI_Comm_test_inter
 #define MPI_Comm_test_inter PMPI_Comm_test_inter
 #undef MPI_Dist_graph_neighbors
@@ -91,8 +89,6 @@
 #define MPI_Get_elements_x PMPI_Get_elements_x
 #undef MPI_Get_library_version
 #define MPI_Get_library_version PMPI_Get_library_version
-#undef MPI_Get_processor_name
-#define MPI_Get_processor_name PMPI_Get_processor_name
 #undef MPI_Graph_neighbors
 #define MPI_Graph_neighbors PMPI_Graph_neighbors
 #undef MPI_Graph_neighbors_count
@@ -197,8 +193,6 @@
 #define MPI_Type_get_attr PMPI_Type_get_attr
 #undef MPI_Type_get_contents
 #define MPI_Type_get_contents PMPI_Type_get_contents
-#undef MPI_Type_get_envelope
-#define MPI_Type_get_envelope PMPI_Type_get_envelope
 #undef MPI_Type_get_extent
 #define MPI_Type_get_extent PMPI_Type_get_extent
 #undef MPI_Type_get_extent_x

@@ -63,9 +63,9 @@ void carried_exchange::deliver_own(int own) {
   auto* const received = static_cast<std::byte*>(x_.recv.base) + x_.recv.offset(own);
   if (x_.send.bytes(own) > x_.recv.bytes(own))
     too_long_from_ = own;
-  else if (n > 0 && x_.in_place && sent != received)
+  else if (n > 0 && x_.in_place)
     std::memmove(received, sent, n);
-  else if (n > 0 && !x_.in_place)
+  else if (n > 0)
     typed_copy(sent, x_.send.counts[own], x_.send.element_of(own), received, x_.recv.counts[own],
                x_.recv.element_of(own));
 }

@@ -121,8 +121,8 @@ aggregation through_memory(const shape& s, const options& o) noexcept {
   }
 }
 
-// In place what a step among nodes carries whole, before anything is received; types as the algorithms in place, so that it does
-// not depend on the sizes what is served.
+// In place what a step among nodes carries whole, before anything is received. Types as in the algorithms in place: what
+// is served does not depend on the sizes.
 bool supports(const shape& s) noexcept {
   return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
 }
