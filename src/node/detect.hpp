@@ -9,6 +9,7 @@
 #include "base/invalid_argument.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
+#include "node/channel.hpp"
 #include "node/shared_segment.hpp"
 #include "topology/topology.hpp"
 
@@ -24,6 +25,8 @@ struct node_view {
   /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
   mutable shared_segment blocking{};
   mutable std::size_t blocking_share = 0;              ///< of each rank, alike on all nodes
+  mutable channel offers{};                            ///< of the node's ranks, for blocking calls in place
+  mutable bool offers_tried = false;                   ///< to make it: there may be none
   mutable bool shares = true;                          ///< false once ranks of a node could not have shared memory
   mutable std::shared_ptr<const level_comms> comms{};  ///< what level_comms_of has made
 };

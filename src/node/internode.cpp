@@ -8,6 +8,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/simulated_time.hpp"
 
 namespace taquin::detail {
 
@@ -19,6 +20,7 @@ constexpr std::size_t most_block = 8192;
 constexpr std::size_t least_block = 8;
 constexpr int most_messages = 64;  // of one rank in a step
 constexpr std::size_t cache_line = 64;
+constexpr std::size_t handler_bytes = 2 * cache_line;        // its flag and its records
 constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below what Open MPI sends at once over TCP
 
 constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
@@ -94,7 +96,8 @@ internode::~internode() { taken -= share_; }
 bool internode::share_memory() {
   const int groups = all_nodes().groups();
   part_bytes_ = up_to_line(record_bytes + sizeof(size_field) * whole(groups + 1) + run_bytes(1, comm_.size()));
-  std::size_t bytes = cache_line * whole(members_ + groups) + 2 * part_bytes_ * whole(members_);
+  std::size_t bytes =
+      cache_line * whole(members_ + groups) + handler_bytes * whole(members_) + 2 * part_bytes_ * whole(members_);
   std::size_t staged = 0;
   for (int d = 1; d < groups; ++d) {
     const int from = node_at(groups - d);
@@ -129,9 +132,17 @@ std::size_t internode::message_bytes(int from_node, int to_node) const noexcept 
 std::byte* internode::flag_of_member(int member) const noexcept { return base_ + cache_line * whole(member); }
 std::byte* internode::flag_of_node(int node) const noexcept { return flag_of_member(members_ + node); }
 
+std::byte* internode::flag_of_handler(int member) const noexcept {
+  return flag_of_node(all_nodes().groups()) + handler_bytes * whole(member);
+}
+std::byte* internode::record_of_handler(int member) const noexcept {
+  static_assert(sizeof(flag) + record_bytes <= handler_bytes);
+  return flag_of_handler(member) + sizeof(flag);
+}
+
 std::byte* internode::part(int member) const noexcept {
   const std::size_t halves = 2 * whole(member) + (step_ & 1U);
-  return flag_of_node(all_nodes().groups()) + halves * part_bytes_;
+  return flag_of_handler(members_) + halves * part_bytes_;
 }
 
 std::byte* internode::inbox(int from_node) const noexcept {
@@ -149,7 +160,7 @@ void internode::begin(int tag) {
   requests_.abandon();  // after a step that has failed
   ++step_;
   tag_ = tag;
-  next_ = looked_members_ = looked_nodes_ = 0;
+  next_ = looked_members_ = looked_handlers_ = messages_missing_ = 0;
   messages_ = bytes_sent_ = 0;
   run_ = nullptr;
   free_ = part(local_) + record_bytes + sizeof(size_field) * whole(all_nodes().groups() + 1);
@@ -176,6 +187,7 @@ void internode::post_receives() {
   const int groups = all_nodes().groups();
   for (int d = 1; d < groups; ++d) {
     if (!handles(d)) continue;
+    ++messages_missing_;
     missing_[whole(d)] = 1;
     receive_piece(d, 0, message_bytes(node_at(groups - d), node_));
   }
@@ -194,7 +206,9 @@ void internode::came(std::size_t number) {
     missing_[whole(distance)] = pieces_of(end);
     for (std::size_t piece = 1; piece < pieces_of(end); ++piece) receive_piece(distance, piece, end);
   }
-  if (--missing_[whole(distance)] == 0) raise(flag_of_node(from));
+  if (--missing_[whole(distance)] > 0) return;
+  --messages_missing_;
+  raise(flag_of_node(from));
 }
 
 // Offsets of runs count from the first run.
@@ -252,19 +266,20 @@ struct internode::outgoing {
 
 void internode::send_messages(combine learn) {
   const int groups = all_nodes().groups();
-  auto all = get<record>(part(0));
-  for (int i = 1; i < members_; ++i) learn(all, get<record>(part(i)));
+  known_ = get<record>(part(0));
+  for (int i = 1; i < members_; ++i) learn(known_, get<record>(part(i)));
+  mpi::spend_on_lines(whole(members_));
   outgoing next{*this, 1, staging_.data()};
   for (int d = 1; d < groups; ++d) {
     if (!handles(d)) continue;
     next.distance = d;
     next.filled = next.sent = 0;
-    send_message(next, all);
+    send_message(next);
     next.message += message_bytes(node_, node_at(d));
   }
 }
 
-void internode::send_message(outgoing& to, const record& all) {
+void internode::send_message(outgoing& to) {
   const int groups = all_nodes().groups();
   const int node = node_at(to.distance);
   const auto run_of = [&](int member) {
@@ -274,7 +289,7 @@ void internode::send_message(outgoing& to, const record& all) {
     const auto end = get<size_field>(offsets + sizeof(size_field) * whole(node + 1));
     return std::span(runs + begin, end - begin);
   };
-  put(to.message, all);
+  put(to.message, known_);
   size_field end = 0;
   for (int i = 0; i <= members_; ++i) {
     put(to.message + record_bytes + sizeof(size_field) * whole(i), end);
@@ -284,6 +299,7 @@ void internode::send_message(outgoing& to, const record& all) {
   for (int i = 0; i < members_; ++i) {
     const auto run = run_of(i);
     std::memcpy(to.message + to.filled, run.data(), run.size());
+    mpi::spend_on_copies(run.size());
     to.filled += run.size();
     to.send(false);
   }
@@ -296,14 +312,10 @@ void internode::take_messages() {
                       [](std::size_t) { return static_cast<count_t>(piece_bytes); });
 }
 
-bool internode::all_here() {
-  while (looked_members_ < whole(members_) && set(flag_of_member(static_cast<int>(looked_members_)))) ++looked_members_;
-  if (looked_members_ < whole(members_)) return false;
-  for (; looked_nodes_ < whole(all_nodes().groups()); ++looked_nodes_) {
-    const auto node = static_cast<int>(looked_nodes_);
-    if (node != node_ && !set(flag_of_node(node))) return false;
-  }
-  return true;
+// Goes on where it has stopped the last time.
+bool internode::all_set(std::size_t& looked, int n, std::byte* (internode::*flag)(int) const noexcept) const {
+  while (looked < whole(n) && set((this->*flag)(static_cast<int>(looked)))) ++looked;
+  return looked == whole(n);
 }
 
 void internode::publish(const record& mine) {
@@ -311,27 +323,39 @@ void internode::publish(const record& mine) {
   raise(flag_of_member(local_));
 }
 
+// What the node's ranks have told, and the messages to this rank.
+void internode::leave_records(combine learn) {
+  const int groups = all_nodes().groups();
+  for (int d = 1; d < groups; ++d)
+    if (handles(d)) learn(known_, get<record>(inbox(node_at(groups - d))));
+  put(record_of_handler(local_), known_);
+  raise(flag_of_handler(local_));
+}
+
 internode::record internode::complete(combine learn, bool busy) {
-  bool sent = staging_.empty();
+  bool sent = local_ >= handlers();
+  bool left = sent;
   mpi::backoff waiting(comm_.get(), tag_, this);
   for (;; waiting.pause()) {
-    if (all_here() && sent) break;
-    if (!sent && looked_members_ == whole(members_)) {
+    if (!sent && all_set(looked_members_, members_, &internode::flag_of_member)) {
       send_messages(learn);
       sent = true;
     }
     take_messages();
+    if (!left && sent && messages_missing_ == 0) {
+      leave_records(learn);
+      left = true;
+    }
+    if (all_set(looked_handlers_, handlers(), &internode::flag_of_handler)) break;
     if (busy) waiting.progress();
   }
   while (requests_.in_flight() > 0) {
     take_messages();
     if (requests_.in_flight() > 0) waiting.pause();
   }
-  auto all = get<record>(part(local_));
-  for (int i = 0; i < members_; ++i)
-    if (i != local_) learn(all, get<record>(part(i)));
-  for (int node = 0; node < all_nodes().groups(); ++node)
-    if (node != node_) learn(all, get<record>(inbox(node)));
+  auto all = get<record>(record_of_handler(0));
+  for (int i = 1; i < handlers(); ++i) learn(all, get<record>(record_of_handler(i)));
+  mpi::spend_on_lines(whole(handlers()));
   return all;
 }
 

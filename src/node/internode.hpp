@@ -5,16 +5,18 @@
 // they ask first whether a longer one has a receiver: that takes both ranks two turns on a processor.
 //
 // A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other, and
-// sets its flag. The ranks of a node have the other nodes by turns (handler): the one that has the d-th node after its own
-// waits for the flags of its node, puts the parts together and sends the message; it receives the message of the d-th node
-// before its own into the node's memory, and sets the flag of that one. Everybody waits for all flags of the node. Who
-// sees a flag (acquire) sees what was written before it was set (release).
+// sets its flag. The ranks of a node have the other nodes by turns: the handler of distance d waits for the flags of its
+// node, puts the parts together and sends the message to the d-th node after its own; it receives the message of the d-th
+// node before its own into the node's memory. A handler that has sent and received all of its messages leaves the records
+// of the node and of these messages, combined, beside a second flag, for which everybody waits. Who sees a flag (acquire)
+// sees what was written before it was set (release), and what those who set it had seen.
 //
 // Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every rank
 // of the node has set its flag for the step between, which it does only when it has read all that it wanted of the step
-// before.
+// before. So have all when a handler leaves its records.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +86,7 @@ class internode final : private mpi::awaited {
   [[nodiscard]] int size_of(int node) const noexcept { return all_nodes().size(node); }
   [[nodiscard]] int node_at(int distance) const noexcept { return (node_ + distance) % all_nodes().groups(); }
   [[nodiscard]] bool handles(int distance) const noexcept { return (distance - 1) % members_ == local_; }
+  [[nodiscard]] int handlers() const noexcept { return std::min(members_, all_nodes().groups() - 1); }
   /// Bytes of the blocks, and of their sizes, that `from` ranks send to `to` ranks, at most.
   [[nodiscard]] std::size_t run_bytes(int from, int to) const noexcept;
   [[nodiscard]] std::size_t message_bytes(int from_node, int to_node) const noexcept;
@@ -91,6 +94,8 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::byte* inbox(int from_node) const noexcept;
   [[nodiscard]] std::byte* flag_of_member(int member) const noexcept;
   [[nodiscard]] std::byte* flag_of_node(int node) const noexcept;
+  [[nodiscard]] std::byte* flag_of_handler(int member) const noexcept;
+  [[nodiscard]] std::byte* record_of_handler(int member) const noexcept;
   [[nodiscard]] bool set(const std::byte* flag) const noexcept;
   void raise(std::byte* flag) const noexcept;
   [[nodiscard]] std::size_t request(int distance, bool send, std::size_t piece) const noexcept;
@@ -99,11 +104,12 @@ class internode final : private mpi::awaited {
   void came(std::size_t number);
   struct outgoing;
   void send_messages(combine learn);
-  void send_message(outgoing& to, const record& all);
+  void send_message(outgoing& to);
   void end_run();
   [[nodiscard]] std::size_t part_used() const noexcept;
   void take_messages();
-  [[nodiscard]] bool all_here();
+  void leave_records(combine learn);
+  [[nodiscard]] bool all_set(std::size_t& looked, int n, std::byte* (internode::*flag)(int) const noexcept) const;
   void describe(mpi::wait_note& note) const override;
 
   mpi::communicator& comm_;
@@ -128,7 +134,9 @@ class internode final : private mpi::awaited {
   std::byte* run_ = nullptr;        // the run that is being written
   std::byte* free_ = nullptr;       // behind its last block
   std::size_t looked_members_ = 0;  // of the node's flags, those that are known to be set
-  std::size_t looked_nodes_ = 0;
+  std::size_t looked_handlers_ = 0;
+  std::size_t messages_missing_ = 0;  // that have not come to this rank
+  record known_{};                    // of the node's ranks; then of the messages to this one as well
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

@@ -7,6 +7,12 @@
 
 namespace taquin::detail {
 
+int node_offers::local(int rank) const noexcept {
+  if (nodes_ == nullptr) return rank;
+  const auto at = static_cast<std::size_t>(rank);
+  return nodes_->group[at] == node_ ? nodes_->index[at] : -1;
+}
+
 void node_offers::begin() {
   c_.begin();
   for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) board;
@@ -15,7 +21,9 @@ void node_offers::begin() {
 }
 
 void node_offers::offer(int reader, const void* data, count_t length) {
-  board& b = of(c_.rank(), reader);
+  const int there = local(reader);
+  if (there < 0) return;
+  board& b = of(c_.rank(), there);
   b.address = reinterpret_cast<std::uint64_t>(data);
   b.length = length;
   if (const auto shared = find_shared(data, static_cast<std::size_t>(length) * unit_bytes_)) b.shared = *shared;
@@ -47,14 +55,15 @@ bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::by
 }
 
 bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
-  board& b = of(writer, c_.rank());
+  const int there = local(writer);
+  if (there < 0) return false;
+  board& b = of(there, c_.rank());
   const std::uint32_t n = b.noted.load(std::memory_order_relaxed);
   if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
   std::uint32_t free = offered;
   if (!b.now.compare_exchange_strong(free, claimed, std::memory_order_acq_rel)) return false;
-  const bool copied =
-      b.length == expected && copy(b, c_.process(writer), static_cast<std::size_t>(offset) * unit_bytes_, to,
-                                   static_cast<std::size_t>(length) * unit_bytes_);
+  const bool copied = b.length == expected && copy(b, c_.process(there), static_cast<std::size_t>(offset) * unit_bytes_,
+                                                   to, static_cast<std::size_t>(length) * unit_bytes_);
   if (copied) {
     b.fetched[n % notes] = {offset, length};
     b.noted.store(n + 1, std::memory_order_release);
@@ -69,7 +78,7 @@ std::optional<node_offers::part> node_offers::next_fetched() {
     const std::uint32_t seen = b.seen.load(std::memory_order_relaxed);
     if (b.noted.load(std::memory_order_acquire) == seen) continue;
     const auto& note = b.fetched[seen % notes];
-    const part p{next_, note[0], note[1]};
+    const part p{nodes_ == nullptr ? next_ : nodes_->member(node_, next_), note[0], note[1]};
     b.seen.store(seen + 1, std::memory_order_release);
     return p;
   }
@@ -77,14 +86,19 @@ std::optional<node_offers::part> node_offers::next_fetched() {
 }
 
 bool node_offers::withdraw(int reader) {
+  const int there = local(reader);
+  return there < 0 || withdraw_from(there);
+}
+
+bool node_offers::withdraw_from(int local) noexcept {
   std::uint32_t free = offered;
-  return of(c_.rank(), reader).now.compare_exchange_strong(free, nothing, std::memory_order_acq_rel) || free == nothing;
+  return of(c_.rank(), local).now.compare_exchange_strong(free, nothing, std::memory_order_acq_rel) || free == nothing;
 }
 
 void node_offers::end() {
   if (!open_) return;
   open_ = false;
-  for (int reader = 0; reader < c_.size(); ++reader) c_.wait([&] { return withdraw(reader); });
+  for (int reader = 0; reader < c_.size(); ++reader) c_.wait([&] { return withdraw_from(reader); });
 }
 
 }  // namespace taquin::detail

@@ -1,6 +1,6 @@
 // Data that the ranks of one node fetch out of each other's buffers, without the help of the rank that has them.
 //
-// Each rank has a board for every other rank, in its room of a channel. It says where the data for that rank lie and
+// Each rank has a board for every other rank of its node, in its room of a channel. It says where the data for that rank lie and
 // whether they may be fetched. A reader claims the board, copies, notes on the board which part it has, and gives the
 // claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed it.
 #pragma once
@@ -14,6 +14,7 @@
 #include "node/channel.hpp"
 #include "node/shared_segments.hpp"
 #include "taquin/types.hpp"
+#include "topology/topology.hpp"
 
 namespace taquin::detail {
 
@@ -26,8 +27,11 @@ class node_offers {
     count_t length = 0;
   };
 
-  /// The channel must have `bytes(ranks)` of room, and outlive this. Units have `unit_bytes`.
-  node_offers(channel& c, std::size_t unit_bytes) noexcept : c_(c), unit_bytes_(unit_bytes) {}
+  /// The channel is of all ranks, or of a node's where these `nodes` are given, of which this rank is on `node`. It must
+  /// have `bytes(its ranks)` of room, and outlive this, as must the nodes. Units have `unit_bytes`. Ranks are those of the
+  /// communicator.
+  node_offers(channel& c, std::size_t unit_bytes, const level* nodes = nullptr, int node = 0) noexcept
+      : c_(c), unit_bytes_(unit_bytes), nodes_(nodes), node_(node) {}
   node_offers(const node_offers&) = delete;
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
@@ -36,7 +40,7 @@ class node_offers {
 
   /// A step of the channel begins; nothing is offered. All ranks as often. Local.
   void begin();
-  /// `length` units in a row for a reader. Between begin() and publish().
+  /// `length` units in a row for a reader; nothing for one on another node. Between begin() and publish().
   void offer(int reader, const void* data, count_t length);
   /// Others may see the offers.
   void publish();
@@ -44,7 +48,8 @@ class node_offers {
   [[nodiscard]] bool all_here();
 
   /// Copies `length` units from `offset` of what `writer` offers this rank. False where no run of `expected` units is
-  /// offered (any more), where the writer has not read enough of its notes yet, or where the kernel refuses.
+  /// offered (any more), where the writer is on another node or has not read enough of its notes yet, or where the kernel
+  /// refuses.
   bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
   /// What a reader has fetched of this rank's, and is not told yet.
   std::optional<part> next_fetched();
@@ -74,8 +79,14 @@ class node_offers {
     return reinterpret_cast<board*>(c_.room(writer))[reader];
   }
 
+  // Among the channel's ranks; −1: on another node.
+  [[nodiscard]] int local(int rank) const noexcept;
+  bool withdraw_from(int local) noexcept;
+
   channel& c_;
   std::size_t unit_bytes_;
+  const level* nodes_;
+  int node_;
   int come_ = 0;  // all ranks up to this one, counted from this rank, have published
   int next_ = 0;  // the reader whose board is looked at next
   bool open_ = false;

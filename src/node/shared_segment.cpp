@@ -30,10 +30,6 @@ shared_segment::~shared_segment() {
   if (memory_ != nullptr) munmap(memory_, overhead + size_);
 }
 
-#ifdef TAQUIN_SMPI
-// Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-shared_segment shared_segment::make(MPI_Comm, std::size_t) { return {}; }
-#else
 namespace {
 
 using segment_name = std::array<char, 48>;
@@ -102,6 +98,5 @@ shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   if (rank != 0 && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
   return mpi::holds_everywhere(s.memory_ != nullptr, node) ? std::move(s) : shared_segment();
 }
-#endif
 
 }  // namespace taquin::detail

@@ -85,7 +85,7 @@ bool simulated_port::try_withdraw(int peer) {
 
 bool simulated_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
   auto& wire = network_.between(from, rank_);
-  if (wire.offered.length != expected) return false;
+  if (wire.offered.length != expected || network_.at(from).node_ != node_) return false;
   require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   wire.fetches.push_back({offset, into, id});
   network_.on_their_way_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
@@ -163,8 +163,8 @@ bool simulated_port::ready() {
 
 // ---- The network ----
 
-simulated_port& simulated_network::add(store& units, const port_limits& limits, bool fetches) {
-  ports_.push_back(std::make_unique<simulated_port>(*this, units, limits, static_cast<int>(ports_.size()), fetches));
+simulated_port& simulated_network::add(store& units, const port_limits& limits, std::optional<int> node) {
+  ports_.push_back(std::make_unique<simulated_port>(*this, units, limits, static_cast<int>(ports_.size()), node));
   return *ports_.back();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <utility>
@@ -49,8 +50,8 @@ class simulated_network {
  public:
   explicit simulated_network(std::uint64_t seed, simulated_order order = simulated_order::random)
       : order_(order), random_(seed) {}
-  /// The next rank's port. With `fetches` receivers fetch what they can themselves.
-  simulated_port& add(store& units, const port_limits& limits, bool fetches = false);
+  /// The next rank's port. Receivers fetch from ranks of the same node what they can themselves.
+  simulated_port& add(store& units, const port_limits& limits, std::optional<int> node = {});
   /// Runs the tasks, one per port, to their ends. Throws what a task throws, and simulated_error when all wait for what
   /// does not come, when something is left over, or when a rank goes beyond its port's limits.
   void run(std::span<task> tasks);
@@ -126,9 +127,9 @@ class simulated_network {
 
 class simulated_port final : public port {
  public:
-  simulated_port(simulated_network& network, store& units, const port_limits& limits, int rank, bool fetches)
-      : network_(network), store_(units), limits_(limits), rank_(rank) {
-    fetches_ = fetches;
+  simulated_port(simulated_network& network, store& units, const port_limits& limits, int rank, std::optional<int> node)
+      : network_(network), store_(units), limits_(limits), rank_(rank), node_(node) {
+    fetches_ = node.has_value();
   }
 
   /// Ranks read each other's units, which are all in this process.
@@ -162,6 +163,7 @@ class simulated_port final : public port {
   store& store_;
   port_limits limits_;
   int rank_;
+  std::optional<int> node_;
   std::uint32_t under_way_ = 0;  // transfers that are not told yet
   std::uint32_t sends_ = 0;
   std::deque<event> events_;  // of transfers

@@ -11,6 +11,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/simulated_time.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -140,9 +141,12 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
 
 void executor::copy_locally() {
   const auto [first, end] = schedule_.copies_of(walk_.round());
+  std::size_t shared = 0;
   for (std::uint32_t i = first; i < end; ++i) {
     const auto& [from, to, how] = schedule_.copies[i];
     const element& e = schedule_.types[from.type];
+    if (from.where == place::shared || to.where == place::shared)
+      shared += static_cast<std::size_t>(schedule_.bytes(from));
     if (how == merge::combine) {
       const auto all = mpi::make_counted(to.count, e.type);
       TAQUIN_MPI(MPI_Reduce_local(at(from), at(to), all.count, all.type, where_.op));
@@ -152,6 +156,7 @@ void executor::copy_locally() {
       typed_copy(at(from) + run * from.stride, from.count, e, at(to) + run * to.stride, to.count,
                  schedule_.types[to.type]);
   }
+  mpi::spend_on_copies(shared);
 }
 
 // Begins the round that the walk has come to, if there is one and it may begin.
@@ -175,7 +180,10 @@ void executor::post_more(std::size_t lane, std::uint32_t slot) {
 }
 
 void executor::leave() {
-  if (walk_.now().arrives && where_.shared != nullptr) where_.shared->arrive();
+  if (walk_.now().arrives && where_.shared != nullptr) {
+    where_.shared->arrive();
+    mpi::spend_on_lines(1);
+  }
   walk_.leave();
   enter();
 }

@@ -56,14 +56,7 @@ proctype rank(byte node; byte me) {
 #endif
      :: else
      fi;
-     came[node] >= step; /* waits */
-     i = 0;
-     do
-     :: i == MEMBERS(node) -> break
-     :: else ->
-        flag[2 * node + i] >= step; /* waits */
-        i++
-     od;
+     came[node] >= step; /* waits: it is set when all of the node have written as well */
      i = 0;
      do
      :: i == MEMBERS(node) -> break

@@ -52,30 +52,62 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   return l;
 }
 
-// What the offers of a node take; 0 where data go by messages: more than one node, a type with holes, or so little
-// memory that the algorithm needs it more.
-std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) noexcept {
-  constexpr std::size_t part = 8;  // of the memory allowed
+// Where ranks are on several nodes. Types with holes go by messages. Collective.
+std::shared_ptr<const node_view> in_place_operation::nodes(const context& c) {
   const shape& s = *c.shape;
-  if (!s.shared || s.ranks == 1 || s.unit_size == 0 || s.unit_span > 0) return 0;
-  const std::size_t room = node_offers::bytes(s.ranks);
-  const std::size_t bytes = c.reused ? channel::share(s.ranks, room) + channel::bookkeeping(s.ranks) : room;
+  if (s.shared || s.unit_size == 0 || s.unit_span > 0) return nullptr;
+  return nodes_of(*c.comm, c.opts->nodes);
+}
+
+// That fetch data from each other.
+int in_place_operation::node_ranks(const context& c) const noexcept {
+  const shape& s = *c.shape;
+  if (s.shared && s.unit_size > 0 && s.unit_span == 0) return s.ranks;
+  if (nodes_ == nullptr) return 1;
+  const level& nodes = nodes_->topology.nodes();
+  return nodes.size(nodes.group[static_cast<std::size_t>(c.comm->rank())]);
+}
+
+// What the offers of a node take; 0 where data go by messages: a rank alone on its node, a type with holes, or so little
+// memory that the algorithm needs it more. The same on all ranks of the node.
+std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) const noexcept {
+  constexpr std::size_t part = 8;  // of the memory allowed
+  const int ranks = node_ranks(c);
+  if (ranks == 1) return 0;
+  const std::size_t room = node_offers::bytes(ranks);
+  const std::size_t bytes = c.reused ? channel::share(ranks, room) + channel::bookkeeping(ranks) : room;
   return bytes <= allowed / part ? bytes : 0;
 }
 
-// Plans have a channel of their own; blocking calls use their communicator's. Collective; the same on all ranks.
+// Plans have a channel of their own; blocking calls use their communicator's, or that of its node. Collective among the
+// node's ranks.
+channel* in_place_operation::node_channel(const exchange& x, const context& c, std::size_t room,
+                                          memory_budget& memory) {
+  if (nodes_ == nullptr && !c.reused) return blocking_channel(x.comm);
+  channel& made = c.reused ? own_ : nodes_->offers;
+  if (made.empty() && (c.reused || !nodes_->offers_tried)) {
+    nodes_->offers_tried = nodes_->offers_tried || !c.reused;
+    made = channel::make(nodes_ == nullptr ? c.comm->get() : nodes_->local.get(), room,
+                         environment::get().shared_memory, &memory);
+  }
+  return &made;
+}
+
 node_offers* in_place_operation::offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory) {
   if (bytes == 0) return nullptr;
-  const std::size_t room = node_offers::bytes(c.shape->ranks);
-  channel* node = c.reused ? &own_ : blocking_channel(x.comm);
-  if (c.reused) own_ = channel::make(c.comm->get(), room, environment::get().shared_memory, &memory);
+  const int ranks = node_ranks(c);
+  const std::size_t room = node_offers::bytes(ranks);
+  channel* const node = node_channel(x, c, room, memory);
   if (node == nullptr || node->empty() || !node->single_copies() || node->room_bytes() < room) return nullptr;
-  share_.emplace(memory, c.reused ? channel::share(c.shape->ranks, room) : room);
-  return &offers_.emplace(*node, units_.unit_bytes());
+  share_.emplace(memory, c.reused ? channel::share(ranks, room) : room);
+  const level* const all = nodes_ == nullptr ? nullptr : &nodes_->topology.nodes();
+  const int mine = all == nullptr ? 0 : all->group[static_cast<std::size_t>(c.comm->rank())];
+  return &offers_.emplace(*node, units_.unit_bytes(), all, mine);
 }
 
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
     : mpi_operation(&memory),
+      nodes_(nodes(c)),
       limits_(limits(x, c, allowed - node_bytes(c, allowed))),
       out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
       in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),

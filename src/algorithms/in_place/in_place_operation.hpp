@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "algorithms/in_place/in_place_protocol.hpp"
 #include "base/memory_charge.hpp"
 #include "node/channel.hpp"
+#include "node/detect.hpp"
 #include "node/offers.hpp"
 #include "protocol/mpi_operation.hpp"
 
@@ -24,14 +26,18 @@ class in_place_operation final : public mpi_operation {
   static std::size_t least(const shape& s) noexcept;
 
  private:
+  static std::shared_ptr<const node_view> nodes(const context& c);
   static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
-  static std::size_t node_bytes(const context& c, std::size_t allowed) noexcept;
+  [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;
+  [[nodiscard]] int node_ranks(const context& c) const noexcept;
+  channel* node_channel(const exchange& x, const context& c, std::size_t room, memory_budget& memory);
   node_offers* offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory);
 
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
 
+  std::shared_ptr<const node_view> nodes_;  // null: all ranks are on one node, or data go by messages
   in_place_limits limits_;
   std::pmr::vector<peer_block> out_;
   std::pmr::vector<peer_block> in_;

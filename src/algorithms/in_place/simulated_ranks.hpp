@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -43,8 +44,14 @@ struct in_place_counts : simulated_counts {
   std::uint64_t units_copied = 0;
 };
 
-/// Where receivers get data from: they ask for them, or fetch what they can.
-enum class simulated_port_kind : std::uint8_t { messages, fetching };
+/// How receivers get data: they ask for them; fetch what they can; or fetch from ranks of their node, of which each has
+/// three, and ask others.
+enum class simulated_port_kind : std::uint8_t { messages, fetching, fetching_on_nodes };
+
+inline std::optional<int> simulated_node(simulated_port_kind how, int rank) noexcept {
+  if (how == simulated_port_kind::messages) return std::nullopt;
+  return how == simulated_port_kind::fetching ? 0 : rank / 3;
+}
 
 inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
                                                  simulated_order order, std::uint64_t seed = 0,
@@ -54,7 +61,7 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
     in_place_machine machine;
     store units;
     in_place_protocol protocol;
-    state(int rank, const in_place_rank& r, const element& e, simulated_network& network, bool fetches)
+    state(int rank, const in_place_rank& r, const element& e, simulated_network& network, std::optional<int> node)
         : machine(rank, r.out, r.in, r.limits, r.memory),
           units(r.buffer, machine.border(), 1, e, r.limits.aux, std::pmr::new_delete_resource(), r.buffer == nullptr),
           protocol{std::pmr::new_delete_resource(),
@@ -62,15 +69,15 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
                    r.out,
                    machine,
                    units,
-                   network.add(units, in_place_protocol::limits(r.limits, 0), fetches)} {}
+                   network.add(units, in_place_protocol::limits(r.limits, 0), node)} {}
   };
   simulated_network network(seed, order);
   network.trace(std::move(trace));
   std::vector<std::unique_ptr<state>> states;
   std::vector<task> tasks;
   for (const in_place_rank& r : ranks) {
-    states.push_back(std::make_unique<state>(static_cast<int>(states.size()), r, unit, network,
-                                             how == simulated_port_kind::fetching));
+    const auto rank = static_cast<int>(states.size());
+    states.push_back(std::make_unique<state>(rank, r, unit, network, simulated_node(how, rank)));
     tasks.push_back(states.back()->protocol.run());
   }
   network.run(tasks);

@@ -8,6 +8,7 @@
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
+#include "mpi/simulated_time.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -35,6 +36,7 @@ void carried_exchange::write(internode& step) {
       pack(from, x_.send.counts[rank], e, to);
     copied_ += static_cast<count_t>(n);
   }
+  mpi::spend_on_copies(static_cast<std::size_t>(copied_));
 }
 
 void carried_exchange::carry(int tag) {
@@ -48,8 +50,10 @@ void carried_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();
   deliver_own(own);
+  const count_t written = copied_;
   for (const int rank : step_.order())
     if (rank != own) deliver(rank);
+  mpi::spend_on_copies(static_cast<std::size_t>(copied_ - written));
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;
   const auto bytes = rank == own ? x_.send.bytes(own) : static_cast<count_t>(step_.block(rank).size());

@@ -41,7 +41,8 @@ in_place_limits any_limits() {
 void check(int least_ranks, int most_ranks, int most_count) {
   check_problem(least_ranks, most_ranks, most_count, [](const in_place_problem& problem) {
     expect_in_place_right(problem, any_limits(), any_unit(), any_order(), *rc::gen::arbitrary<unsigned>(),
-                          *rc::gen::element(simulated_port_kind::messages, simulated_port_kind::fetching));
+                          *rc::gen::element(simulated_port_kind::messages, simulated_port_kind::fetching,
+                                            simulated_port_kind::fetching_on_nodes));
   });
 }
 
@@ -62,7 +63,8 @@ TEST(grants, end_with_one_unit_of_memory_whatever_the_traffic) {
           for (const auto order : {simulated_order::rounds, simulated_order::random}) {
             in_place_limits l;
             l.runs = runs;
-            for (const auto how : {simulated_port_kind::messages, simulated_port_kind::fetching})
+            for (const auto how :
+                 {simulated_port_kind::messages, simulated_port_kind::fetching, simulated_port_kind::fetching_on_nodes})
               EXPECT_NO_THROW(expect_in_place_right(make_problem(counts, {permuted, 0, 0}, 1), l, element::bytes(2),
                                                     order, 7, how));
           }
