@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <numeric>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "mpi/collectives.hpp"
 #include "mpi/groups.hpp"
 #include "node/mapping.hpp"
+#include "node/offers.hpp"
 
 namespace taquin::detail {
 
@@ -82,6 +84,7 @@ node_view find_out(const mpi::communicator& comm) {
   for (int rank = 0; rank < comm.size(); ++rank)
     if (all[static_cast<std::size_t>(rank)].machine == mine.machine) members.push_back(rank);
   node_view view;
+  view.bookkeeping.resize(channel::bookkeeping(comm.size()));
   view.local = mpi::create_group(comm.get(), members, 0);
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
   const auto refine = [&](std::string_view name, int binding::*number) {
@@ -117,25 +120,44 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
   return std::nullopt;
 }
 
+namespace {
+
+std::shared_ptr<const node_view> given_view(const mpi::communicator& comm, topology&& t, std::span<const int> sizes) {
+  node_view view;
+  view.bookkeeping.resize(channel::bookkeeping(comm.size()));
+  view.given.assign(sizes.begin(), sizes.end());
+  view.local = split_by_nodes(comm, t);
+  view.topology = std::move(t);
+  return std::make_shared<const node_view>(std::move(view));
+}
+
+}  // namespace
+
+channel* channel_of_node(const node_view& view) {
+  if (!view.reading_tried) {
+    view.reading_tried = true;
+    int ranks = 1;
+    TAQUIN_MPI(MPI_Comm_size(view.local.get(), &ranks));
+    std::pmr::monotonic_buffer_resource memory(view.bookkeeping.data(), view.bookkeeping.size(),
+                                               std::pmr::null_memory_resource());
+    if (ranks > 1)
+      view.reading =
+          channel::make(view.local.get(), node_offers::bytes(ranks), environment::get().shared_memory, &memory);
+    view.bookkeeping = {};
+  }
+  return view.reading.empty() || !view.reading.single_copies() ? nullptr : &view.reading;
+}
+
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option) {
   if (option.empty()) {
     if (comm.nodes == nullptr) {
-      if (environment::get().nodes.empty()) {
-        comm.nodes = std::make_shared<const node_view>(find_out(comm));
-      } else {
-        topology t = from_environment(comm);
-        auto local = split_by_nodes(comm, t);
-        comm.nodes = std::make_shared<const node_view>(node_view{std::move(t), std::move(local), {}});
-      }
+      comm.nodes = environment::get().nodes.empty() ? std::make_shared<const node_view>(find_out(comm))
+                                                    : given_view(comm, from_environment(comm), {});
     }
     return comm.nodes;
   }
-  if (comm.given_nodes == nullptr || !std::ranges::equal(comm.given_nodes->given, option)) {
-    topology t = topology::of_sizes(option);
-    auto local = split_by_nodes(comm, t);
-    comm.given_nodes =
-        std::make_shared<const node_view>(node_view{std::move(t), std::move(local), {option.begin(), option.end()}});
-  }
+  if (comm.given_nodes == nullptr || !std::ranges::equal(comm.given_nodes->given, option))
+    comm.given_nodes = given_view(comm, topology::of_sizes(option), option);
   return comm.given_nodes;
 }
 

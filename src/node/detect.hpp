@@ -25,8 +25,9 @@ struct node_view {
   /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
   mutable shared_segment blocking{};
   mutable std::size_t blocking_share = 0;              ///< of each rank, alike on all nodes
-  mutable channel offers{};                            ///< of the node's ranks, for blocking calls in place
-  mutable bool offers_tried = false;                   ///< to make it: there may be none
+  mutable channel reading{};                           ///< what channel_of_node has made
+  mutable bool reading_tried = false;                  ///< there may be none
+  mutable std::vector<std::byte> bookkeeping{};        ///< while it is made
   mutable bool shares = true;                          ///< false once ranks of a node could not have shared memory
   mutable std::shared_ptr<const level_comms> comms{};  ///< what level_comms_of has made
 };
@@ -39,6 +40,11 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
 /// for the first time (for the given sizes); all ranks give the same sizes, which check_nodes has passed. Kept with
 /// the communicator.
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
+
+/// The channel of the ranks of this rank's node, with room for their offers: those of calls in which the ranks of a node
+/// read each other's memory. Null where they cannot. Collective among them when asked for the first time; takes no memory
+/// that one rank might lack. Kept with the view.
+channel* channel_of_node(const node_view& view);
 
 /// The lowest rank on each rank's machine, whatever nodes were given. Collective.
 std::vector<int> first_ranks_of_machines(MPI_Comm comm);

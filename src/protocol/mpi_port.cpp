@@ -269,7 +269,8 @@ void mpi_port::start(std::size_t t) {
 }
 
 void mpi_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
-  transfers_[free_transfer()] = {.at = into.front().at,
+  const std::size_t t = free_transfer();
+  transfers_[t] = {.at = into.front().at,
                                  .length = units_of(into),
                                  .scattered = into.size() > 1 ? type_of(into) : mpi::datatype(),
                                  .peer = from,
@@ -278,6 +279,7 @@ void mpi_port::receive(int from, std::span<const unit_run> into, std::uint32_t i
                                  .incoming = true};
   ++under_way_;
   ++unposted_;
+  if (comes_by_itself(from)) post_receive(t);
 }
 
 bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {

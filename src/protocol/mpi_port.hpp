@@ -41,8 +41,12 @@ class mpi_port final : public port, private mpi::awaited {
   /// Throws what the task throws.
   bool test(const task& t);
   void wait(const task& t);
-  /// Ranks may read each other's memory: all of them are on one node that permits it. Units without holes only.
-  void let_read() noexcept { reads_ = true; }
+  /// Receives from ranks of other nodes than `node` are posted at once: data of theirs come by themselves, and waiting
+  /// for them to be announced takes a turn across the network. The nodes must outlive the port.
+  void let_come(const level& nodes, int node) noexcept {
+    topology_ = &nodes;
+    own_node_ = node;
+  }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
 
@@ -113,6 +117,9 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] bool can_answer();
   [[nodiscard]] mpi::datatype type_of(std::span<const unit_run> runs);
   void start(std::size_t t);
+  [[nodiscard]] bool comes_by_itself(int from) const noexcept {
+    return topology_ != nullptr && topology_->group[static_cast<std::size_t>(from)] != own_node_;
+  }
   [[nodiscard]] std::size_t oldest_receive(int from) const;
   void post_receive(std::size_t t);
   void post_receives();
@@ -156,6 +163,8 @@ class mpi_port final : public port, private mpi::awaited {
   filter filter_;
   event next_{};
   node_offers* node_;
+  const level* topology_ = nullptr;  // null: all data wait until they are announced
+  int own_node_ = 0;
   bool opening_ = false;
   int withdraws_ = -1;  // from this peer; −1: nothing
   operation* dense_ = nullptr;

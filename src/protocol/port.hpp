@@ -16,6 +16,7 @@
 
 #include "node/single_copy.hpp"
 #include "protocol/store.hpp"
+#include "topology/topology.hpp"
 
 namespace taquin::detail {
 
@@ -93,8 +94,18 @@ class port {
     return false;
   }
 
-  /// True where a rank may read what others have, out of their memory, by its address; the same on all ranks.
+  /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
+  /// This rank and the peer may do so.
+  [[nodiscard]] bool reads(int peer) const noexcept {
+    return reads_ && (nodes_ == nullptr || nodes_->group[static_cast<std::size_t>(peer)] == node_);
+  }
+  /// Lets all ranks do so; or some, where nodes are given: on this rank those of `node`, −1: none. For who makes the port.
+  void let_read(const level* nodes = nullptr, int node = -1) noexcept {
+    reads_ = true;
+    nodes_ = nodes;
+    node_ = node;
+  }
   /// What others must know of this process for that.
   [[nodiscard]] virtual word process() const { return 0; }
   /// Copies out of the memory of `from`, whose process is this one. Throws usage_error where that is not possible.
@@ -161,7 +172,6 @@ class port {
 
   std::uint32_t at_hand_ = 0;
   bool fetches_ = false;
-  bool reads_ = false;
 
  private:
   struct awaited {
@@ -192,6 +202,9 @@ class port {
     void await_resume() {}
   };
   std::coroutine_handle<> waiting_;
+  bool reads_ = false;
+  const level* nodes_ = nullptr;  // null: all ranks read
+  int node_ = -1;
 };
 
 }  // namespace taquin::detail

@@ -132,8 +132,6 @@ class simulated_port final : public port {
     fetches_ = node.has_value();
   }
 
-  /// Ranks read each other's units, which are all in this process.
-  void let_read() noexcept { reads_ = true; }
   void read(int from, word process, std::span<const remote_part> parts) override;
 
   void post(int to, std::span<const word> words) override;

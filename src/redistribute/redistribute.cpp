@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <ranges>
 #include <vector>
 
 #include "base/checked.hpp"
@@ -17,6 +19,7 @@
 #include "mpi/leave.hpp"
 #include "mpi/progress.hpp"
 #include "node/blocking_channel.hpp"
+#include "node/detect.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/block_reader.hpp"
 #include "redistribute/check_map.hpp"
@@ -101,14 +104,15 @@ struct redistribution::state final : private mpi::started {
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
+    if (comm->between != nullptr) nodes = nodes_of(*comm, {});
     // Complemented by a rank whose blocks others cannot read where they are.
-    const bool readable =
-        node != nullptr && node->single_copies() && bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
+    const bool copies =
+        node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
+    const bool readable = copies && bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
     const count_t told = readable ? mine : ~mine;
     mpi::allgather(told, std::span(*blocks), comm->get());
-    bool all_readable = true;
+    const auto readers = who_reads();
     for (count_t& b : *blocks) {
-      all_readable = all_readable && b >= 0;
       if (b < 0) b = ~b;
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
@@ -124,7 +128,9 @@ struct redistribution::state final : private mpi::started {
     if (needed > all.memory) too_small(needed);
     units.emplace(data, mine, length, e, sizes.staging_slots(), &budget);
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
-    if (all_readable) net->let_read();
+    if (readers) net->let_read(readers->nodes, readers->node);
+    if (nodes != nullptr)
+      net->let_come(nodes->topology.nodes(), nodes->topology.nodes().group[static_cast<std::size_t>(comm->rank())]);
   }
 
   ~state() override { forget(); }
@@ -189,6 +195,30 @@ struct redistribution::state final : private mpi::started {
     return true;
   }
 
+  struct reading {
+    const level* nodes;  ///< null: all ranks read
+    int node;            ///< whose ranks do so, this one's; −1: they do not
+  };
+  /// Ranks of a node read each other's blocks where all of the node can. By what ranks have told of their blocks; the same
+  /// on all ranks but for the node. Nobody reads: null.
+  [[nodiscard]] std::optional<reading> who_reads() const {
+    const auto readable = [&](int rank) { return (*blocks)[static_cast<std::size_t>(rank)] >= 0; };
+    if (nodes == nullptr) {
+      const bool all = std::ranges::all_of(std::views::iota(0, comm->size()), readable);
+      return all ? std::optional(reading{nullptr, -1}) : std::nullopt;
+    }
+    const level& all = nodes->topology.nodes();
+    const int own = all.group[static_cast<std::size_t>(comm->rank())];
+    bool any = false;
+    bool here = false;
+    for (int node = 0; node < all.groups(); ++node) {
+      if (all.size(node) == 1 || !std::ranges::all_of(all.members(node), readable)) continue;
+      any = true;
+      here = here || node == own;
+    }
+    return any ? std::optional(reading{&all, here ? own : -1}) : std::nullopt;
+  }
+
   /// A call under way.
   struct call {
     call(state& s, const given_map& given)
@@ -230,8 +260,9 @@ struct redistribution::state final : private mpi::started {
   memory_budget budget;  // first: everything else returns its memory to it
   redistribute_options options;
   mpi::communicator::lease comm;
-  std::uint64_t number = 0;       // of this object's last call on the communicator
-  std::string_view running_name;  // the algorithm, once it is agreed on
+  std::shared_ptr<const node_view> nodes;  // where there are several that share memory
+  std::uint64_t number = 0;                // of this object's last call on the communicator
+  std::string_view running_name;           // the algorithm, once it is agreed on
   std::optional<std::pmr::vector<count_t>> blocks;
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;

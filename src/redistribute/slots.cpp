@@ -174,10 +174,13 @@ void slots_engine::ask(int source) {
   ops_[id] = op_;
   ++flying_;
   ++m_.rounds;
-  if (reader_ == nullptr) m_.net->receive(source, runs_, id);
-  if (reader_ != nullptr) reader_->read(source, list_.words(), runs_);
+  const bool reads = reader_ != nullptr && m_.net->reads(source);
+  if (reads)
+    reader_->read(source, list_.words(), runs_);
+  else
+    m_.net->receive(source, runs_, id);
   m_.net->post(source, list_.words());
-  if (reader_ != nullptr) arrived(id);
+  if (reads) arrived(id);
 }
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
@@ -292,7 +295,7 @@ void slots_engine::serve(int peer, std::span<const word> request) {
       [&](std::size_t soon) {
         if (soon < count) __builtin_prefetch(mine + soon);
       });
-  if (reader_ != nullptr) {
+  if (reader_ != nullptr && m_.net->reads(peer)) {
     m_.net->gone(peer, units_of(runs_));
   } else if (!m_.net->send(peer, runs_, 0)) {
     return;

@@ -28,9 +28,20 @@ struct rank_state {
   machine m;
 };
 
+// Who reads blocks of whom: nobody of anybody, all of all, or ranks of nodes of three of each other.
+enum class readers : std::uint8_t { nobody, all, of_nodes };
+
+// Of each three ranks, those that are left alone at the end included.
+level nodes_of_three(std::size_t ranks) {
+  std::vector<int> node(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) node[r] = static_cast<int>(r / 3);
+  return level::of("node", node);
+}
+
 outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed, slot chunk = 0, double progress = 0,
-            const redistribution_algorithm& successor = *find_redistribution("slots"), bool reads = false) {
+            const redistribution_algorithm& successor = *find_redistribution("slots"), readers who = readers::nobody) {
   const auto p = all.size();
+  const level nodes = nodes_of_three(p);
   simulated_network network(seed);
   std::vector<rank_state> ranks(p);
   std::vector<task> tasks;
@@ -52,7 +63,8 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     for (slot k = 0; k < blocks; ++k)
       if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
     simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
-    if (reads) port.let_read();
+    if (who == readers::all) port.let_read();
+    if (who == readers::of_nodes) port.let_read(&nodes, nodes.group[r]);
     s.m = {.memory = &s.budget,
            .rank = static_cast<int>(r),
            .ranks = static_cast<int>(p),
@@ -93,8 +105,9 @@ class every_algorithm : public testing::TestWithParam<const redistribution_algor
   void check(const problem& all, slot chunk = 0) {
     EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk)), "") << GetParam()->name;
     const auto& slots = *find_redistribution("slots");
-    EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk, 0, slots, true)), "")
-        << GetParam()->name << " by reading";
+    for (const readers who : {readers::all, readers::of_nodes})
+      EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk, 0, slots, who)), "")
+          << GetParam()->name << " by reading, " << static_cast<int>(who);
   }
 };
 
@@ -131,7 +144,7 @@ RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
   const auto* successor = *rc::gen::elementOf(known);
   const problem all = test::random_problem(sizes, live, seed);
   RC_TAG(a->name);
-  const bool reads = *rc::gen::arbitrary<bool>();
+  const auto reads = *rc::gen::element(readers::nobody, readers::all, readers::of_nodes);
   RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor, reads)).empty());
 }
 

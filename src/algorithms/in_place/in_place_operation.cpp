@@ -52,11 +52,11 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   return l;
 }
 
-// Where ranks are on several nodes. Types with holes go by messages. Collective.
+// Where ranks are on several nodes that share memory. Types with holes go by messages.
 std::shared_ptr<const node_view> in_place_operation::nodes(const context& c) {
   const shape& s = *c.shape;
-  if (s.shared || s.unit_size == 0 || s.unit_span > 0) return nullptr;
-  return nodes_of(*c.comm, c.opts->nodes);
+  if (c.comm->between == nullptr || s.unit_size == 0 || s.unit_span > 0) return nullptr;
+  return nodes_of(*c.comm, {});
 }
 
 // That fetch data from each other.
@@ -83,14 +83,10 @@ std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed
 // node's ranks.
 channel* in_place_operation::node_channel(const exchange& x, const context& c, std::size_t room,
                                           memory_budget& memory) {
-  if (nodes_ == nullptr && !c.reused) return blocking_channel(x.comm);
-  channel& made = c.reused ? own_ : nodes_->offers;
-  if (made.empty() && (c.reused || !nodes_->offers_tried)) {
-    nodes_->offers_tried = nodes_->offers_tried || !c.reused;
-    made = channel::make(nodes_ == nullptr ? c.comm->get() : nodes_->local.get(), room,
-                         environment::get().shared_memory, &memory);
-  }
-  return &made;
+  if (!c.reused) return nodes_ == nullptr ? blocking_channel(x.comm) : channel_of_node(*nodes_);
+  own_ = channel::make(nodes_ == nullptr ? c.comm->get() : nodes_->local.get(), room, environment::get().shared_memory,
+                       &memory);
+  return &own_;
 }
 
 node_offers* in_place_operation::offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory) {
@@ -118,6 +114,10 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
+  if (c.comm->between != nullptr) {
+    const level& nodes = nodes_of(*c.comm, {})->topology.nodes();
+    net_.let_come(nodes, nodes.group[static_cast<std::size_t>(c.comm->rank())]);
+  }
   prepare();
 }
 
