@@ -1,6 +1,7 @@
 // What all ranks know alike of an exchange, after agreement; and what one rank knows of its own part.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +58,14 @@ struct shape {
   std::size_t memory_limit = unlimited;
 
   /// A step among nodes carries all blocks.
-  [[nodiscard]] bool carries() const noexcept { return carried_block > 0 && max_block_bytes <= carried_block; }
+  [[nodiscard]] bool carries_all() const noexcept { return carried_block > 0 && max_block_bytes <= carried_block; }
+  /// It carries all, or, where blocks are much shorter on average and have separate buffers, those that are short; the
+  /// others follow directly.
+  [[nodiscard]] bool carries() const noexcept {
+    const std::uint64_t average = std::max(max_rank_bytes, max_received_bytes) / static_cast<std::uint64_t>(ranks);
+    return carries_all() || (carried_block > 0 && !in_place && average <= carried_block / short_on_average);
+  }
+  static constexpr std::uint64_t short_on_average = 4;  // of the longest block that is carried
 };
 
 /// Sets the figures that ranks have agreed on; `uniform` besides.

@@ -236,6 +236,11 @@ std::byte* internode::room(std::size_t bytes) {
   return at;
 }
 
+void internode::no_room() {
+  room(0);
+  put(run_ + sizeof(size_field) * whole(all_nodes().index[whole(order()[next_ - 1])]), not_here);
+}
+
 void internode::no_blocks() {
   std::byte* const offsets = part(local_) + record_bytes;
   std::memset(offsets, 0, sizeof(size_field) * whole(all_nodes().groups() + 1));
@@ -359,7 +364,7 @@ internode::record internode::complete(combine learn, bool busy) {
   return all;
 }
 
-std::span<const std::byte> internode::block(int from) const noexcept {
+std::span<const std::byte> internode::run_from(int from) const noexcept {
   const int node = all_nodes().group[whole(from)];
   const int index = all_nodes().index[whole(from)];
   const bool near = node == node_;
@@ -369,10 +374,24 @@ std::span<const std::byte> internode::block(int from) const noexcept {
   const auto begin = get<size_field>(offsets + sizeof(size_field) * whole(which));
   const auto end = get<size_field>(offsets + sizeof(size_field) * whole(which + 1));
   if (begin == end) return {};
-  const std::byte* const run = offsets + sizeof(size_field) * whole(runs + 1) + begin;
-  const std::byte* data = run + sizeof(size_field) * whole(members_);
-  for (int i = 0; i < local_; ++i) data += get<size_field>(run + sizeof(size_field) * whole(i));
-  return {data, get<size_field>(run + sizeof(size_field) * whole(local_))};
+  return {offsets + sizeof(size_field) * whole(runs + 1) + begin, end - begin};
+}
+
+std::span<const std::byte> internode::block(int from) const noexcept {
+  const auto run = run_from(from);
+  if (run.empty()) return {};
+  const auto size = [&](int i) {
+    const auto n = get<size_field>(run.data() + sizeof(size_field) * whole(i));
+    return n == not_here ? 0 : n;
+  };
+  const std::byte* data = run.data() + sizeof(size_field) * whole(members_);
+  for (int i = 0; i < local_; ++i) data += size(i);
+  return {data, size(local_)};
+}
+
+bool internode::elsewhere(int from) const noexcept {
+  const auto run = run_from(from);
+  return !run.empty() && get<size_field>(run.data() + sizeof(size_field) * whole(local_)) == not_here;
 }
 
 std::size_t internode::used() const noexcept {

@@ -59,6 +59,8 @@ class internode final : private mpi::awaited {
   void begin(int tag);
   /// Where this rank writes its block for the next rank, in the order of `order()`. At most most_bytes().
   std::byte* room(std::size_t bytes);
+  /// The next rank's block is not carried, and the rank learns so: it comes in another way.
+  void no_room();
   /// No rank gets a block of this one.
   void no_blocks();
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
@@ -69,6 +71,8 @@ class internode final : private mpi::awaited {
   record complete(combine learn, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
   [[nodiscard]] std::span<const std::byte> block(int from) const noexcept;
+  /// That rank has said that its block for this one comes in another way.
+  [[nodiscard]] bool elsewhere(int from) const noexcept;
   /// What of its share this rank has used in the step, once it is over.
   [[nodiscard]] std::size_t used() const noexcept;
   /// The most that it uses when no block is longer than `block`, from what all ranks know alike.
@@ -79,6 +83,9 @@ class internode final : private mpi::awaited {
 
  private:
   using size_field = std::uint32_t;
+  static constexpr size_field not_here = ~size_field{0};  // instead of a size
+  /// A rank's sizes and blocks for those of this node; empty: it has none.
+  [[nodiscard]] std::span<const std::byte> run_from(int rank) const noexcept;
   internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);
   bool share_memory();
 

@@ -46,7 +46,7 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
   proposal ours = mine;
   try {
     if (may && carries && carried_exchange::possible(x, *way.between, budget)) {
-      auto blocks = make_operation<carried_exchange>(budget, x, *way.between, budget);
+      auto blocks = make_operation<carried_exchange>(budget, x, *comm, tag + 1, budget);
       way.blocks = blocks.get();
       body = std::move(blocks);
     } else if (may && !x.in_place && last == &spread_out && !mine.large &&

@@ -188,7 +188,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   if (body != nullptr) return;  // the agreement carried it
   // It would have, had it been known; one step more takes less than preparing does.
   if (chosen->carried.between_nodes && all.memory == unlimited && shape.carries()) {
-    auto blocks = make_operation<carried_exchange>(budget, x, *comm->between, budget);
+    auto blocks = make_operation<carried_exchange>(budget, x, *comm, tag + 1, budget);
     blocks->carry(tag);
     body = std::move(blocks);
     return;

@@ -150,6 +150,46 @@ TEST_F(between_nodes, serve_blocks_about_the_longest_that_a_step_carries) {
       exchange_all(exchange::form::alltoallv, all_workloads[static_cast<std::size_t>(i)], n, automatic);
 }
 
+// Each rank has one long block among short ones; the long ones follow the step directly.
+TEST_F(between_nodes, long_blocks_follow_those_that_a_step_carries) {
+  if (p < 5) GTEST_SKIP() << "with one long block of three the average is not short";
+  options named = automatic;
+  named.algorithm = "node_aggregated";
+  EXPECT_EQ(error_of(1, leave, named), "");
+  const auto most = static_cast<int>(mpi::communicator::of(comm.get()).between->most_bytes() / sizeof(int));
+  const int count = most + most / 8;
+  const auto is_long = [&](int i, int j) { return (i + j) % p == 1; };
+  const auto mix = [&](std::vector<int>& counts, std::vector<int>& received) {
+    for (int peer = 0; peer < p; ++peer) received[at(peer)] = counts[at(peer)] = is_long(rank, peer) ? count : peer % 2;
+    for (int peer = 0; peer < p; ++peer)
+      if (!is_long(rank, peer)) received[at(peer)] = rank % 2;
+  };
+  for (int i = 0; i < 3; ++i) {
+    stats = {};
+    EXPECT_EQ(error_of(count, mix, named), "");
+    EXPECT_EQ(stats.rounds, 1U) << "not by the step";
+  }
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(error_of(count, mix, automatic), "");
+  const int from = 1;  // who sends rank 0 its long block
+  for (const int room : {count - 1, 1, 0}) {
+    const auto spoil = [&](std::vector<int>& counts, std::vector<int>& received) {
+      mix(counts, received);
+      if (rank == 0) received[at(from)] = room;
+    };
+    const std::string what = error_of(count, spoil, named);
+    EXPECT_EQ(what.empty(), rank != 0) << what;
+    if (rank == 0) {
+      EXPECT_NE(what.find("rank " + std::to_string(from)), std::string::npos) << what;
+    }
+    EXPECT_EQ(error_of(count, mix, named), "") << "after room for " << room;
+  }
+  const auto expects_too_much = [&](std::vector<int>& counts, std::vector<int>& received) {
+    mix(counts, received);
+    if (rank == 0) received[at(p - 1)] = count;
+  };
+  EXPECT_EQ(error_of(count, expects_too_much, named), "") << "a shorter block is received as it is";
+}
+
 TEST_F(between_nodes, regimes_change_at_any_call) {
   types.resize(1);
   for (int i = 0; i < 40; ++i) {

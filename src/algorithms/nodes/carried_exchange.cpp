@@ -8,10 +8,17 @@
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
+#include "mpi/big_count.hpp"
 #include "mpi/simulated_time.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
+
+namespace {
+
+std::byte* at(const blocks& side, int peer) noexcept { return static_cast<std::byte*>(side.base) + side.offset(peer); }
+
+}  // namespace
 
 bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
   if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
@@ -19,7 +26,53 @@ bool carried_exchange::possible(const exchange& x, const internode& step, const 
     return false;
   const auto most = static_cast<count_t>(step.most_bytes());
   if (x.kind == exchange::form::alltoall) return x.send.bytes(0) <= most;
-  return std::ranges::all_of(step.order(), [&](int rank) { return x.send.bytes(rank) <= most; });
+  count_t all = 0;
+  count_t longest = 0;
+  for (const int rank : step.order()) {
+    const count_t bytes = x.send.bytes(rank);
+    all += bytes;
+    longest = std::max(longest, bytes);
+  }
+  const count_t average = all / static_cast<count_t>(step.order().size());
+  return longest <= most || (!x.in_place && average <= most / static_cast<count_t>(shape::short_on_average));
+}
+
+std::size_t carried_exchange::footprint(const shape& s) noexcept {
+  std::size_t direct = 0;
+  if (!s.carries_all()) {
+    const auto most = static_cast<std::uint64_t>(s.ranks - 1);
+    direct =
+        std::min(most, s.max_rank_bytes / s.carried_block) + std::min(most, s.max_received_bytes / s.carried_block);
+  }
+  return sizeof(carried_exchange) +
+         internode::footprint(s.ranks, s.nodes, s.largest_node, s.smallest_node,
+                              std::min<std::size_t>(s.max_block_bytes, s.carried_block)) +
+         mpi::request_set::bytes(direct) + direct * (sizeof(int) + sizeof(mpi::datatype));
+}
+
+carried_exchange::carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget)
+    : x_(x),
+      comm_(comm),
+      step_(*comm.between),
+      tag_(tag),
+      budget_(budget),
+      direct_(count_long(x.send) + count_long(x.recv), &budget),
+      peers_(direct_.size(), -1, &budget),
+      types_(&budget) {
+  types_.reserve(direct_.size());
+  direct_.describe_by(this);
+  direct_.keep_truncations();
+}
+
+bool carried_exchange::is_long(count_t bytes) const noexcept {
+  return bytes > static_cast<count_t>(step_.most_bytes());
+}
+
+// This rank's own block goes through no step.
+std::size_t carried_exchange::count_long(const blocks& side) const noexcept {
+  if (x_.in_place) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      step_.order(), [&](int rank) { return rank != step_.rank() && is_long(side.bytes(rank)); }));
 }
 
 void carried_exchange::write(internode& step) {
@@ -27,6 +80,10 @@ void carried_exchange::write(internode& step) {
     const element& e = x_.send.element_of(rank);
     const bool own = rank == step.rank();
     const auto n = own ? 0 : static_cast<std::size_t>(x_.send.bytes(rank));
+    if (!own && is_long(x_.send.bytes(rank))) {
+      step.no_room();
+      continue;
+    }
     std::byte* const to = step.room(n);
     if (n == 0) continue;
     const std::byte* const from = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(rank);
@@ -50,12 +107,63 @@ void carried_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();
   deliver_own(own);
+  // As many as this rank expects, where the counts match.
+  const auto coming = std::ranges::count_if(step_.order(), [&](int rank) { return step_.elsewhere(rank); });
+  const std::size_t most = static_cast<std::size_t>(coming) + count_long(x_.send);
+  if (most > direct_.size()) {
+    direct_.resize(most);
+    peers_.resize(most, -1);
+  }
+  for (const int rank : step_.order())
+    if (step_.elsewhere(rank)) receive(rank);
+  for (const int rank : step_.order())
+    if (rank != own && !x_.in_place && is_long(x_.send.bytes(rank))) send(rank);
   const count_t written = copied_;
   for (const int rank : step_.order())
-    if (rank != own) deliver(rank);
+    if (rank != own && !step_.elsewhere(rank)) deliver(rank);
   mpi::spend_on_copies(static_cast<std::size_t>(copied_ - written));
+}
+
+mpi::counted carried_exchange::message(const blocks& side, int peer) {
+  auto c = mpi::make_counted(side.counts[peer], side.element_of(peer).type);
+  if (c.owner.get() != MPI_DATATYPE_NULL) types_.push_back(std::move(c.owner));
+  return c;
+}
+
+void carried_exchange::receive(int from) {
+  const std::size_t n = posted_++;
+  const auto c = message(x_.recv, from);
+  peers_[n] = from;
+  direct_.receive(n, at(x_.recv, from), c.count, c.type, from, tag_, comm_.get());
+}
+
+void carried_exchange::send(int to) {
+  const std::size_t n = posted_++;
+  const auto c = message(x_.send, to);
+  peers_[n] = to;
+  direct_.send(n, at(x_.send, to), c.count, c.type, to, tag_, comm_.get());
+  sent_ += static_cast<std::uint64_t>(x_.send.bytes(to));
+  ++messages_;
+}
+
+count_t carried_exchange::room(std::size_t number) const noexcept { return x_.recv.bytes(peers_[number]); }
+
+bool carried_exchange::test() {
+  if (!direct_.complete_all(false, [this](std::size_t number) { return room(number); })) return false;
+  end();
+  return true;
+}
+
+void carried_exchange::wait() {
+  direct_.complete_all(true, [this](std::size_t number) { return room(number); });
+  end();
+}
+
+void carried_exchange::end() {
+  if (const auto long_one = direct_.take_truncation()) mpi::refuse_truncation(*long_one, step_.rank());
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;
+  const int own = step_.rank();
   const auto bytes = rank == own ? x_.send.bytes(own) : static_cast<count_t>(step_.block(rank).size());
   throw usage_error(too_long(rank, bytes, own, x_.recv.bytes(rank)), MPI_ERR_TRUNCATE, own, rank);
 }
@@ -63,8 +171,8 @@ void carried_exchange::start() {
 // First of all: in place it may lie where others come to.
 void carried_exchange::deliver_own(int own) {
   const auto n = static_cast<std::size_t>(x_.send.bytes(own));
-  auto* const sent = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(own);
-  auto* const received = static_cast<std::byte*>(x_.recv.base) + x_.recv.offset(own);
+  const std::byte* const sent = at(x_.send, own);
+  std::byte* const received = at(x_.recv, own);
   if (x_.send.bytes(own) > x_.recv.bytes(own))
     too_long_from_ = own;
   else if (n > 0 && x_.in_place)
@@ -89,9 +197,16 @@ void carried_exchange::deliver(int rank) {
 
 void carried_exchange::account(statistics& s) const {
   s.rounds += 1;
-  s.messages += step_.messages();
-  s.bytes_sent += step_.bytes_sent();
+  s.messages += step_.messages() + messages_;
+  s.bytes_sent += step_.bytes_sent() + sent_;
   s.bytes_copied += static_cast<std::uint64_t>(copied_);
+}
+
+void carried_exchange::describe(mpi::wait_note& note) const {
+  note.what = "exchanging long blocks";
+  note.comm = comm_.get();
+  for (std::size_t n = 0; n < direct_.size(); ++n)
+    if (direct_.active(n)) note.miss(peers_[n]);
 }
 
 }  // namespace taquin::detail

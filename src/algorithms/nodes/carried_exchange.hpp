@@ -1,42 +1,70 @@
 // An exchange whose blocks travel with the agreement on it, in a step among nodes: what node_aggregated does in a blocking
-// call with small blocks.
+// call with small blocks. Where blocks are small on average the step carries those that are; the others follow directly,
+// once ranks have agreed. What follows is for the sender to say, in the step: its receiver waits for nothing else.
 #pragma once
+
+#include <memory_resource>
+#include <vector>
 
 #include "base/memory_budget.hpp"
 #include "exchange/agree.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/owned.hpp"
+#include "mpi/request_set.hpp"
+#include "mpi/watch.hpp"
 #include "node/internode.hpp"
 #include "schedule/operation.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
-class carried_exchange final : public operation, public carried_blocks {
+class carried_exchange final : public operation, public carried_blocks, private mpi::awaited {
  public:
-  /// Whether this rank's blocks are short enough for the step, and its share of the step's memory is within what the
-  /// budget has left. In place only with the same counts both ways, or without holes. Local.
+  /// Whether this rank's blocks are short enough for the step, all of them or on average, and its share of the step's
+  /// memory is within what the budget has left. In place all must be, and only with the same counts both ways, or
+  /// without holes. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
+  /// What it takes of a rank, from what all ranks know alike.
+  static std::size_t footprint(const shape& s) noexcept;
 
-  /// `x` must be valid and its types known.
-  carried_exchange(const exchange& x, internode& step, memory_budget& budget) noexcept
-      : x_(x), step_(step), budget_(budget) {}
+  /// `x` must be valid and its types known. Blocks that follow directly have the tag.
+  carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
 
   void write(internode& step) override;
-  /// A step for the blocks alone, where ranks have agreed before. Collective.
+  /// A step for the blocks alone, with the tag, where ranks have agreed before. Collective.
   void carry(int tag);
-  /// Puts the blocks of the others into their places. To be called when all ranks' blocks have come. Throws usage_error
-  /// on the rank whose receive block is too short, with everything else in place.
+  /// Puts the blocks of the others into their places, and sends those that follow. To be called when all ranks' blocks
+  /// have come.
   void start() override;
-  bool test() override { return true; }
-  void wait() override {}
+  bool test() override;
+  /// Throws usage_error on the rank whose receive block is too short, with everything else in place.
+  void wait() override;
   void account(statistics& s) const override;
 
  private:
+  [[nodiscard]] bool is_long(count_t bytes) const noexcept;
+  [[nodiscard]] std::size_t count_long(const blocks& side) const noexcept;
   void deliver_own(int own);
   void deliver(int from);
+  void receive(int from);
+  void send(int to);
+  [[nodiscard]] mpi::counted message(const blocks& side, int peer);
+  [[nodiscard]] count_t room(std::size_t number) const noexcept;
+  void end();
+  void describe(mpi::wait_note& note) const override;
 
   const exchange x_;
+  mpi::communicator& comm_;
   internode& step_;
+  int tag_;
   memory_budget& budget_;
+  mpi::request_set direct_;
+  std::pmr::vector<int> peers_;            // of these
+  std::pmr::vector<mpi::datatype> types_;  // of messages beyond what an int counts
+  std::size_t posted_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t messages_ = 0;
   count_t copied_ = 0;
   int too_long_from_ = -1;
 };

@@ -131,10 +131,7 @@ bool supports(const shape& s) noexcept {
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (flat(s)) return spread_out.memory(s, o);
   const aggregation shared = through_memory(s, o);
-  const std::size_t carried = !s.carries()
-                                  ? 0
-                                  : sizeof(carried_exchange) + internode::footprint(s.ranks, s.nodes, s.largest_node,
-                                                                                    s.smallest_node, s.max_block_bytes);
+  const std::size_t carried = s.carries() ? carried_exchange::footprint(s) : 0;
   return std::max({footprint(s, by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
