@@ -55,33 +55,31 @@ element ask(MPI_Datatype type) {
 }
 
 // Arrays that MPI demands and that are missing become a fault of the exchange, which all ranks then see.
-exchange with_arrays(exchange x) {
+void look_for_arrays(exchange& x) {
   if (x.recv.counts.missing() || x.recv.displs.missing())
     detail::exchange_fault::set(x, "null receive counts or displacements");
   if (x.send.counts.missing() || x.send.displs.missing())
     detail::exchange_fault::set(x, "null send counts or displacements");
   if (x.kind == exchange::form::alltoallw && (x.recv.types == nullptr || x.send.types == nullptr))
     detail::exchange_fault::set(x, "null array of datatypes");
-  return x;
 }
 
 // MPI_IN_PLACE: MPI ignores the send arguments and takes the receive side's for both.
-exchange finish(exchange x) {
+void finish(exchange& x) {
   x.in_place = x.send.base == MPI_IN_PLACE;
   if (x.in_place) x.send = x.recv;
-  return with_arrays(x);
+  look_for_arrays(x);
 }
 
 // `known` is asked for the type's figures before the MPI library is: most calls have one type for both sides.
-blocks side(const void* base, count_view counts, count_view displs, MPI_Datatype type, const element& known = {}) {
-  blocks b;
+void fill(blocks& b, const void* base, const count_view& counts, const count_view& displs, MPI_Datatype type,
+          const element& known = {}) {
   b.base = const_cast<void*>(base);
   b.counts = counts;
   b.displs = displs;
-  if (base == MPI_IN_PLACE) return b;
+  if (base == MPI_IN_PLACE) return;
   b.element = type == known.type ? known : element::of(type);
   b.displ_unit = b.element.extent;
-  return b;
 }
 
 }  // namespace
@@ -97,9 +95,10 @@ exchange exchange::alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype
   exchange x;
   x.comm = comm;
   x.kind = form::alltoall;
-  x.send = side(sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
-  x.recv = side(recvbuf, {recvcount, 0}, {0, recvcount}, recvtype, x.send.element);
-  return finish(x);
+  fill(x.send, sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
+  fill(x.recv, recvbuf, {recvcount, 0}, {0, recvcount}, recvtype, x.send.element);
+  finish(x);
+  return x;
 }
 
 exchange exchange::alltoallv(const void* sendbuf, count_view sendcounts, count_view sdispls, MPI_Datatype sendtype,
@@ -108,9 +107,10 @@ exchange exchange::alltoallv(const void* sendbuf, count_view sendcounts, count_v
   exchange x;
   x.comm = comm;
   x.kind = form::alltoallv;
-  x.send = side(sendbuf, sendcounts, sdispls, sendtype);
-  x.recv = side(recvbuf, recvcounts, rdispls, recvtype, x.send.element);
-  return finish(x);
+  fill(x.send, sendbuf, sendcounts, sdispls, sendtype);
+  fill(x.recv, recvbuf, recvcounts, rdispls, recvtype, x.send.element);
+  finish(x);
+  return x;
 }
 
 exchange exchange::alltoallw(const void* sendbuf, count_view sendcounts, count_view sdispls,
@@ -121,7 +121,8 @@ exchange exchange::alltoallw(const void* sendbuf, count_view sendcounts, count_v
   x.kind = form::alltoallw;
   x.send = {const_cast<void*>(sendbuf), sendcounts, sdispls, 1, {}, sendtypes, nullptr};
   x.recv = {recvbuf, recvcounts, rdispls, 1, {}, recvtypes, nullptr};
-  return finish(x);
+  finish(x);
+  return x;
 }
 
 exchange exchange::alltoallv_in_place(void* buffer, count_view sendcounts, count_view sdispls, count_view recvcounts,

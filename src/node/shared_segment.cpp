@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 
@@ -89,13 +90,14 @@ shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   s.ranks_ = static_cast<std::uint64_t>(ranks);
   segment_name name{};
   const unlinked when_attached(rank == 0 ? name.data() : nullptr);
-  if (rank == 0) {
+  const bool wanted = environment::get().shared_memory;
+  if (rank == 0 && wanted) {
     s.memory_ = create(name, overhead + bytes);
     if (s.memory_ == nullptr) name[0] = '\0';
     if (s.memory_ != nullptr) new (s.memory_) counter_type(0);
   }
   mpi::broadcast(std::span<char>(name), 0, node);
-  if (rank != 0 && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
+  if (rank != 0 && wanted && name[0] != '\0') s.memory_ = attach(name, overhead + bytes);
   return mpi::holds_everywhere(s.memory_ != nullptr, node) ? std::move(s) : shared_segment();
 }
 

@@ -1,6 +1,7 @@
 #include "plan/call.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory_resource>
 #include <new>
 #include <optional>
@@ -31,20 +32,29 @@ bool plain_environment() {
   return plain;
 }
 
-// Mostly the same text at the same place.
-bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && (a.data() == b.data() || a == b); }
+// The second is known when this is compiled, and so is its length.
+bool same(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), b.size()) == 0;
+}
 bool same(std::span<const int> a, std::span<const int> b) { return std::ranges::equal(a, b); }
 template <class Value>
 bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
+// An option says nothing of how the exchange is done: one of a call is in its range, another has its default.
+template <const option_row& row, class Value>
+bool says_nothing(const Value& value, const Value& by_default) {
+  constexpr bool of_call = row.part == "call";
+  if constexpr (of_call) return in_range(row, value);
+  return same(value, by_default);
+}
+
 // The choice is taquin's, and no option says how the exchange is done.
 bool plain(const options& o) {
   static constexpr options defaults;
-#define TAQUIN_OPTION(NAME, FIELD, ...)                                                                          \
-  if (option_rows::NAME.part == "call" ? !in_range(option_rows::NAME, o.FIELD) : !same(o.FIELD, defaults.FIELD)) \
-    return false;
+#define TAQUIN_OPTION(NAME, FIELD, ...) \
+  if (!says_nothing<option_rows::NAME>(o.FIELD, defaults.FIELD)) return false;
 #include "base/options.def"
   return true;
 }

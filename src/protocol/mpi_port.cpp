@@ -271,12 +271,12 @@ void mpi_port::start(std::size_t t) {
 void mpi_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
   const std::size_t t = free_transfer();
   transfers_[t] = {.at = into.front().at,
-                                 .length = units_of(into),
-                                 .scattered = into.size() > 1 ? type_of(into) : mpi::datatype(),
-                                 .peer = from,
-                                 .id = id,
-                                 .number = ++receives_,
-                                 .incoming = true};
+                   .length = units_of(into),
+                   .scattered = into.size() > 1 ? type_of(into) : mpi::datatype(),
+                   .peer = from,
+                   .id = id,
+                   .number = ++receives_,
+                   .incoming = true};
   ++under_way_;
   ++unposted_;
   if (comes_by_itself(from)) post_receive(t);
