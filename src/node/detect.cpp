@@ -80,11 +80,11 @@ node_view find_out(const mpi::communicator& comm) {
   std::vector<place> all(static_cast<std::size_t>(comm.size()));
   std::vector<int> members;
   members.reserve(all.size());
+  node_view view;
+  view.bookkeeping.resize(channel::bookkeeping(comm.size()));
   mpi::allgather(mine, std::span(all), comm.get());
   for (int rank = 0; rank < comm.size(); ++rank)
     if (all[static_cast<std::size_t>(rank)].machine == mine.machine) members.push_back(rank);
-  node_view view;
-  view.bookkeeping.resize(channel::bookkeeping(comm.size()));
   view.local = mpi::create_group(comm.get(), members, 0);
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
   const auto refine = [&](std::string_view name, int binding::*number) {
