@@ -13,6 +13,7 @@
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/progress.hpp"
+#include "mpi/simulated_time.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -145,7 +146,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
            .inter = inter,
            .in_place = x.in_place,
            .symmetric = x.symmetric,
-           .shared = !inter && (node != nullptr || ranks == 1),
+           .shared = !inter && (node != nullptr || (ranks == 1 && !mpi::simulated)),
            .uniform = all.uniform};
   describe(all, shape);
   const bool free_choice = !inter && name == automatic;
