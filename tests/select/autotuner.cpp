@@ -230,6 +230,9 @@ TEST_F(tuned_plans, with_a_named_algorithm_keep_to_it) {
 }
 
 TEST_F(tuned_plans, of_alltoallw_in_place_take_no_more_than_the_data_need) {
+#ifdef TAQUIN_TEST_SIMULATED
+  GTEST_SKIP() << "a node's memory serves it, and simulated ranks have no channels";
+#endif
   for (const count_t most : {0, 40}) {
     problem x = make_problem(all_workloads[0], most, true);
     x.kind = exchange::form::alltoallw;
