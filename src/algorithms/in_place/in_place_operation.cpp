@@ -52,17 +52,11 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   return l;
 }
 
-// Where ranks are on several nodes that share memory. Types with holes go by messages.
-std::shared_ptr<const node_view> in_place_operation::nodes(const context& c) {
-  const shape& s = *c.shape;
-  if (c.comm->between == nullptr || s.unit_size == 0 || s.unit_span > 0) return nullptr;
-  return nodes_of(*c.comm, {});
-}
-
-// That fetch data from each other.
+// That fetch data from each other. Types with holes go by messages.
 int in_place_operation::node_ranks(const context& c) const noexcept {
   const shape& s = *c.shape;
-  if (s.shared && s.unit_size > 0 && s.unit_span == 0) return s.ranks;
+  if (s.unit_size == 0 || s.unit_span > 0) return 1;
+  if (s.shared) return s.ranks;
   if (nodes_ == nullptr) return 1;
   const level& nodes = nodes_->topology.nodes();
   return nodes.size(nodes.group[static_cast<std::size_t>(c.comm->rank())]);
@@ -103,7 +97,7 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
 
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
     : mpi_operation(&memory),
-      nodes_(nodes(c)),
+      nodes_(c.comm->between == nullptr ? nullptr : nodes_of(*c.comm, {})),
       limits_(limits(x, c, allowed - node_bytes(c, allowed))),
       out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
       in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),
@@ -114,8 +108,8 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
-  if (c.comm->between != nullptr) {
-    const level& nodes = nodes_of(*c.comm, {})->topology.nodes();
+  if (nodes_ != nullptr) {
+    const level& nodes = nodes_->topology.nodes();
     net_.let_come(nodes, nodes.group[static_cast<std::size_t>(c.comm->rank())]);
   }
   prepare();

@@ -26,7 +26,6 @@ class in_place_operation final : public mpi_operation {
   static std::size_t least(const shape& s) noexcept;
 
  private:
-  static std::shared_ptr<const node_view> nodes(const context& c);
   static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
   [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;
@@ -37,7 +36,7 @@ class in_place_operation final : public mpi_operation {
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
 
-  std::shared_ptr<const node_view> nodes_;  // null: all ranks are on one node, or data go by messages
+  std::shared_ptr<const node_view> nodes_;  // null but where there are several that share memory
   in_place_limits limits_;
   std::pmr::vector<peer_block> out_;
   std::pmr::vector<peer_block> in_;

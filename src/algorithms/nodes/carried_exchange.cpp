@@ -120,7 +120,7 @@ void carried_exchange::start() {
     if (rank != own && !x_.in_place && is_long(x_.send.bytes(rank))) send(rank);
   const count_t written = copied_;
   for (const int rank : step_.order())
-    if (rank != own && !step_.elsewhere(rank)) deliver(rank);
+    if (rank != own) deliver(rank);
   mpi::spend_on_copies(static_cast<std::size_t>(copied_ - written));
 }
 
