@@ -43,7 +43,7 @@ void run(const collective& c, std::span<const std::byte> from, std::span<std::by
 
 void barrier(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(collectives::begin_one(PMPI_Barrier, PMPI_Ibarrier, &request, comm), "MPI_Ibarrier");
+  check(collectives::begin_one(PMPI_Barrier, PMPI_Ibarrier, comm, &request), "MPI_Ibarrier");
   complete(request, "MPI_Ibarrier");
 }
 

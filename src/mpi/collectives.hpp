@@ -29,18 +29,22 @@ class collective {
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
          const char* call);
 
-/// Begins a collective: of the two forms the one that a rank can leave. SMPI's nonblocking ones send p messages from each
-/// rank: there a rank that has nothing else to look at takes the blocking one, and is done.
+/// Begins a collective in the form that a rank can leave. SMPI's nonblocking ones send a message from each rank to each.
+/// On more than a few simulated ranks it is therefore the blocking form, which makes no progress with anything else; on
+/// all of them, for the two forms do not match each other.
 template <class Blocking, class Nonblocking, class... Arguments>
-int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_Request* request,
+int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_Comm comm, MPI_Request* request,
               Arguments... arguments) {
 #ifdef TAQUIN_SMPI
-  if (!must_look()) {
+  constexpr int few = 16;
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  if (ranks > few) {
     *request = MPI_REQUEST_NULL;
-    return blocking(arguments...);
+    return blocking(arguments..., comm);
   }
 #endif
-  return nonblocking(arguments..., request);
+  return nonblocking(arguments..., comm, request);
 }
 
 /// Runs it to its end: `begin(from, to, layout, request)`.
@@ -80,8 +84,8 @@ template <class T>
 void allreduce(std::span<T> values, MPI_Op op, MPI_Comm comm) {
   collectives::run({}, std::as_writable_bytes(values), "MPI_Iallreduce",
                    [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, request, MPI_IN_PLACE, all,
-                                                   static_cast<int>(values.size()), collectives::number<T>(), op, comm);
+                     return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, all,
+                                                   static_cast<int>(values.size()), collectives::number<T>(), op);
                    });
 }
 template <class T>
@@ -94,8 +98,8 @@ template <class T>
 void broadcast(std::span<T> values, int root, MPI_Comm comm) {
   collectives::run({}, std::as_writable_bytes(values), "MPI_Ibcast",
                    [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, request, all, collectives::bytes_of(values),
-                                                   MPI_BYTE, root, comm);
+                     return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, comm, request, all,
+                                                   collectives::bytes_of(values), MPI_BYTE, root);
                    });
 }
 
@@ -105,8 +109,8 @@ void allgather(std::span<const T> mine, std::span<T> all, MPI_Comm comm) {
   collectives::run(std::as_bytes(mine), std::as_writable_bytes(all), "MPI_Iallgather",
                    [&](const void* from, void* to, const int*, MPI_Request* request) {
                      const int bytes = collectives::bytes_of(mine);
-                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, request, from, bytes, MPI_BYTE, to,
-                                                   bytes, MPI_BYTE, comm);
+                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, from, bytes,
+                                                   MPI_BYTE, to, bytes, MPI_BYTE);
                    });
 }
 template <class T>
@@ -116,11 +120,11 @@ void allgather(const T& mine, std::span<T> all, MPI_Comm comm) {
 /// The same where a rank's own `each` values stand in their place.
 template <class T>
 void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
-  collectives::run(
-      {}, std::as_writable_bytes(all), "MPI_Iallgather", [&](const void*, void* to, const int*, MPI_Request* request) {
-        return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, request, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to,
-                                      static_cast<int>(each * sizeof(T)), MPI_BYTE, comm);
-      });
+  collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather",
+                   [&](const void*, void* to, const int*, MPI_Request* request) {
+                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, MPI_IN_PLACE, 0,
+                                                   MPI_DATATYPE_NULL, to, static_cast<int>(each * sizeof(T)), MPI_BYTE);
+                   });
 }
 
 /// One value from each rank to each.
@@ -130,8 +134,8 @@ void alltoall(std::span<const T> out, std::span<T> in, MPI_Comm comm) {
   static_assert(std::is_trivially_copyable_v<T>);
   collectives::run(std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoall",
                    [&](const void* from, void* to, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Alltoall, PMPI_Ialltoall, request, from, bytes, MPI_BYTE, to,
-                                                   bytes, MPI_BYTE, comm);
+                     return collectives::begin_one(PMPI_Alltoall, PMPI_Ialltoall, comm, request, from, bytes, MPI_BYTE,
+                                                   to, bytes, MPI_BYTE);
                    });
 }
 
@@ -144,8 +148,8 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
       std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoallv",
       [&](const void* from, void* to, const int* l, MPI_Request* request) {
         const MPI_Datatype type = collectives::number<T>();
-        return collectives::begin_one(PMPI_Alltoallv, PMPI_Ialltoallv, request, from, l, l + ranks, type, to,
-                                      l + 2 * ranks, l + 3 * ranks, type, comm);
+        return collectives::begin_one(PMPI_Alltoallv, PMPI_Ialltoallv, comm, request, from, l, l + ranks, type, to,
+                                      l + 2 * ranks, l + 3 * ranks, type);
       },
       layout);
 }
