@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,15 +27,14 @@
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "node/detect.hpp"
-#include "node/shared_segment.hpp"
+#include "node/internode_memory.hpp"
 
 namespace taquin::detail {
 
 class internode final : private mpi::awaited {
  public:
-  static constexpr std::size_t record_bytes = 104;
-  /// What one rank tells all others. Records of a node travel as one.
-  using record = std::array<std::byte, record_bytes>;
+  static constexpr std::size_t record_bytes = run_list::record_bytes;
+  using record = run_list::record;
   /// Puts the second record into the first, in any order.
   using combine = void (*)(record&, const record&);
 
@@ -70,9 +68,9 @@ class internode final : private mpi::awaited {
   /// messages under way, which the MPI library makes progress with at every look.
   record complete(combine learn, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
-  [[nodiscard]] std::span<const std::byte> block(int from) const noexcept;
+  [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
   /// That rank has said that its block for this one comes in another way.
-  [[nodiscard]] bool elsewhere(int from) const noexcept;
+  [[nodiscard]] bool elsewhere(int from) const noexcept { return run_from(from).elsewhere(local_); }
   /// What of its share this rank has used in the step, once it is over.
   [[nodiscard]] std::size_t used() const noexcept;
   /// The most that it uses when no block is longer than `block`, from what all ranks know alike.
@@ -82,29 +80,14 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
 
  private:
-  using size_field = std::uint32_t;
-  static constexpr size_field not_here = ~size_field{0};  // instead of a size
-  /// A rank's sizes and blocks for those of this node; empty: it has none.
-  [[nodiscard]] std::span<const std::byte> run_from(int rank) const noexcept;
+  /// A rank's sizes and blocks for those of this node.
+  [[nodiscard]] block_run run_from(int rank) const noexcept;
   internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);
-  bool share_memory();
 
   [[nodiscard]] const level& all_nodes() const noexcept { return nodes_->topology.nodes(); }
-  [[nodiscard]] int size_of(int node) const noexcept { return all_nodes().size(node); }
   [[nodiscard]] int node_at(int distance) const noexcept { return (node_ + distance) % all_nodes().groups(); }
   [[nodiscard]] bool handles(int distance) const noexcept { return (distance - 1) % members_ == local_; }
   [[nodiscard]] int handlers() const noexcept { return std::min(members_, all_nodes().groups() - 1); }
-  /// Bytes of the blocks, and of their sizes, that `from` ranks send to `to` ranks, at most.
-  [[nodiscard]] std::size_t run_bytes(int from, int to) const noexcept;
-  [[nodiscard]] std::size_t message_bytes(int from_node, int to_node) const noexcept;
-  [[nodiscard]] std::byte* part(int member) const noexcept;
-  [[nodiscard]] std::byte* inbox(int from_node) const noexcept;
-  [[nodiscard]] std::byte* flag_of_member(int member) const noexcept;
-  [[nodiscard]] std::byte* flag_of_node(int node) const noexcept;
-  [[nodiscard]] std::byte* flag_of_handler(int member) const noexcept;
-  [[nodiscard]] std::byte* record_of_handler(int member) const noexcept;
-  [[nodiscard]] bool set(const std::byte* flag) const noexcept;
-  void raise(std::byte* flag) const noexcept;
   [[nodiscard]] std::size_t request(int distance, bool send, std::size_t piece) const noexcept;
   void receive_piece(int distance, std::size_t piece, std::size_t end);
   void post_receives();
@@ -112,30 +95,24 @@ class internode final : private mpi::awaited {
   struct outgoing;
   void send_messages(combine learn);
   void send_message(outgoing& to);
-  void end_run();
-  [[nodiscard]] std::size_t part_used() const noexcept;
   void take_messages();
   void leave_records(combine learn);
-  [[nodiscard]] bool all_set(std::size_t& looked, int n, std::byte* (internode::*flag)(int) const noexcept) const;
+  using flag_of = std::byte* (internode_memory::*)(int) const noexcept;
+  [[nodiscard]] bool all_set(std::size_t& looked, int n, flag_of flag) const;
   void describe(mpi::wait_note& note) const override;
 
   mpi::communicator& comm_;
   std::shared_ptr<const node_view> nodes_;
-  shared_segment memory_;
-  std::vector<std::byte> alone_;  // the memory of a rank that is alone on its node
-  std::byte* base_ = nullptr;
-  int node_ = 0;
-  int local_ = 0;    // among the node's ranks
-  int members_ = 1;  // of the node
-  std::size_t most_bytes_ = 0;
+  int node_;
+  int local_;    // among the node's ranks
+  int members_;  // of the node
+  std::size_t most_bytes_;
+  internode_memory memory_;
   std::size_t share_ = 0;
-  std::size_t part_bytes_ = 0;         // of one half
-  std::vector<std::size_t> inbox_at_;  // of each node's messages: their first half
-  std::vector<std::byte> staging_;     // messages that this rank sends
-  std::size_t pieces_ = 1;             // of a message, at most
-  mpi::request_set requests_;          // of each distance: pieces_ receives, and as many sends
-  std::vector<std::size_t> missing_;   // of each distance: pieces that have not come
-  std::uint64_t step_ = 0;
+  std::vector<std::byte> staging_;    // messages that this rank sends
+  std::size_t pieces_ = 1;            // of a message, at most
+  mpi::request_set requests_;         // of each distance: pieces_ receives, and as many sends
+  std::vector<std::size_t> missing_;  // of each distance: pieces that have not come
   int tag_ = 0;
   std::size_t next_ = 0;            // rank of order() that the next block is for
   std::byte* run_ = nullptr;        // the run that is being written

@@ -7,12 +7,6 @@
 
 namespace taquin::detail {
 
-int node_offers::local(int rank) const noexcept {
-  if (nodes_ == nullptr) return rank;
-  const auto at = static_cast<std::size_t>(rank);
-  return nodes_->group[at] == node_ ? nodes_->index[at] : -1;
-}
-
 void node_offers::begin() {
   c_.begin();
   for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) board;
@@ -21,7 +15,7 @@ void node_offers::begin() {
 }
 
 void node_offers::offer(int reader, const void* data, count_t length) {
-  const int there = local(reader);
+  const int there = node_.index(reader);
   if (there < 0) return;
   board& b = of(c_.rank(), there);
   b.address = reinterpret_cast<std::uint64_t>(data);
@@ -55,7 +49,7 @@ bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::by
 }
 
 bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
-  const int there = local(writer);
+  const int there = node_.index(writer);
   if (there < 0) return false;
   board& b = of(there, c_.rank());
   const std::uint32_t n = b.noted.load(std::memory_order_relaxed);
@@ -78,7 +72,7 @@ std::optional<node_offers::part> node_offers::next_fetched() {
     const std::uint32_t seen = b.seen.load(std::memory_order_relaxed);
     if (b.noted.load(std::memory_order_acquire) == seen) continue;
     const auto& note = b.fetched[seen % notes];
-    const part p{nodes_ == nullptr ? next_ : nodes_->member(node_, next_), note[0], note[1]};
+    const part p{node_.member(next_), note[0], note[1]};
     b.seen.store(seen + 1, std::memory_order_release);
     return p;
   }
@@ -86,7 +80,7 @@ std::optional<node_offers::part> node_offers::next_fetched() {
 }
 
 bool node_offers::withdraw(int reader) {
-  const int there = local(reader);
+  const int there = node_.index(reader);
   return there < 0 || withdraw_from(there);
 }
 

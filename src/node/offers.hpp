@@ -27,11 +27,10 @@ class node_offers {
     count_t length = 0;
   };
 
-  /// The channel is of all ranks, or of a node's where these `nodes` are given, of which this rank is on `node`. It must
-  /// have `bytes(its ranks)` of room, and outlive this, as must the nodes. Units have `unit_bytes`. Ranks are those of the
-  /// communicator.
-  node_offers(channel& c, std::size_t unit_bytes, const level* nodes = nullptr, int node = 0) noexcept
-      : c_(c), unit_bytes_(unit_bytes), nodes_(nodes), node_(node) {}
+  /// The channel of the node's ranks must have `bytes(its ranks)` of room, and outlive this. Units have `unit_bytes`.
+  /// Ranks are those of the communicator.
+  node_offers(channel& c, std::size_t unit_bytes, rank_group node = rank_group::all()) noexcept
+      : c_(c), unit_bytes_(unit_bytes), node_(node) {}
   node_offers(const node_offers&) = delete;
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
@@ -79,14 +78,11 @@ class node_offers {
     return reinterpret_cast<board*>(c_.room(writer))[reader];
   }
 
-  // Among the channel's ranks; −1: on another node.
-  [[nodiscard]] int local(int rank) const noexcept;
   bool withdraw_from(int local) noexcept;
 
   channel& c_;
   std::size_t unit_bytes_;
-  const level* nodes_;
-  int node_;
+  rank_group node_;
   int come_ = 0;  // all ranks up to this one, counted from this rank, have published
   int next_ = 0;  // the reader whose board is looked at next
   bool open_ = false;

@@ -41,12 +41,9 @@ class mpi_port final : public port, private mpi::awaited {
   /// Throws what the task throws.
   bool test(const task& t);
   void wait(const task& t);
-  /// Receives from ranks of other nodes than `node` are posted at once: data of theirs come by themselves, and waiting
-  /// for them to be announced takes a turn across the network. The nodes must outlive the port.
-  void let_come(const level& nodes, int node) noexcept {
-    topology_ = &nodes;
-    own_node_ = node;
-  }
+  /// Receives from ranks that are not of this rank's node are posted at once: data of theirs come by themselves, and
+  /// waiting for them to be announced takes a turn across the network.
+  void let_come(rank_group own_node) noexcept { announced_ = own_node; }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
 
@@ -117,9 +114,7 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] bool can_answer();
   [[nodiscard]] mpi::datatype type_of(std::span<const unit_run> runs);
   void start(std::size_t t);
-  [[nodiscard]] bool comes_by_itself(int from) const noexcept {
-    return topology_ != nullptr && topology_->group[static_cast<std::size_t>(from)] != own_node_;
-  }
+  [[nodiscard]] bool comes_by_itself(int from) const noexcept { return !announced_.has(from); }
   [[nodiscard]] std::size_t oldest_receive(int from) const;
   void post_receive(std::size_t t);
   void post_receives();
@@ -163,8 +158,7 @@ class mpi_port final : public port, private mpi::awaited {
   filter filter_;
   event next_{};
   node_offers* node_;
-  const level* topology_ = nullptr;  // null: all data wait until they are announced
-  int own_node_ = 0;
+  rank_group announced_ = rank_group::all();  // ranks whose data are announced before they are received
   bool opening_ = false;
   int withdraws_ = -1;  // from this peer; −1: nothing
   operation* dense_ = nullptr;

@@ -97,14 +97,11 @@ class port {
   /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   /// This rank and the peer may do so.
-  [[nodiscard]] bool reads(int peer) const noexcept {
-    return reads_ && (nodes_ == nullptr || nodes_->group[static_cast<std::size_t>(peer)] == node_);
-  }
-  /// Lets all ranks do so; or some, where nodes are given: on this rank those of `node`, −1: none. For who makes the port.
-  void let_read(const level* nodes = nullptr, int node = -1) noexcept {
+  [[nodiscard]] bool reads(int peer) const noexcept { return reads_ && readers_.has(peer); }
+  /// Lets this rank and these do so; on other ranks there may be others. All ranks as one. For who makes the port.
+  void let_read(rank_group readers) noexcept {
     reads_ = true;
-    nodes_ = nodes;
-    node_ = node;
+    readers_ = readers;
   }
   /// What others must know of this process for that.
   [[nodiscard]] virtual word process() const { return 0; }
@@ -203,8 +200,7 @@ class port {
   };
   std::coroutine_handle<> waiting_;
   bool reads_ = false;
-  const level* nodes_ = nullptr;  // null: all ranks read
-  int node_ = -1;
+  rank_group readers_ = rank_group::none();
 };
 
 }  // namespace taquin::detail

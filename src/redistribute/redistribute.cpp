@@ -128,9 +128,8 @@ struct redistribution::state final : private mpi::started {
     if (needed > all.memory) too_small(needed);
     units.emplace(data, mine, length, e, sizes.staging_slots(), &budget);
     net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
-    if (readers) net->let_read(readers->nodes, readers->node);
-    if (nodes != nullptr)
-      net->let_come(nodes->topology.nodes(), nodes->topology.nodes().group[static_cast<std::size_t>(comm->rank())]);
+    if (readers) net->let_read(*readers);
+    if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm->rank()));
   }
 
   ~state() override { forget(); }
@@ -195,17 +194,13 @@ struct redistribution::state final : private mpi::started {
     return true;
   }
 
-  struct reading {
-    const level* nodes;  ///< null: all ranks read
-    int node;            ///< whose ranks do so, this one's; −1: they do not
-  };
-  /// Ranks of a node read each other's blocks where all of the node can. By what ranks have told of their blocks; the same
-  /// on all ranks but for the node. Nobody reads: null.
-  [[nodiscard]] std::optional<reading> who_reads() const {
+  /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what ranks
+  /// have told of theirs. Null on all ranks where nobody reads.
+  [[nodiscard]] std::optional<rank_group> who_reads() const {
     const auto readable = [&](int rank) { return (*blocks)[static_cast<std::size_t>(rank)] >= 0; };
     if (nodes == nullptr) {
       const bool all = std::ranges::all_of(std::views::iota(0, comm->size()), readable);
-      return all ? std::optional(reading{nullptr, -1}) : std::nullopt;
+      return all ? std::optional(rank_group::all()) : std::nullopt;
     }
     const level& all = nodes->topology.nodes();
     const int own = all.group[static_cast<std::size_t>(comm->rank())];
@@ -216,7 +211,8 @@ struct redistribution::state final : private mpi::started {
       any = true;
       here = here || node == own;
     }
-    return any ? std::optional(reading{&all, here ? own : -1}) : std::nullopt;
+    if (!any) return std::nullopt;
+    return here ? rank_group::of(all, comm->rank()) : rank_group::none();
   }
 
   /// A call under way.

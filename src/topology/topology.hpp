@@ -43,6 +43,33 @@ struct level {
   static constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 };
 
+/// Some ranks of a communicator: all, none, or one group of a level, which must outlive this.
+class rank_group {
+ public:
+  static constexpr rank_group all() noexcept { return {nullptr, 0}; }
+  static constexpr rank_group none() noexcept { return {nullptr, -1}; }
+  /// Those in the rank's group.
+  static rank_group of(const level& l, int rank) noexcept { return {&l, l.group[static_cast<std::size_t>(rank)]}; }
+
+  [[nodiscard]] bool has(int rank) const noexcept { return index(rank) >= 0; }
+  /// The rank's number among them; −1: it is none of them.
+  [[nodiscard]] int index(int rank) const noexcept {
+    if (level_ == nullptr) return group_ < 0 ? -1 : rank;
+    const auto r = static_cast<std::size_t>(rank);
+    return level_->group[r] == group_ ? level_->index[r] : -1;
+  }
+  /// The rank that has a number among them.
+  [[nodiscard]] int member(int index) const noexcept {
+    return level_ == nullptr ? index : level_->member(group_, index);
+  }
+
+ private:
+  constexpr rank_group(const level* l, int group) noexcept : level_(l), group_(group) {}
+
+  const level* level_;  // null: all ranks, or none where the group is −1
+  int group_;
+};
+
 /// The levels from the outermost inwards; each refines the one before, the first holds the nodes.
 struct topology {
   std::vector<level> levels;

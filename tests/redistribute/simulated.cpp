@@ -63,8 +63,8 @@ outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed
     for (slot k = 0; k < blocks; ++k)
       if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
     simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
-    if (who == readers::all) port.let_read();
-    if (who == readers::of_nodes) port.let_read(&nodes, nodes.group[r]);
+    if (who == readers::all) port.let_read(rank_group::all());
+    if (who == readers::of_nodes) port.let_read(rank_group::of(nodes, static_cast<int>(r)));
     s.m = {.memory = &s.budget,
            .rank = static_cast<int>(r),
            .ranks = static_cast<int>(p),

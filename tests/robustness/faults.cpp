@@ -64,6 +64,12 @@ class guarded_exchange {
   std::vector<int> out_, in_;
 };
 
+/// Fails a request of the last rank to come, when all ranks have come back from earlier calls.
+void arm_last_rank(fault kind, int n) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) arm(kind, n);
+}
+
 struct way {
   const char* algorithm;
   bool in_place;
@@ -93,7 +99,7 @@ class faults : public testing::TestWithParam<way> {
       }
       guarded_exchange x(comm.get(), in_place);
       bool failed = false;
-      if (rank_in(comm.get()) == size_of(comm.get()) - 1) arm(kind, n);
+      arm_last_rank(kind, n);
       try {
         // Who waits inside the MPI library's own call does not learn of it, but with a clock nobody waits there.
         const bool inside = kind == fault::mpi_call && std::string_view(algorithm) == "native";
@@ -184,7 +190,7 @@ void fail_each_of(fault kind, bool first_call, Move move) {
       run(first.given(), {.algorithm = "spread_out"});
     }
     bool failed = false;
-    if (rank == p - 1) arm(kind, n);
+    arm_last_rank(kind, n);
     try {
       move(std::span(data).subspan(1, at(p)), comm.get());
     } catch (const error&) {

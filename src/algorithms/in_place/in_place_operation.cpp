@@ -62,6 +62,10 @@ int in_place_operation::node_ranks(const context& c) const noexcept {
   return nodes.size(nodes.group[static_cast<std::size_t>(c.comm->rank())]);
 }
 
+rank_group in_place_operation::own_node(const context& c) const noexcept {
+  return nodes_ == nullptr ? rank_group::all() : rank_group::of(nodes_->topology.nodes(), c.comm->rank());
+}
+
 // What the offers of a node take; 0 where data go by messages: a rank alone on its node, a type with holes, or so little
 // memory that the algorithm needs it more. The same on all ranks of the node.
 std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) const noexcept {
@@ -90,9 +94,7 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
   channel* const node = node_channel(x, c, room, memory);
   if (node == nullptr || node->empty() || !node->single_copies() || node->room_bytes() < room) return nullptr;
   share_.emplace(memory, c.reused ? channel::share(ranks, room) : room);
-  const level* const all = nodes_ == nullptr ? nullptr : &nodes_->topology.nodes();
-  const int mine = all == nullptr ? 0 : all->group[static_cast<std::size_t>(c.comm->rank())];
-  return &offers_.emplace(*node, units_.unit_bytes(), all, mine);
+  return &offers_.emplace(*node, units_.unit_bytes(), own_node(c));
 }
 
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
@@ -108,10 +110,7 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
-  if (nodes_ != nullptr) {
-    const level& nodes = nodes_->topology.nodes();
-    net_.let_come(nodes, nodes.group[static_cast<std::size_t>(c.comm->rank())]);
-  }
+  net_.let_come(own_node(c));
   prepare();
 }
 

@@ -30,6 +30,7 @@ class in_place_operation final : public mpi_operation {
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
   [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;
   [[nodiscard]] int node_ranks(const context& c) const noexcept;
+  [[nodiscard]] rank_group own_node(const context& c) const noexcept;
   channel* node_channel(const exchange& x, const context& c, std::size_t room, memory_budget& memory);
   node_offers* offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory);
 
