@@ -1,11 +1,13 @@
 #include "node/blocking_channel.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <memory_resource>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -13,6 +15,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/simulated_time.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -23,7 +26,6 @@ std::atomic<std::size_t> taken{0};           // by all channels of this process,
 std::atomic<std::uint64_t> freed_so_far{0};  // a handle may mean another communicator once this has grown
 
 struct attribute {
-  std::unique_ptr<std::byte[]> bookkeeping;  // while it is made
   channel shared;
   std::shared_ptr<mpi::call_record> record;
   std::shared_ptr<rank_places> places;
@@ -61,12 +63,28 @@ std::unique_ptr<attribute> unshared(MPI_Comm comm) {
   return a;
 }
 
-// All that making a channel takes; null where there is no memory for it.
+// What ranks tell each other while a channel is made: in an array on the stack where they are few, so that a rank that
+// has no memory can say so.
+class members {
+ public:
+  explicit members(int ranks) noexcept : ranks_(static_cast<std::size_t>(ranks)) {
+    if (!are_few()) more_.reset(new (std::nothrow) node_member[ranks_]);
+  }
+  [[nodiscard]] bool are_few() const noexcept { return ranks_ <= few_.size(); }
+  [[nodiscard]] bool have_room() const noexcept { return are_few() || more_ != nullptr; }
+  [[nodiscard]] std::span<node_member> all() noexcept { return {are_few() ? few_.data() : more_.get(), ranks_}; }
+
+ private:
+  std::size_t ranks_;
+  std::array<node_member, 64> few_;
+  std::unique_ptr<node_member[]> more_;
+};
+
+// All that a communicator's first call takes for good; null where there is no memory for it.
 std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
   try {
     environment::get();
     auto a = unshared(comm);
-    a->bookkeeping = std::make_unique<std::byte[]>(channel::bookkeeping(ranks));
     a->places = std::make_shared<rank_places>();
     a->places->of.resize(static_cast<std::size_t>(ranks));
     return a;
@@ -85,17 +103,29 @@ attribute* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
-  // Ranks do not know each other yet, so none could tell the others later.
-  if (!mpi::holds_everywhere(a != nullptr, comm))
+  members told(ranks);
+  const auto fail = [] {
     throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
-  const environment& e = environment::get();
+  };
+  // Ranks do not know each other yet, so none could tell the others later.
+  if (mpi::simulated || !told.are_few()) {
+    if (!mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) fail();
+  }
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
-  const bool wanted = e.shared_memory && e.nodes.empty() && room_for(bytes);
-  std::pmr::monotonic_buffer_resource bookkeeping(a->bookkeeping.get(), channel::bookkeeping(ranks),
-                                                  std::pmr::null_memory_resource());
-  if (ranks > 1) a->shared = channel::make(comm, room, wanted, &bookkeeping, a->record.get(), a->places.get());
-  a->bookkeeping.reset();
+  const auto wanted = [&] {
+    const environment& e = environment::get();
+    return e.shared_memory && e.nodes.empty() && room_for(bytes);
+  };
+  if (ranks > 1) {
+    mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
+    rank_places* const places = a == nullptr ? nullptr : a->places.get();
+    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all());
+    if (!mpi::simulated && std::ranges::any_of(told.all(), [](const node_member& m) { return m.calls == 0; })) fail();
+    a->shared = std::move(made);
+  } else if (a == nullptr) {
+    fail();
+  }
   if (!a->shared.empty()) {
     taken += a->bytes = bytes;
     a->record->shown = &a->shared.note(a->shared.rank());

@@ -50,7 +50,7 @@ std::size_t channel::bookkeeping(int ranks) noexcept { return static_cast<std::s
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, std::pmr::memory_resource*, mpi::call_record*, rank_places*) {
+channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, rank_places*, std::span<node_member>) {
   return {};
 }
 #else
@@ -82,8 +82,8 @@ bool can_read(const node_member& other) noexcept {
 
 }  // namespace
 
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory,
-                      mpi::call_record* calls, rank_places* places) {
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
+                      std::span<node_member> all) {
   channel c;
   c.calls_ = calls;
   int ranks = 1;
@@ -105,8 +105,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
   if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
   if (me.enabled == 3) admit_siblings();
-  std::pmr::vector<node_member> all(p, memory);
-  mpi::allgather(me, std::span(all), comm);
+  mpi::allgather(me, all, comm);
   if (places != nullptr)
     std::ranges::transform(all, places->of.begin(), [&](const node_member& m) {
       return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
@@ -134,6 +133,13 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   return c;
 }
 #endif
+
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  std::pmr::vector<node_member> all(static_cast<std::size_t>(ranks), memory);
+  return make(comm, room, wanted, nullptr, nullptr, all);
+}
 
 void channel::pause(int looks) const {
   constexpr int progress_every = 64;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
+#include <span>
 #include <vector>
 
 #include "mpi/watch.hpp"
@@ -75,11 +76,14 @@ class channel final : private mpi::awaited {
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
   /// rank that takes no part.
-  /// Meanwhile it takes `bookkeeping(ranks)` bytes from `memory`. For a communicator's blocking calls, `calls` is what is
-  /// counted for it, and `places`, with an entry for each rank, learns where ranks of this node can be asked for.
+  /// Meanwhile it takes `bookkeeping(ranks)` bytes from `memory`.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
-                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
-                      mpi::call_record* calls = nullptr, rank_places* places = nullptr);
+                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+  /// The same for a communicator's blocking calls: `calls` is what is counted for it, and `places`, with an entry for
+  /// each rank, learns where ranks of this node can be asked for. Both are null on a rank that has no memory for them. `all`
+  /// has an entry for each rank, which tells at the end what the rank has told.
+  static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
+                      std::span<node_member> all);
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.

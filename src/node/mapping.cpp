@@ -8,11 +8,11 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <random>
 #include <string_view>
 #include <utility>
 
 #include "base/fingerprint.hpp"
+#include "base/random_number.hpp"
 #ifdef TAQUIN_SMPI
 #include "mpi/check.hpp"
 #endif
@@ -77,8 +77,7 @@ mapping mapping::create(std::size_t bytes, mapping_key& key) {
     ::close(file);
     return {};
   }
-  std::random_device random;
-  key = {(std::uint64_t{random()} << 32U) | random(), bytes, getpid(), file};
+  key = {random_number(), bytes, getpid(), file};
   std::memcpy(memory, &key.token, sizeof key.token);
   return {memory, bytes};
 }

@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cinttypes>
 #include <cstdio>
 #include <new>
-#include <random>
 #include <utility>
 
 #include "base/environment.hpp"
+#include "base/random_number.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 
@@ -46,8 +47,7 @@ void* map(int file, std::size_t bytes) noexcept {
 // The name is random: on another machine, which a rank may be on where the caller says what the nodes are, it means
 // nothing.
 void* create(segment_name& name, std::size_t bytes) {
-  std::random_device random;
-  std::snprintf(name.data(), name.size(), "/taquin-%08x%08x%08x%08x", random(), random(), random(), random());
+  std::snprintf(name.data(), name.size(), "/taquin-%016" PRIx64 "%016" PRIx64, random_number(), random_number());
   const int file = shm_open(name.data(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0) return nullptr;
   void* memory = reserve(file, bytes) ? map(file, bytes) : nullptr;
