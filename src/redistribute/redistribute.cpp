@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <vector>
 
 #include "base/checked.hpp"
@@ -199,7 +198,7 @@ struct redistribution::state final : private mpi::started {
   [[nodiscard]] std::optional<rank_group> who_reads() const {
     const auto readable = [&](int rank) { return (*blocks)[static_cast<std::size_t>(rank)] >= 0; };
     if (nodes == nullptr) {
-      const bool all = std::ranges::all_of(std::views::iota(0, comm->size()), readable);
+      const bool all = std::ranges::all_of(*blocks, [](count_t told) { return told >= 0; });
       return all ? std::optional(rank_group::all()) : std::nullopt;
     }
     const level& all = nodes->topology.nodes();
