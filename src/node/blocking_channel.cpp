@@ -121,7 +121,8 @@ attribute* make(MPI_Comm comm) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all());
-    if (!mpi::simulated && std::ranges::any_of(told.all(), [](const node_member& m) { return m.calls == 0; })) fail();
+    const auto all = told.all();
+    if (!mpi::simulated && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
     a->shared = std::move(made);
   } else if (a == nullptr) {
     fail();
