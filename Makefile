@@ -89,7 +89,7 @@ lint: lint-packages ## layout and static analysis of all files
 	cmake --preset lint
 	cppcheck --quiet --project=build/lint/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
 	  --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(CTEST_PARALLEL_LEVEL)
-	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/(src|cli|interpose)/.*\.cpp$$'
+	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/(src|harness|cli|interpose)/.*\.cpp$$'
 
 format: lint-packages ## lays out all files
 	clang-format -i $(SOURCES)

@@ -43,14 +43,14 @@ std::string script(const std::string& file, const drawing& d) {
 }  // namespace
 
 void check_plotter() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe, cert-env33-c): one thread; a fixed text
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0)
     throw failure("--plot needs gnuplot, which is not here (Debian package gnuplot-nox)");
 }
 
 void plot(const std::string& file, const drawing& d) {
   if (!std::ofstream(file)) throw failure(fmt::format("cannot write {}", file));
-  std::FILE* gnuplot = popen("gnuplot", "w");
+  std::FILE* gnuplot = popen("gnuplot", "w");  // NOLINT(cert-env33-c): a fixed text
   if (gnuplot == nullptr) throw failure("cannot start gnuplot");
   const std::string text = script(file, d);
   const bool written = std::fwrite(text.data(), 1, text.size(), gnuplot) == text.size();

@@ -189,8 +189,9 @@ struct native_arguments {
 // `begin` gets a request, or null for the blocking call.
 template <class Begin>
 operation as_called(bool blocking, std::shared_ptr<native_arguments> a, Begin begin) {
-  if (blocking) return {[begin, a] { begin(*a, nullptr); }, {}};
-  return {[begin, a] { begin(*a, &a->request); }, [a] { TAQUIN_MPI(MPI_Wait(&a->request, MPI_STATUS_IGNORE)); }};
+  if (blocking) return {[begin, a = std::move(a)] { begin(*a, nullptr); }, {}};
+  return {[begin, a] { begin(*a, &a->request); },
+          [a = std::move(a)] { TAQUIN_MPI(MPI_Wait(&a->request, MPI_STATUS_IGNORE)); }};
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ count_t parse_size(std::string_view text) {
       unit.remove_prefix(1);
       if (unit.starts_with('i')) unit.remove_prefix(1);
     }
-    if (unit != "" && unit != "B") bad_size(text, "unknown unit");
+    if (!unit.empty() && unit != "B") bad_size(text, "unknown unit");
   }
   if (value > (most >> shift)) bad_size(text, "too large");
   return value << shift;
