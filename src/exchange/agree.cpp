@@ -126,7 +126,7 @@ void combine_on_node(channel& node, record& v) {
 
 // The same in a step among nodes, with the blocks that it carries.
 void combine_between(int tag, const agreement_way& way, record& v) {
-  static_assert(sizeof(record) <= internode::record_bytes);
+  static_assert(sizeof(record) <= sizeof(internode::record));
   internode& step = *way.between;
   step.begin(tag);
   if (way.blocks != nullptr)

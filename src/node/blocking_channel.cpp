@@ -108,9 +108,8 @@ attribute* make(MPI_Comm comm) {
     throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
   };
   // Ranks do not know each other yet, so none could tell the others later.
-  if (mpi::simulated || !told.are_few()) {
-    if (!mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) fail();
-  }
+  const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
+  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) fail();
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const auto wanted = [&] {
@@ -122,10 +121,8 @@ attribute* make(MPI_Comm comm) {
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all());
     const auto all = told.all();
-    if (!mpi::simulated && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
+    if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
     a->shared = std::move(made);
-  } else if (a == nullptr) {
-    fail();
   }
   if (!a->shared.empty()) {
     taken += a->bytes = bytes;

@@ -61,7 +61,6 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
       node_(all_nodes().group[whole(comm.rank())]),
       local_(all_nodes().index[whole(comm.rank())]),
       members_(all_nodes().size(node_)),
-      most_bytes_(most),
       memory_(all_nodes(), node_, most),
       requests_(0, std::pmr::new_delete_resource()),
       missing_(whole(all_nodes().groups())) {

@@ -33,7 +33,6 @@ namespace taquin::detail {
 
 class internode final : private mpi::awaited {
  public:
-  static constexpr std::size_t record_bytes = run_list::record_bytes;
   using record = run_list::record;
   /// Puts the second record into the first, in any order.
   using combine = void (*)(record&, const record&);
@@ -47,7 +46,7 @@ class internode final : private mpi::awaited {
   ~internode();
 
   /// The longest block that a step carries.
-  [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
+  [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
   [[nodiscard]] std::size_t share() const noexcept { return share_; }
 
@@ -106,7 +105,6 @@ class internode final : private mpi::awaited {
   int node_;
   int local_;    // among the node's ranks
   int members_;  // of the node
-  std::size_t most_bytes_;
   internode_memory memory_;
   std::size_t share_ = 0;
   std::vector<std::byte> staging_;    // messages that this rank sends

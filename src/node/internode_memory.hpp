@@ -23,6 +23,7 @@ class internode_memory {
   /// Collective among the node's ranks; false on all of them where there is none.
   bool make(MPI_Comm node);
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
 
   /// Of a message between two nodes, at most.
   [[nodiscard]] std::size_t message_bytes(int from_node, int to_node) const noexcept;

@@ -97,7 +97,7 @@ class port {
   /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   /// This rank and the peer may do so.
-  [[nodiscard]] bool reads(int peer) const noexcept { return reads_ && readers_.has(peer); }
+  [[nodiscard]] bool reads(int peer) const noexcept { return readers_.has(peer); }
   /// Lets this rank and these do so; on other ranks there may be others. All ranks as one. For who makes the port.
   void let_read(rank_group readers) noexcept {
     reads_ = true;
