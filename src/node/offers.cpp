@@ -1,9 +1,13 @@
 #include "node/offers.hpp"
 
+#include <fmt/format.h>
+#include <mpi.h>
+
 #include <cstring>
 #include <new>
 
 #include "node/single_copy.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -14,12 +18,13 @@ void node_offers::begin() {
   open_ = true;
 }
 
-void node_offers::offer(int reader, const void* data, count_t length) {
+void node_offers::offer(int reader, const void* data, count_t length, count_t back) {
   const int there = node_.index(reader);
   if (there < 0) return;
   board& b = of(c_.rank(), there);
   b.address = reinterpret_cast<std::uint64_t>(data);
   b.length = length;
+  b.back = back;
   if (const auto shared = find_shared(data, static_cast<std::size_t>(length) * unit_bytes_)) b.shared = *shared;
   b.now.store(offered, std::memory_order_relaxed);
 }
@@ -77,6 +82,61 @@ std::optional<node_offers::part> node_offers::next_fetched() {
     return p;
   }
   return std::nullopt;
+}
+
+count_t node_offers::swappable(int peer) const noexcept {
+  const int there = node_.index(peer);
+  if (there < 0) return 0;
+  const board& mine = of(c_.rank(), there);
+  const board& theirs = of(there, c_.rank());
+  return mine.back == theirs.length && theirs.back == mine.length ? std::min(mine.length, theirs.length) : 0;
+}
+
+count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
+  const count_t all = swappable(peer);
+  if (all == 0) return 0;
+  const int there = node_.index(peer);
+  board& both = counters(there);
+  const count_t at = both.begun.fetch_add(units, std::memory_order_relaxed);
+  if (at >= all) return 0;
+  const count_t n = std::min(units, all - at);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  swap(there, of(there, c_.rank()), reinterpret_cast<std::byte*>(of(c_.rank(), there).address), at, room, n);
+  both.swapped.fetch_add(n, std::memory_order_release);
+  return n;
+}
+
+// Through mapped memory in parts that stay in the nearest cache.
+void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room,
+                       count_t units) const {
+  constexpr std::size_t most = 16384;
+  const std::size_t begin = static_cast<std::size_t>(at) * unit_bytes_;
+  const std::size_t bytes = static_cast<std::size_t>(units) * unit_bytes_;
+  mine += begin;
+  if (theirs.shared.key.file >= 0) {
+    if (std::byte* other = view_shared({theirs.shared.key, theirs.shared.offset + begin}, bytes)) {
+      for (std::size_t done = 0; done < bytes; done += most) {
+        const std::size_t n = std::min(most, bytes - done);
+        std::memcpy(room, other + done, n);
+        std::memcpy(other + done, mine + done, n);
+        std::memcpy(mine + done, room, n);
+      }
+      return;
+    }
+  }
+  const pid_t process = c_.process(there);
+  int code = single_copy(process, theirs.address + begin, room, bytes);
+  if (code == 0) code = single_copy_back(process, mine, theirs.address + begin, bytes);
+  if (code != 0)
+    throw usage_error(
+        fmt::format("the memory of rank {} cannot be written: {}", node_.member(there), std::strerror(code)),
+        MPI_ERR_BUFFER, node_.member(c_.rank()), node_.member(there));
+  std::memcpy(mine, room, bytes);
+}
+
+bool node_offers::swapped(int peer) const noexcept {
+  const count_t all = swappable(peer);
+  return all == 0 || counters(node_.index(peer)).swapped.load(std::memory_order_acquire) >= all;
 }
 
 bool node_offers::withdraw(int reader) {

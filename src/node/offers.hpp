@@ -3,8 +3,12 @@
 // Each rank has a board for every other rank of its node, in its room of a channel. It says where the data for that rank lie and
 // whether they may be fetched. A reader claims the board, copies, notes on the board which part it has, and gives the
 // claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed it.
+//
+// Two ranks may have data for each other that stand in each other's places. Either of them swaps parts of them, without the
+// other's help: a counter in the board of the lower one says where the next part begins, another how much is done.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -39,8 +43,9 @@ class node_offers {
 
   /// A step of the channel begins; nothing is offered. All ranks as often. Local.
   void begin();
-  /// `length` units in a row for a reader; nothing for one on another node. Between begin() and publish().
-  void offer(int reader, const void* data, count_t length);
+  /// `length` units in a row for a reader, in whose place `back` units of the reader's belong, from the first on; nothing for
+  /// one on another node. Between begin() and publish().
+  void offer(int reader, const void* data, count_t length, count_t back = 0);
   /// Others may see the offers.
   void publish();
   /// True when those of all other ranks can be seen. Local; does not wait.
@@ -54,12 +59,19 @@ class node_offers {
   std::optional<part> next_fetched();
   /// Takes an offer back; false while the reader fetches.
   bool withdraw(int reader);
+  /// Units from the first on that this rank and a peer have in each other's places; the same on both. After all_here().
+  [[nodiscard]] count_t swappable(int peer) const noexcept;
+  /// Swaps up to `units` of them that nobody has begun with, by way of `room`. Returns how many: 0 where none are left.
+  /// Throws usage_error where the kernel refuses.
+  count_t swap_some(int peer, std::byte* room, count_t units);
+  /// True when all of them are swapped.
+  [[nodiscard]] bool swapped(int peer) const noexcept;
   /// Takes all offers back: waits for readers that fetch. Afterwards nobody reads this rank's buffer.
   void end();
 
  private:
   enum state : std::uint32_t { nothing, offered, claimed };
-  static constexpr std::uint32_t notes = 15;
+  static constexpr std::uint32_t notes = 11;
 
   struct board {
     // Written by the rank; a reader writes `now` to claim it.
@@ -68,11 +80,19 @@ class node_offers {
     std::uint64_t address = 0;
     count_t length = 0;
     segment_place shared;  // where the data lie in a shared buffer; file -1: they do not
+    count_t back = 0;
     // Written by the reader.
     alignas(64) std::atomic<std::uint32_t> noted{0};
     std::array<std::array<count_t, 2>, notes> fetched{};  // offset and length
+    // Written by both, in the board of the lower one.
+    alignas(64) std::atomic<count_t> begun{0};
+    std::atomic<count_t> swapped{0};
   };
 
+  void swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units) const;
+  [[nodiscard]] board& counters(int there) const noexcept {
+    return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
+  }
   static bool copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept;
   [[nodiscard]] board& of(int writer, int reader) const noexcept {
     return reinterpret_cast<board*>(c_.room(writer))[reader];

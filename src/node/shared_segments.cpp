@@ -70,7 +70,7 @@ std::optional<segment_place> find_shared(const void* data, std::size_t bytes) no
   return std::nullopt;
 }
 
-const std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept {
+std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept {
   if (place.offset > place.key.bytes || bytes > place.key.bytes - place.offset) return nullptr;
   segments& s = views();
   const auto find = [&] {

@@ -18,8 +18,8 @@ struct segment_place {
 /// The place of `bytes` bytes of this process, if all of them lie in one of its shared buffers. Local.
 std::optional<segment_place> find_shared(const void* data, std::size_t bytes) noexcept;
 
-/// Where this process sees what lies at another's place; null when it cannot be mapped. Views are kept until their
-/// owners have given the buffers back.
-const std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept;
+/// Where this process sees what lies at another's place, and may write it where its owner knows; null when it cannot be
+/// mapped. Views are kept until their owners have given the buffers back.
+std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept;
 
 }  // namespace taquin::detail

@@ -11,12 +11,15 @@
 
 namespace taquin::detail {
 
-int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept {
-  auto* next = static_cast<std::byte*>(to);
+namespace {
+
+using copier = decltype(&process_vm_readv);
+
+int copy(copier call, pid_t process, std::uint64_t address, std::byte* next, std::size_t bytes) noexcept {
   while (bytes > 0) {
     const iovec here{next, bytes};
     const iovec there{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
-    const ssize_t copied = process_vm_readv(process, &here, 1, &there, 1, 0);
+    const ssize_t copied = call(process, &here, 1, &there, 1, 0);
     if (copied < 0) {
       if (errno == EINTR) continue;
       return errno;
@@ -27,6 +30,17 @@ int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t byte
     bytes -= static_cast<std::size_t>(copied);
   }
   return 0;
+}
+
+}  // namespace
+
+int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept {
+  return copy(process_vm_readv, process, address, static_cast<std::byte*>(to), bytes);
+}
+
+int single_copy_back(pid_t process, const void* data, std::uint64_t address, std::size_t bytes) noexcept {
+  auto* const from = static_cast<std::byte*>(const_cast<void*>(data));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return copy(process_vm_writev, process, address, from, bytes);
 }
 
 int single_copy(pid_t process, std::span<const remote_part> parts) noexcept {

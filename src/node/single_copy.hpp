@@ -20,7 +20,10 @@ struct remote_part {
 /// EFAULT: no such memory, ESRCH: no such process).
 int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-/// The same for several parts.
+/// The other way: from `data` here to `address` in `process`.
+int single_copy_back(pid_t process, const void* data, std::uint64_t address, std::size_t bytes) noexcept;
+
+/// single_copy() for several parts.
 int single_copy(pid_t process, std::span<const remote_part> parts) noexcept;
 
 /// Where the kernel lets only parents look into processes (Yama), admits the processes that this one's parent has

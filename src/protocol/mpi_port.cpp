@@ -167,6 +167,8 @@ bool mpi_port::advance() {
     if (!try_open()) return false;
   } else if (withdraws_ >= 0) {
     if (!try_withdraw(withdraws_)) return false;
+  } else if (swaps_ >= 0) {
+    if (!try_swapped(swaps_)) return false;
   } else if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
     if (!collective_over()) return false;
   } else if (!look(filter_)) {
@@ -362,7 +364,9 @@ void mpi_port::gone(int to, count_t units) {
   bytes_ += static_cast<std::uint64_t>(units) * store_.unit_bytes();
 }
 
-void mpi_port::offer(int peer, const unit_run& units) { node_->offer(peer, store_.at(units.at), units.length); }
+void mpi_port::offer(int peer, const unit_run& units, count_t back) {
+  node_->offer(peer, store_.at(units.at), units.length, back);
+}
 
 bool mpi_port::try_open() {
   if (!opening_) node_->publish();
@@ -386,6 +390,20 @@ bool mpi_port::find_fetched() {
   ++messages_;
   bytes_ += static_cast<std::uint64_t>(part->length) * store_.unit_bytes();
   next_ = {event::kind::fetched, part->reader, 0, {}, {part->offset, part->length}};
+  return true;
+}
+
+count_t mpi_port::swappable(int peer) const { return node_ == nullptr ? 0 : node_->swappable(peer); }
+
+count_t mpi_port::swap_some(int peer, const unit_run& room) {
+  return node_->swap_some(peer, store_.at(room.at), room.length);
+}
+
+bool mpi_port::try_swapped(int peer) {
+  swaps_ = node_->swapped(peer) ? -1 : peer;
+  if (swaps_ >= 0) return false;
+  ++messages_;
+  bytes_ += static_cast<std::uint64_t>(node_->swappable(peer)) * store_.unit_bytes();
   return true;
 }
 

@@ -53,8 +53,10 @@ class mpi_port final : public port, private mpi::awaited {
   void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
   bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
   void refuse(int to) override;
-  void offer(int peer, const unit_run& units) override;
+  void offer(int peer, const unit_run& units, count_t back = 0) override;
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
+  [[nodiscard]] count_t swappable(int peer) const override;
+  count_t swap_some(int peer, const unit_run& room) override;
   [[nodiscard]] double now() const override { return MPI_Wtime(); }
   [[nodiscard]] word process() const override;
   void read(int from, word process, std::span<const remote_part> parts) override;
@@ -92,6 +94,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool begin(const collective& c) override;
   bool try_open() override;
   bool try_withdraw(int peer) override;
+  bool try_swapped(int peer) override;
   bool find_fetched();
   void describe(mpi::wait_note& note) const override;
   bool find();
@@ -161,6 +164,7 @@ class mpi_port final : public port, private mpi::awaited {
   rank_group announced_ = rank_group::all();  // ranks whose data are announced before they are received
   bool opening_ = false;
   int withdraws_ = -1;  // from this peer; −1: nothing
+  int swaps_ = -1;      // waits for this peer; −1: for none
   operation* dense_ = nullptr;
   bool dense_running_ = false;
   std::uint32_t words_left_ = 0;  // transfers of the collective under way

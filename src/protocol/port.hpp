@@ -80,8 +80,9 @@ class port {
 
   /// True where a receiver may fetch data itself.
   [[nodiscard]] bool fetches() const noexcept { return fetches_; }
-  /// `peer` may fetch what this rank has for it: units in a row. Before open().
-  virtual void offer(int /*peer*/, const unit_run& /*units*/) {}
+  /// `peer` may fetch what this rank has for it: units in a row. In their place `back` units of the peer's belong, from the
+  /// first on. Before open().
+  virtual void offer(int /*peer*/, const unit_run& /*units*/, count_t /*back*/ = 0) {}
   /// co_await open(): all ranks have made their offers.
   auto open() { return opening{*this}; }
   /// co_await withdraw(peer): takes the offer back, once the peer does not fetch. Before a local move of what was
@@ -93,6 +94,14 @@ class port {
                      std::uint32_t /*id*/) {
     return false;
   }
+
+  /// Units of what this rank and the peer offer each other, from the first on, that stand in each other's places; the same
+  /// on both ranks. Where there are any, neither fetches them or is asked for them: either of the two swaps them.
+  [[nodiscard]] virtual count_t swappable(int /*peer*/) const { return 0; }
+  /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are left.
+  virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
+  /// co_await swapped(peer): all of them are swapped.
+  auto swapped(int peer) { return swapping{*this, peer}; }
 
   /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
@@ -161,6 +170,8 @@ class port {
   virtual bool try_open() { return true; }
   /// True when nothing is offered to the peer; otherwise the task suspends.
   virtual bool try_withdraw(int /*peer*/) { return true; }
+  /// True when all that can be swapped with the peer is; otherwise the task suspends.
+  virtual bool try_swapped(int /*peer*/) { return true; }
   /// True when the collective is over; otherwise the task suspends.
   virtual bool begin(const collective& c) = 0;
 
@@ -188,6 +199,13 @@ class port {
     port& p;
     int peer;
     bool await_ready() { return p.try_withdraw(peer); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    void await_resume() {}
+  };
+  struct swapping {
+    port& p;
+    int peer;
+    bool await_ready() { return p.try_swapped(peer); }
     void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
     void await_resume() {}
   };

@@ -74,18 +74,55 @@ void simulated_port::read(int, word, std::span<const remote_part> parts) {
     std::memcpy(part.to, reinterpret_cast<const void*>(part.address), part.bytes);  // NOLINT(performance-no-int-to-ptr)
 }
 
-void simulated_port::offer(int peer, const unit_run& units) { network_.between(rank_, peer).offered = units; }
+void simulated_port::offer(int peer, const unit_run& units, count_t back) {
+  auto& wire = network_.between(rank_, peer);
+  wire.offered = units;
+  wire.back = back;
+}
+
+// All ranks' offers stand: they wait for each other as in a collective.
+bool simulated_port::try_open() {
+  collective_ = {};
+  joined_ = true;
+  ++network_.actions_;
+  return false;
+}
+
+count_t simulated_port::swappable(int peer) const {
+  if (!node_ || network_.at(peer).node_ != node_) return 0;
+  const auto& mine = network_.between(rank_, peer);
+  const auto& theirs = network_.between(peer, rank_);
+  const bool both = mine.back == theirs.offered.length && theirs.back == mine.offered.length;
+  return both ? std::min(mine.back, theirs.back) : 0;
+}
+
+count_t simulated_port::swap_some(int peer, const unit_run& room) {
+  auto& pair = network_.pair(rank_, peer);
+  const count_t n = std::min(room.length, swappable(peer) - pair.begun);
+  if (n <= 0) return 0;
+  pair.swaps.push_back({pair.begun, n});
+  pair.begun += n;
+  network_.on_their_way_.push_back(
+      {simulated_network::delivery::what::swap, {std::min(rank_, peer), std::max(rank_, peer)}});
+  ++network_.actions_;
+  return n;
+}
+
+bool simulated_port::try_swapped(int peer) {
+  swaps_ = network_.pair(rank_, peer).swapped == swappable(peer) ? -1 : peer;
+  return swaps_ < 0;
+}
 
 bool simulated_port::try_withdraw(int peer) {
   auto& wire = network_.between(rank_, peer);
   withdraws_ = wire.fetches.empty() ? -1 : peer;
-  if (withdraws_ < 0) wire.offered = {};
+  if (withdraws_ < 0) wire.withdrawn = true;
   return withdraws_ < 0;
 }
 
 bool simulated_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
   auto& wire = network_.between(from, rank_);
-  if (wire.offered.length != expected || network_.at(from).node_ != node_) return false;
+  if (wire.withdrawn || wire.offered.length != expected || network_.at(from).node_ != node_) return false;
   require(++under_way_ <= limits_.transfers, "too many transfers are under way");
   wire.fetches.push_back({offset, into, id});
   network_.on_their_way_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
@@ -152,12 +189,14 @@ bool simulated_port::begin(const collective& c) {
 }
 
 bool simulated_port::can_be_quiet() const noexcept {
-  return suspended() && !joined_ && withdraws_ < 0 && limits_.patience >= 0 && filter_.messages && filter_.transfers;
+  return suspended() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.patience >= 0 && filter_.messages &&
+         filter_.transfers;
 }
 
 bool simulated_port::ready() {
   if (!suspended() || joined_) return false;
   if (withdraws_ >= 0) return network_.between(rank_, withdraws_).fetches.empty();
+  if (swaps_ >= 0) return network_.pair(rank_, swaps_).swapped == swappable(swaps_);
   return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != none;
 }
 
@@ -227,6 +266,23 @@ void simulated_network::deliver_fetch(const ends& e) {
   put(e.first, e.second, data, std::span(&f.into, 1), f.into.length, f.id);
 }
 
+void simulated_network::deliver_swap(const ends& e) {
+  wire& lower = wires_[e];
+  wire& higher = wires_[{e.second, e.first}];
+  const swap s = lower.swaps.front();
+  lower.swaps.pop_front();
+  lower.swapped += s.length;
+  const unit_run here{lower.offered.at + s.at, s.length};
+  const unit_run there{higher.offered.at + s.at, s.length};
+  const auto data = copy_of(e.first, std::span(&here, 1));
+  const auto other = copy_of(e.second, std::span(&there, 1));
+  if (!at(e.first).store_.counts_only()) at(e.first).store_.write(other.data(), here);
+  if (!at(e.second).store_.counts_only()) at(e.second).store_.write(data.data(), there);
+  if (!trace_) return;
+  trace_({simulated_move::what::arrived, round_, e.first, e.second, 0, here.at, here.length});
+  trace_({simulated_move::what::arrived, round_, e.second, e.first, 0, there.at, there.length});
+}
+
 void simulated_network::deliver(const delivery& d) {
   switch (d.kind) {
     case delivery::what::message:
@@ -235,6 +291,8 @@ void simulated_network::deliver(const delivery& d) {
       return deliver_transfer(d.between);
     case delivery::what::fetch:
       return deliver_fetch(d.between);
+    case delivery::what::swap:
+      return deliver_swap(d.between);
   }
 }
 
@@ -278,7 +336,7 @@ bool simulated_network::collect_if_joined() {
   } else if (first.root >= 0) {
     for (std::size_t r = 0; r < p; ++r)
       std::ranges::copy(of(static_cast<std::size_t>(first.root)).in, of(r).in.begin());
-  } else {
+  } else if (first.each > 0 || !first.in_at.empty()) {
     std::vector<std::vector<word>> sent;  // all that is sent, before anything is received: buffers may be shared
     for (std::size_t r = 0; r < p; ++r) sent.emplace_back(of(r).out.begin(), of(r).out.end());
     for (std::size_t to = 0; to < p; ++to)
@@ -308,6 +366,8 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
   p.quiet_ = quiet;
   if (p.withdraws_ >= 0) {
     p.try_withdraw(p.withdraws_);
+  } else if (p.swaps_ >= 0) {
+    p.try_swapped(p.swaps_);
   } else {
     p.look(p.filter_);
   }
@@ -368,7 +428,7 @@ void simulated_network::by_rounds() {
 
 void simulated_network::expect_nothing_left() const {
   for (const auto& [e, w] : wires_)
-    require(w.sends.empty() && w.receives.empty() && w.messages.empty() && w.fetches.empty(),
+    require(w.sends.empty() && w.receives.empty() && w.messages.empty() && w.fetches.empty() && w.swaps.empty(),
             "messages are left over at the end");
   for (const auto& p : ports_)
     for (const event& e : p->events_) require(e.what == event::kind::sent, "events are left over at the end");

@@ -2,6 +2,7 @@
 // or by rounds.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -79,22 +80,32 @@ class simulated_network {
     unit_run into{};
     std::uint32_t id = 0;
   };
+  struct swap {  // of what two ranks offer each other
+    count_t at = 0;
+    count_t length = 0;
+  };
   struct wire {  // from one rank to another
     std::deque<outgoing> sends;
     std::deque<incoming> receives;
     std::deque<fetching> fetches;
     std::deque<std::vector<word>> messages;
     unit_run offered{};
+    bool withdrawn = false;
+    count_t back = 0;
+    std::deque<swap> swaps;  // begun; between the lower rank and the higher
+    count_t begun = 0;
+    count_t swapped = 0;
     std::size_t matched = 0;  // sends that have a receive
   };
   using ends = std::pair<int, int>;
   /// One thing that can be delivered.
   struct delivery {
-    enum class what : std::uint8_t { message, transfer, fetch } kind;
+    enum class what : std::uint8_t { message, transfer, fetch, swap } kind;
     ends between;
   };
 
   wire& between(int from, int to) { return wires_[{from, to}]; }
+  wire& pair(int a, int b) { return between(std::min(a, b), std::max(a, b)); }
   simulated_port& at(int rank) { return *ports_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::vector<std::byte> copy_of(int from, std::span<const unit_run> runs);
   void put(int from, int to, const std::vector<std::byte>& data, std::span<const unit_run> into, count_t units,
@@ -104,6 +115,7 @@ class simulated_network {
   void deliver_message(const ends& e);
   void deliver_transfer(const ends& e);
   void deliver_fetch(const ends& e);
+  void deliver_swap(const ends& e);
   bool deliver_one();
   bool deliver_all();
   bool collect_if_joined();
@@ -141,14 +153,18 @@ class simulated_port final : public port {
   bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
   void refuse(int to) override;
   void moved(const unit_run& from, count_t to) override;
-  void offer(int peer, const unit_run& units) override;
+  void offer(int peer, const unit_run& units, count_t back = 0) override;
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
+  [[nodiscard]] count_t swappable(int peer) const override;
+  count_t swap_some(int peer, const unit_run& room) override;
 
  private:
   friend class simulated_network;
   bool look(const filter& f) override;
   event take() override;
   bool try_withdraw(int peer) override;
+  bool try_swapped(int peer) override;
+  bool try_open() override;
   bool begin(const collective& c) override;
   [[nodiscard]] bool ready();
   [[nodiscard]] bool waits_for_all() const noexcept { return suspended() && joined_; }
@@ -171,6 +187,7 @@ class simulated_port final : public port {
   filter filter_{};
   bool quiet_ = false;
   int withdraws_ = -1;
+  int swaps_ = -1;
   bool joined_ = false;
   collective collective_{};
   simulated_counts counts_;

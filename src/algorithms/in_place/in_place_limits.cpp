@@ -7,9 +7,16 @@ namespace taquin::detail {
 namespace {
 
 // Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
-// auxiliary memory is still in the cache when it is copied.
-constexpr std::size_t chunk_bytes = 256 << 10;
-constexpr std::size_t aux_chunk_bytes = 128 << 10;
+// auxiliary memory is still in the cache when it is copied. Of that a chunk takes half, so that another is on its way. What is
+// fetched is never on its way: larger chunks are fewer turns of the ranks that share a processor.
+struct chunk_sizes {
+  std::size_t in_place = 0;
+  std::size_t staged = 0;
+  std::size_t part = 1;  // of the auxiliary memory that a staged chunk takes at most
+};
+constexpr chunk_sizes asked{256 << 10, 128 << 10, 2};
+constexpr chunk_sizes taken{512 << 10, 512 << 10, 1};
+constexpr std::size_t swap_bytes = 128 << 10;
 constexpr std::size_t page = 4096;
 // Holes wait until they are as large as so many peers' shares of the auxiliary memory, at most: as free space is spread
 // over the blocks of all peers, more peers have smaller holes.
@@ -17,15 +24,18 @@ constexpr std::size_t shares = 4;
 
 }  // namespace
 
-void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers) noexcept {
+void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers,
+                              bool fetched) noexcept {
   const auto in_units = [&](std::size_t n) { return static_cast<count_t>(std::max<std::size_t>(n / unit_bytes, 1)); };
+  const chunk_sizes& sizes = fetched ? taken : asked;
   aux = units;
-  chunk = in_units(chunk_bytes);
-  const std::size_t half = std::min(aux_chunk_bytes, bytes / 2);
-  aux_chunk = in_units(half < page ? half : half / page * page);
+  chunk = in_units(sizes.in_place);
+  swap_chunk = in_units(swap_bytes);
+  const std::size_t most = std::min(sizes.staged, bytes / sizes.part);
+  aux_chunk = in_units(most < page ? most : most / page * page);
   const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
   small_chunk = std::min(std::max<count_t>(aux_chunk / 2, 1), in_units(share));
-  if (scratch) aux_chunk = in_units(aux_chunk_bytes);
+  if (scratch) aux_chunk = in_units(sizes.staged);
 }
 
 }  // namespace taquin::detail

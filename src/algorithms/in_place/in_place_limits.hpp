@@ -18,11 +18,12 @@ struct in_place_limits {
   count_t chunk = 1;        ///< most units of a request in place
   count_t aux_chunk = 1;    ///< most units of a request by way of auxiliary memory
   count_t small_chunk = 1;  ///< fewer units are asked for only when nothing else is left to do
+  count_t swap_chunk = 1;   ///< most units of a swap
   bool scratch = false;     ///< locations that only send blocks cover serve as auxiliary memory when they are free
 
   /// Sets `aux` to `units`, and chunks that suit `bytes` of auxiliary memory, units of `unit_bytes` and that many
-  /// peers.
-  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers) noexcept;
+  /// peers, which are asked for data or, where `fetched`, have them fetched.
+  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, bool fetched = false) noexcept;
 
   [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
     return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;

@@ -40,9 +40,9 @@ std::size_t in_place_machine::bytes(const in_place_limits& l, std::size_t out, s
          array_list::bytes<in_place_machine>(l, in);
 }
 
-void in_place_machine::reset() {
-  sends_.reset(out_, in_);
-  recvs_.reset(in_);
+void in_place_machine::reset(const first_units& others_move) {
+  sends_.reset(out_, in_, others_move);
+  recvs_.reset(in_, others_move);
   aux_.reset(limits_.aux);
   find_scratch();
   free_sends_.resize(send_at_.size());

@@ -97,6 +97,12 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
   return &offers_.emplace(*node, units_.unit_bytes(), own_node(c));
 }
 
+// All ranks fetch: chunks are as large as suits that.
+void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept {
+  limits_.set_aux(limits_.aux, allowed - bookkeeping(s, limits_), units_.unit_bytes(), s.max_peers, true);
+  machine_.set_chunks(limits_);
+}
+
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
     : mpi_operation(&memory),
       nodes_(c.comm->between == nullptr ? nullptr : nodes_of(*c.comm, {})),
@@ -109,7 +115,8 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
            in_place_protocol::limits(
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
-      protocol_{frame(), c.comm->rank(), out_, machine_, units_, net_} {
+      protocol_{frame(), c.comm->rank(), out_, in_, machine_, units_, net_} {
+  if (net_.fetches() && nodes_ == nullptr) let_fetch(*c.shape, allowed - node_bytes(c, allowed));
   net_.let_come(own_node(c));
   prepare();
 }

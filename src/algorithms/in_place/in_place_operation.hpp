@@ -27,6 +27,7 @@ class in_place_operation final : public mpi_operation {
 
  private:
   static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
+  void let_fetch(const shape& s, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
   [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;
   [[nodiscard]] int node_ranks(const context& c) const noexcept;

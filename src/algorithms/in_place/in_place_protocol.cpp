@@ -33,12 +33,12 @@ port_limits in_place_protocol::limits(const in_place_limits& l, double patience)
 }
 
 task in_place_protocol::run() {
-  machine.reset();
   if (net.fetches()) {
-    for (const peer_block& b : out)
-      if (b.peer != rank) net.offer(b.peer, {b.at, b.length});
+    offer_all();
     co_await net.open();
   }
+  machine.reset([this](int peer) { return peer == rank ? 0 : net.swappable(peer); });
+  if (net.fetches()) swap_all();
   for (bool quiet = false;;) {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
       if (s.request) ask(*s.request);
@@ -47,13 +47,37 @@ task in_place_protocol::run() {
       units.move(s.move->from, s.move->to, s.move->length);
       net.moved({s.move->from, s.move->length}, s.move->to);
     }
-    if (machine.done()) co_return;
+    if (machine.done()) break;
     do {
       const event e = co_await net.next();
       quiet = e.what == event::kind::quiet;
       take(e);
     } while (net.more());
   }
+  for (const peer_block& b : out)
+    if (b.peer != rank && net.swappable(b.peer) > 0) co_await net.swapped(b.peer);
+}
+
+void in_place_protocol::offer_all() {
+  for (const peer_block& b : out) {
+    if (b.peer == rank) continue;
+    const auto there = std::ranges::lower_bound(in, b.at, {}, &peer_block::at);
+    const bool theirs = there != in.end() && there->at == b.at && there->peer == b.peer;
+    net.offer(b.peer, {b.at, b.length}, theirs ? there->length : 0);
+  }
+}
+
+// Peer by peer, as long as anything is left that nobody has begun with: what is not swapped by this rank is by the peer.
+// Each rank begins with its next, so that not all begin with the same.
+void in_place_protocol::swap_all() {
+  const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
+  const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer);
+  const auto swap = [&](const peer_block& b) {
+    while (b.peer != rank && net.swap_some(b.peer, room) > 0) {
+    }
+  };
+  std::for_each(next, out.end(), swap);
+  std::for_each(out.begin(), next, swap);
 }
 
 void in_place_protocol::ask(const in_place_request& r) {

@@ -14,7 +14,8 @@ namespace taquin::detail {
 struct in_place_protocol {
   std::pmr::memory_resource* memory;  ///< of the task
   int rank;
-  std::span<const peer_block> out;
+  std::span<const peer_block> out;  ///< in order of peer
+  std::span<const peer_block> in;   ///< in order of location
   in_place_machine& machine;
   store& units;  ///< its border is the machine's
   port& net;
@@ -26,6 +27,8 @@ struct in_place_protocol {
   static port_limits limits(const in_place_limits& l, double patience) noexcept;
 
  private:
+  void offer_all();
+  void swap_all();
   void ask(const in_place_request& r);
   void answer(const event& e);
   void take(const event& e);

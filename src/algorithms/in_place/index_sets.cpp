@@ -20,14 +20,16 @@ send_set::send_set(std::size_t capacity, std::pmr::memory_resource* memory) : pi
   array_list::take(*this, capacity);
 }
 
-void send_set::reset(std::span<const peer_block> out, std::span<const peer_block> in) {
+void send_set::reset(std::span<const peer_block> out, std::span<const peer_block> in, const first_units& without) {
   pieces_.clear();
   out_ = out;
   left_ = 0;
   moved_ = false;
   for (const peer_block& b : out) {
-    pieces_.push_back({b.at, b.length, 0, b.peer, -1});
-    left_ += b.length;
+    const count_t first = without(b.peer);
+    if (first == b.length) continue;
+    pieces_.push_back({b.at + first, b.length - first, first, b.peer, -1});
+    left_ += b.length - first;
   }
   std::ranges::sort(pieces_, {}, &piece::at);
   for (const peer_block& b : in)
@@ -104,13 +106,17 @@ recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_r
   array_list::take(*this, capacity, sources);
 }
 
-void recv_set::reset(std::span<const peer_block> in) {
+void recv_set::reset(std::span<const peer_block> in, const first_units& without) {
   gaps_.clear();
-  runs_.assign(in.size(), 1);
+  runs_.assign(in.size(), 0);
   left_ = 0;
   for (std::size_t k = 0; k < in.size(); ++k) {
-    gaps_.push_back({in[k].at, in[k].length, 0, 0, static_cast<int>(k), gap_state::open});
-    left_ += in[k].length;
+    const count_t first = without(in[k].peer);
+    const count_t length = in[k].length - first;
+    if (length == 0) continue;
+    gaps_.push_back({in[k].at + first, length, first, 0, static_cast<int>(k), gap_state::open});
+    runs_[k] = 1;
+    left_ += length;
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "base/arrays.hpp"
 
 namespace taquin::detail {
+
+/// Units at the beginning of the messages to and from a peer that are none of a set's.
+using first_units = std::function<count_t(int peer)>;
+inline const first_units nobody = [](int) -> count_t { return 0; };
 
 /// A run of data that leaves.
 struct piece {
@@ -30,7 +35,7 @@ class send_set {
   send_set(std::size_t capacity, std::pmr::memory_resource* memory);
 
   /// Starts anew: the blocks `out`, split at the borders of the blocks `in`. `in` must be in order of location.
-  void reset(std::span<const peer_block> out, std::span<const peer_block> in);
+  void reset(std::span<const peer_block> out, std::span<const peer_block> in, const first_units& without = nobody);
 
   /// Gives the units from `offset` of the message to `peer` to the send `slot`: as many of `length` as lie in a row in
   /// memory. Returns where, and how many; none when they are not there.
@@ -105,7 +110,7 @@ class recv_set {
   recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory);
 
   /// Starts anew. `in` must be in order of location.
-  void reset(std::span<const peer_block> in);
+  void reset(std::span<const peer_block> in, const first_units& without = nobody);
 
   [[nodiscard]] std::span<const gap> gaps() const noexcept { return gaps_; }
   [[nodiscard]] bool empty() const noexcept { return gaps_.empty(); }

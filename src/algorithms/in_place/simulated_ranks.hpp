@@ -67,6 +67,7 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
           protocol{std::pmr::new_delete_resource(),
                    rank,
                    r.out,
+                   r.in,
                    machine,
                    units,
                    network.add(units, in_place_protocol::limits(r.limits, 0), node)} {}

@@ -34,6 +34,7 @@ in_place_limits any_limits() {
   l.chunk = *inRange<count_t>(1, 20);
   l.aux_chunk = *inRange<count_t>(1, 20);
   l.small_chunk = *inRange<count_t>(1, 10);
+  l.swap_chunk = *inRange<count_t>(1, 20);
   l.scratch = *rc::gen::arbitrary<bool>();
   return l;
 }
@@ -83,6 +84,25 @@ TEST(grants, use_what_has_been_sent_as_auxiliary_memory) {
     EXPECT_NO_THROW(expect_right<in_place_rank>(problem, l, element::bytes(1), run, scratch));
   }
   EXPECT_LT(2 * rounds[1], rounds[0]);
+}
+
+// All to all with equal blocks leaves no place free. Where ranks reach each other's memory nobody needs any of its own for it.
+TEST(grants, swap_what_stands_in_each_others_places) {
+  std::vector<std::vector<count_t>> counts(5, std::vector<count_t>(5, 12));
+  counts[3][1] = 20;  // the rest of it moves as everything else
+  const auto problem = make_problem(counts, {}, 1);
+  const in_place_limits l{.aux = 4, .chunk = 8, .aux_chunk = 4, .swap_chunk = 3};
+  const auto copied = [&](simulated_port_kind how) {
+    std::uint64_t units = 0;
+    const auto run = [&](const auto& ranks) {
+      for (const auto& c : run_in_place(ranks, element::bytes(1), simulated_order::random, 3, how))
+        units += c.units_copied;
+    };
+    EXPECT_NO_THROW(expect_right<in_place_rank>(problem, l, element::bytes(1), run));
+    return units;
+  };
+  // The longer block shifts what is behind it, so that three pairs of the ten do not stand in each other's places.
+  EXPECT_LT(3 * copied(simulated_port_kind::fetching), copied(simulated_port_kind::messages));
 }
 
 TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
