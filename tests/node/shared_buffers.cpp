@@ -103,6 +103,38 @@ TEST(shared_buffers, serve_exchanges_in_place) {
   }
 }
 
+// Equal blocks stand in each other's places: whichever rank of a pair comes first swaps them, whatever buffers they are in.
+TEST(shared_buffers, swap_equal_blocks_with_other_buffers) {
+  std::mt19937 random(static_cast<unsigned>(rank_in(MPI_COMM_WORLD)) + 9);
+  const auto p = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  for (int run = 0; run < 8; ++run) {
+    const count_t each = run % 2 == 0 ? 100003 : 771;
+    sides s;
+    s.send.assign(p, each);
+    s.recv.assign(p, each);
+    s.sdispls = s.rdispls = std::vector<count_t>(p);
+    for (std::size_t i = 1; i < p; ++i) s.rdispls[i] = s.sdispls[i] = s.sdispls[i - 1] + each;
+    std::pmr::vector<int> buffer(p * static_cast<std::size_t>(each) + 1, -1, some_resource(random));
+    options o;
+    o.algorithm = "in_place";
+    o.memory = std::size_t{64} << 10U;
+    plan again(
+        exchange::alltoallv_in_place(buffer.data(), count_view(s.send.data()), count_view(s.sdispls.data()),
+                                     count_view(s.recv.data()), count_view(s.rdispls.data()), MPI_INT, MPI_COMM_WORLD),
+        o);
+    for (int start = 0; start < 3; ++start) {
+      fill(buffer.data(), s, run + start);
+      again.start();
+      if ((rank_in(MPI_COMM_WORLD) + start) % 2 == 0)
+        while (!again.test()) {
+        }
+      again.wait();
+      ASSERT_TRUE(right(buffer.data(), s, run + start)) << "run " << run << ", start " << start;
+      EXPECT_EQ(buffer.back(), -1);
+    }
+  }
+}
+
 // A new buffer may lie where one that was given back lay: what others saw there must be forgotten.
 TEST(shared_buffers, come_and_go) {
   for (int run = 0; run < 60; ++run) {
