@@ -19,7 +19,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr std::size_t block_room = 32768;  // for each block of a step
-constexpr std::size_t least_room = std::size_t{64} << 10U;
+constexpr std::size_t least_room = std::size_t{96} << 10U;
 constexpr std::size_t most_room = std::size_t{512} << 10U;
 constexpr std::size_t page = 4096;
 

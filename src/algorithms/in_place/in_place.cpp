@@ -24,13 +24,17 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
 // Measured: chunks are a quarter of the auxiliary memory where data pass through it, and a third of the data do. It
-// polls while it waits, at the cost of the ranks that share its core.
+// polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each when its turn comes.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
   constexpr seconds patience = 1e-6;
   const terms t(s, m);
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_operation::least(s)));
   const double peers = std::min(t.ranks() - 1, static_cast<double>(s.max_peers));
+  if (s.shared && s.unit_span == 0) {
+    const double turns = peers + t.busiest() / std::max(std::min(2 * largest_chunk, aux), 1.0);
+    return t.through_memory() + turns * m.wait + t.copies(turns, t.busiest() / 3);
+  }
   const double chunk = std::max(std::min(largest_chunk, aux / 2), 1.0);
   const double messages = peers + t.busiest() / chunk;
   const double share = m.ranks_per_core > 1 ? 2 : 1;
