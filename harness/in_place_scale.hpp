@@ -61,7 +61,7 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
   };
   if (algorithm == scale_algorithm::requests) {
     in_place_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .staged = 64};
-    l.set_aux(aux, static_cast<std::size_t>(aux), 1, peers);
+    l.set_aux(aux, static_cast<std::size_t>(aux), 1, peers, bytes);
     take(run_in_place(ranks_with(l, std::vector<in_place_rank>{}), element::bytes(1), simulated_order::rounds));
   } else {
     const phase_limits l{.aux = aux, .parts = std::max(peers / 8, 1), .most = INT32_MAX};

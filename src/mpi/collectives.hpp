@@ -158,6 +158,16 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
 /// not be noticed in it.
 void barrier(MPI_Comm comm);
 
+/// What `make` makes by calls that wait inside the MPI library, where nobody learns that another rank has left. So all ranks
+/// have come before, and all are through before one of them can leave: `make` must not fail on one rank alone.
+template <class Make>
+auto together(MPI_Comm comm, Make make) {
+  barrier(comm);
+  auto made = make();
+  barrier(comm);
+  return made;
+}
+
 /// True on all ranks where `mine` is true on all.
 bool holds_everywhere(bool mine, MPI_Comm comm);
 

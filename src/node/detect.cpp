@@ -74,7 +74,6 @@ std::vector<int> first_ranks(std::span<const place> all) {
   return of;
 }
 
-// Nothing here can fail on one rank alone once it has said where it is: others would wait for it inside the MPI library.
 node_view find_out(const mpi::communicator& comm) {
   const place mine;
   std::vector<place> all(static_cast<std::size_t>(comm.size()));
@@ -85,7 +84,7 @@ node_view find_out(const mpi::communicator& comm) {
   mpi::allgather(mine, std::span(all), comm.get());
   for (int rank = 0; rank < comm.size(); ++rank)
     if (all[static_cast<std::size_t>(rank)].machine == mine.machine) members.push_back(rank);
-  view.local = mpi::create_group(comm.get(), members, 0);
+  view.local = mpi::together(comm.get(), [&] { return mpi::create_group(comm.get(), members, 0); });
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
   const auto refine = [&](std::string_view name, int binding::*number) {
     if (!std::ranges::all_of(all, [&](const place& p) { return p.bound.*number >= 0; })) return;
@@ -101,8 +100,8 @@ node_view find_out(const mpi::communicator& comm) {
 }  // namespace
 
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
-  mpi::barrier(comm.get());
-  return mpi::create_group(comm.get(), t.nodes().members(t.nodes().group[static_cast<std::size_t>(comm.rank())]), 0);
+  const auto members = t.nodes().members(t.nodes().group[static_cast<std::size_t>(comm.rank())]);
+  return mpi::together(comm.get(), [&] { return mpi::create_group(comm.get(), members, 0); });
 }
 
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {

@@ -28,12 +28,13 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   const int group = groups.group[rank];
   std::vector<int> ranks(static_cast<std::size_t>(groups.groups()));
   std::vector<MPI_Comm> columns(static_cast<std::size_t>(groups.largest()), MPI_COMM_NULL);
-  MPI_Comm own = MPI_COMM_NULL;
-  // Nothing that can fail on one rank alone from here until all are made: others would wait for it inside the MPI library.
-  mpi::barrier(comm.get());
-  TAQUIN_MPI(MPI_Comm_dup(view.local.get(), &own));
-  for_each_column(groups.index[rank], groups.size(group), groups.largest(),
-                  [&](int c) { columns[static_cast<std::size_t>(c)] = make_column(comm.get(), groups, c, ranks); });
+  const MPI_Comm own = mpi::together(comm.get(), [&] {
+    MPI_Comm copy = MPI_COMM_NULL;
+    TAQUIN_MPI(MPI_Comm_dup(view.local.get(), &copy));
+    for_each_column(groups.index[rank], groups.size(group), groups.largest(),
+                    [&](int c) { columns[static_cast<std::size_t>(c)] = make_column(comm.get(), groups, c, ranks); });
+    return copy;
+  });
   made->inside = mpi::communicator::adopt(own);
   for (const MPI_Comm column : columns)
     if (column != MPI_COMM_NULL) made->columns.push_back(mpi::communicator::adopt(column));

@@ -19,12 +19,13 @@ constexpr chunk_sizes taken{512 << 10, 512 << 10, 1};
 constexpr std::size_t swap_bytes = 128 << 10;
 constexpr std::size_t page = 4096;
 // Holes wait until they are as large as so many peers' shares of the auxiliary memory, at most: as free space is spread
-// over the blocks of all peers, more peers have smaller holes.
+// over the blocks of all peers, more peers have smaller holes; nor longer than until they hold a part of a message.
 constexpr std::size_t shares = 4;
+constexpr count_t parts_of_message = 4;
 
 }  // namespace
 
-void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers,
+void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, count_t received,
                               bool fetched) noexcept {
   const auto in_units = [&](std::size_t n) { return static_cast<count_t>(std::max<std::size_t>(n / unit_bytes, 1)); };
   const chunk_sizes& sizes = fetched ? taken : asked;
@@ -34,7 +35,8 @@ void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit
   const std::size_t most = std::min(sizes.staged, bytes / sizes.part);
   aux_chunk = in_units(most < page ? most : most / page * page);
   const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
-  small_chunk = std::min(std::max<count_t>(aux_chunk / 2, 1), in_units(share));
+  const count_t message = received / std::max(peers, 1);
+  small_chunk = std::max<count_t>(std::min({aux_chunk / 2, in_units(share), message / parts_of_message}), 1);
   if (scratch) aux_chunk = in_units(sizes.staged);
 }
 

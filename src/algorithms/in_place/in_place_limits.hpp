@@ -22,8 +22,9 @@ struct in_place_limits {
   bool scratch = false;     ///< locations that only send blocks cover serve as auxiliary memory when they are free
 
   /// Sets `aux` to `units`, and chunks that suit `bytes` of auxiliary memory, units of `unit_bytes` and that many
-  /// peers, which are asked for data or, where `fetched`, have them fetched.
-  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, bool fetched = false) noexcept;
+  /// peers, which are asked for data or, where `fetched`, have them fetched; `received` units come from all of them.
+  void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, count_t received,
+               bool fetched = false) noexcept;
 
   [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
     return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;

@@ -47,8 +47,9 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   if (bookkeeping(s, l) + std::max<std::size_t>(s.unit_span, 1) > allowed) l = least;
   const std::size_t aux = allowed - bookkeeping(s, l);
   l.scratch = c.opts->in_place.scratch_sends;
-  l.set_aux(std::clamp<count_t>(total_units(x.recv, s.ranks, unit), 1, fitting(unit, aux)), aux,
-            static_cast<std::size_t>(unit.size), s.max_peers);
+  const count_t received = total_units(x.recv, s.ranks, unit);
+  l.set_aux(std::clamp<count_t>(received, 1, fitting(unit, aux)), aux, static_cast<std::size_t>(unit.size), s.max_peers,
+            received);
   return l;
 }
 
@@ -99,7 +100,9 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
 
 // All ranks fetch: chunks are as large as suits that.
 void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept {
-  limits_.set_aux(limits_.aux, allowed - bookkeeping(s, limits_), units_.unit_bytes(), s.max_peers, true);
+  count_t received = 0;
+  for (const peer_block& b : in_) received += b.length;
+  limits_.set_aux(limits_.aux, allowed - bookkeeping(s, limits_), units_.unit_bytes(), s.max_peers, received, true);
   machine_.set_chunks(limits_);
 }
 
