@@ -75,9 +75,11 @@ void describe_processors(node_member& me) noexcept {
   while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
 }
 
-bool can_read(const node_member& other) noexcept {
+// Reads a word of another rank's and writes it back as it was.
+bool can_copy(const node_member& other) noexcept {
   std::uint64_t seen = 0;
-  return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host;
+  return single_copy(other.process, other.probe, &seen, sizeof seen) == 0 && seen == other.host &&
+         single_copy_back(other.process, &seen, other.probe, sizeof seen) == 0;
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   c.head_ = up_to_page(head_bytes(p));
   c.part_ = c.head_ + 2 * c.room_;
 
-  const std::uint64_t host = host_id();
+  std::uint64_t host = host_id();
   node_member me;
   me.host = host;
   me.probe = reinterpret_cast<std::uint64_t>(&host);
@@ -119,7 +121,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
     c.size_ = ranks;
     if (!c.memory_.empty()) c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);
     const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
-    const bool copies = me.enabled == 3 && can_read(next);
+    const bool copies = me.enabled == 3 && can_copy(next);
     std::array<std::int32_t, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
     mpi::allreduce(std::span<std::int32_t>(good), MPI_MIN, comm);
     mapped = good[0] != 0;
