@@ -1,18 +1,12 @@
 #include "protocol/mpi_port.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "node/single_copy.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
-#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -345,71 +339,6 @@ bool mpi_port::admit() {
   post_receive(t);
   fruitless_ = 0;
   return true;
-}
-
-// ---- Through the memory of a node ----
-
-word mpi_port::process() const { return static_cast<word>(getpid()); }
-
-void mpi_port::read(int from, word process, std::span<const remote_part> parts) {
-  if (const int code = single_copy(static_cast<pid_t>(process), parts); code != 0)
-    throw usage_error(
-        fmt::format("rank {} cannot read the memory of rank {}: {}", comm_.rank(), from, std::strerror(code)),
-        MPI_ERR_BUFFER, comm_.rank(), from);
-}
-
-void mpi_port::gone(int to, count_t units) {
-  if (to == comm_.rank()) return;
-  ++messages_;
-  bytes_ += static_cast<std::uint64_t>(units) * store_.unit_bytes();
-}
-
-void mpi_port::offer(int peer, const unit_run& units, count_t back) {
-  node_->offer(peer, store_.at(units.at), units.length, back);
-}
-
-bool mpi_port::try_open() {
-  if (!opening_) node_->publish();
-  opening_ = !node_->all_here();
-  return !opening_;
-}
-
-bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
-  if (!node_->fetch(from, offset, expected, store_.at(into.at), into.length)) return false;
-  const std::size_t t = free_transfer();
-  transfers_[t] = {.at = into.at, .length = into.length, .scattered = {}, .peer = from, .id = id, .incoming = true};
-  ++under_way_;
-  complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
-  return true;
-}
-
-bool mpi_port::find_fetched() {
-  if (node_ == nullptr) return false;
-  const auto part = node_->next_fetched();
-  if (!part) return false;
-  ++messages_;
-  bytes_ += static_cast<std::uint64_t>(part->length) * store_.unit_bytes();
-  next_ = {event::kind::fetched, part->reader, 0, {}, {part->offset, part->length}};
-  return true;
-}
-
-count_t mpi_port::swappable(int peer) const { return node_ == nullptr ? 0 : node_->swappable(peer); }
-
-count_t mpi_port::swap_some(int peer, const unit_run& room) {
-  return node_->swap_some(peer, store_.at(room.at), room.length);
-}
-
-bool mpi_port::try_swapped(int peer) {
-  swaps_ = node_->swapped(peer) ? -1 : peer;
-  if (swaps_ >= 0) return false;
-  ++messages_;
-  bytes_ += static_cast<std::uint64_t>(node_->swappable(peer)) * store_.unit_bytes();
-  return true;
-}
-
-bool mpi_port::try_withdraw(int peer) {
-  withdraws_ = node_->withdraw(peer) ? -1 : peer;
-  return withdraws_ < 0;
 }
 
 }  // namespace taquin::detail

@@ -104,6 +104,7 @@ class simulated_network {
     ends between;
   };
 
+  static void require(bool kept, const char* limit);
   wire& between(int from, int to) { return wires_[{from, to}]; }
   wire& pair(int a, int b) { return between(std::min(a, b), std::max(a, b)); }
   simulated_port& at(int rank) { return *ports_[static_cast<std::size_t>(rank)]; }
