@@ -9,7 +9,7 @@
 // Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
 // Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
 //          packing where a message's blocks are not in a row, staged blocks once, blocks that stay on their rank once.
-// Memory:  16 bytes per block and 112 per rank beside what all algorithms take.
+// Memory:  16 bytes per block and 112 per rank beside what all algorithms take; where blocks are read, their places.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
 #include "redistribute/slots.hpp"
@@ -130,7 +130,8 @@ int slots_engine::source_of(slot x) {
 }
 
 // Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
-// that.
+// that. What is read is never under way: then chains count until they close, or all free places would take blocks that
+// are copied once more. Who waits for a chain to close need not open another: it closes by reads into free slots.
 void slots_engine::issue() {
   while (flying_ < ops_.size()) {
     int best = 0;
