@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 #include <numeric>
 #include <optional>
 
@@ -23,6 +24,7 @@
 #include "mpi/check.hpp"
 #include "redistribute/machine.hpp"
 #include "taquin/error.hpp"
+#include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
 
@@ -36,6 +38,7 @@ struct arguments {
   std::string free = "0%";
   std::vector<std::string> algorithms{"all"};
   std::string memory = "unlimited";
+  bool shared_buffers = false;
   int repetitions = 0;
   std::string json;
   double least_progress = 0;
@@ -77,7 +80,11 @@ class block_problem {
         rank_(rank),
         map_(c.workload->make(rank, ranks, c.blocks, c.live, c.given->seed)),
         wanted_(map_.ranks.size(), false),
-        type_(mpi::contiguous(c.block_bytes, MPI_BYTE)) {
+        type_(mpi::contiguous(c.block_bytes, MPI_BYTE)),
+        memory_(c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()),
+        data_(memory_),
+        send_(memory_),
+        receive_(memory_) {
     const auto p = static_cast<std::size_t>(ranks);
     for (auto* v : {&sent_, &received_, &send_at_, &receive_at_}) v->assign(p, 0);
     for (const int r : map_.ranks)
@@ -100,7 +107,7 @@ class block_problem {
   }
 
   [[nodiscard]] const block_map_of_rank& map() const noexcept { return map_; }
-  [[nodiscard]] std::vector<std::byte>& data() noexcept { return data_; }
+  [[nodiscard]] std::byte* data() noexcept { return data_.data(); }
   [[nodiscard]] count_t bytes_sent() const noexcept { return static_cast<count_t>(send_.size()); }
 
   // A block tells where it goes.
@@ -173,9 +180,10 @@ class block_problem {
   std::vector<int> received_;
   std::vector<int> send_at_;
   std::vector<int> receive_at_;
-  std::vector<std::byte> data_;
-  std::vector<std::byte> send_;
-  std::vector<std::byte> receive_;
+  std::pmr::memory_resource* memory_;
+  std::pmr::vector<std::byte> data_;
+  std::pmr::vector<std::byte> send_;
+  std::pmr::vector<std::byte> receive_;
 };
 
 double timed(const std::function<void()>& call) {
@@ -246,12 +254,11 @@ int work(const choices& c, int rank, int ranks) {
   for (contender& one : contenders) {
     if (one.raw) continue;
     try {
-      auto object =
-          std::make_shared<redistribution>(problem.data().data(), c.blocks, c.block_bytes, MPI_BYTE, MPI_COMM_WORLD,
-                                           redistribute_options{.algorithm = one.asked,
-                                                                .memory = s.memory_limit,
-                                                                .least_progress = c.given->least_progress,
-                                                                .stats = &one.stats});
+      auto object = std::make_shared<redistribution>(problem.data(), c.blocks, c.block_bytes, MPI_BYTE, MPI_COMM_WORLD,
+                                                     redistribute_options{.algorithm = one.asked,
+                                                                          .memory = s.memory_limit,
+                                                                          .least_progress = c.given->least_progress,
+                                                                          .stats = &one.stats});
       one.calls.emplace_back([&problem, object] { (*object)(problem.map().ranks, problem.map().indices); });
     } catch (const budget_exceeded& e) {
       one.fault = e.what();
@@ -312,6 +319,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--least-progress", a->least_progress,
                  "part of the remaining blocks below which a round makes the algorithm hand over; 0: never")
       ->check(CLI::Range(0.0, 1.0));
+  app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");

@@ -33,17 +33,24 @@ class block_reader {
   void read(int source, std::span<const word> list, std::span<const unit_run> into);
 
  private:
-  /// Where a rank's blocks are, and the order in which those for this rank are numbered.
+  /// Where a rank's blocks are.
   struct owner {
     std::uint64_t data = 0;
-    std::uint64_t order = 0;
     segment_place shared;  // of the data, where they lie in a shared buffer; always names the process
   };
   static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
-  static_assert(words_each == 12);
+  static_assert(words_each == 10);
   static constexpr std::size_t batch = 32;  // parts that are copied at once
-  [[nodiscard]] owner of(int source) const noexcept;
-  void flush(int source, const owner& from);
+  /// The one whose blocks are being read.
+  struct origin {
+    int rank = -1;
+    word process = 0;
+    std::uint64_t data = 0;
+    const std::byte* seen = nullptr;  // where this process sees its shared buffer
+  };
+  [[nodiscard]] origin of(int source) const noexcept;
+  void copy(slot at, count_t to, count_t length);
+  void flush();
 
   machine& m_;
   const targets& t_;
@@ -52,13 +59,14 @@ class block_reader {
   static constexpr void arrays(Each each, const table_sizes& s) {
     each(&block_reader::out_, s.ranks * words_each);
     each(&block_reader::in_, s.ranks * words_each);
-    each(&block_reader::places_, std::size_t{s.buffers.chunk});
+    each(&block_reader::places_, s.incoming);
   }
   std::pmr::vector<word> out_;
   std::pmr::vector<word> in_;
-  std::pmr::vector<slot> places_;  // of the blocks of one list, at their owner
+  std::pmr::vector<slot> places_;  // of all blocks for this rank at their owners, as targets::index
   std::array<remote_part, batch> parts_;
   std::size_t used_ = 0;
+  origin from_;
 };
 
 }  // namespace taquin::detail

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t chunk_bytes =
     std::size_t{160} * 1024;  // a message; small enough that what is copied stays in cache
 constexpr slot most_scattered = 128;
+constexpr std::uint32_t most_read = 64;
 constexpr std::size_t frames = 6144;  // coroutines
 }  // namespace
 
@@ -28,6 +29,7 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   s.send_buffers = 2;
   s.scattered = std::min<slot>(s.chunk, most_scattered);
   s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(m / 64, 16, 2048));
+  s.read = std::max<slot>(s.chunk, std::min<std::uint32_t>(s.words, most_read));
   s.requests = 16;
   return s;
 }

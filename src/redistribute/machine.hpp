@@ -22,6 +22,7 @@ struct buffer_sizes {
   slot receive_buffers = 1;    ///< staging buffers among the slots
   slot scatter_buffers = 0;    ///< those of them in which no block waits for its slot
   slot send_buffers = 1;       ///< in the port
+  slot read = 1;               ///< blocks that are read at once, where that is possible
   slot scattered = 1;          ///< runs that one transfer is received into
   std::uint32_t words = 16;    ///< most words in a request
   std::uint32_t requests = 1;  ///< requests of one rank under way at once

@@ -9,7 +9,7 @@
 // Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
 // Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
 //          packing where a message's blocks are not in a row, staged blocks once, blocks that stay on their rank once.
-// Memory:  16 bytes per block and 112 per rank beside what all algorithms take.
+// Memory:  16 bytes per block and 112 per rank beside what all algorithms take; where blocks are read, their places.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
 #include "redistribute/slots.hpp"
@@ -42,6 +42,7 @@ slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
     // Ranks begin at different places, so that the chains which they open do not meet at once.
     pending_[s].cursor = static_cast<std::uint32_t>(std::uint64_t{n} * static_cast<std::uint64_t>(m.rank) / p);
   }
+  for (int r = 0; r < m.ranks; ++r) singly_ = singly_ && reader != nullptr && m.net->reads(r);
   window_ = std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1)) * chunk_;
   unsent_ = t.out_at.back();
   expected_ = t.in_at.back();
@@ -71,12 +72,14 @@ void slots_engine::begin() {
     if (y < m_.spare() && at_[y].holds == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
   for (slot y = 0; y < m_.blocks(); ++y)
     if (at_[y].holds == hold::vacant) freed(y);
+  for (slot y = m_.spare(); singly_ && y-- > m_.staging();) give(slack_, y);
   issue();
 }
 
 void slots_engine::give(slot_list& list, slot y) {
-  (list.count++ == 0 ? list.head : at_[list.tail].next) = y;
-  list.tail = y;
+  at_[y].next = list.head;
+  list.head = y;
+  ++list.count;
 }
 
 void slots_engine::take(slot_list& list) {
@@ -91,7 +94,8 @@ void slots_engine::freed(slot y) {
     at_[y].holds = hold::free;
     map.clear(y);
     if (y >= m_.staging()) {
-      if (y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
+      if (singly_) give(slack_, y);
+      if (!singly_ && y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
       return;
     }
     switch (at_[y].needs) {
@@ -107,6 +111,7 @@ void slots_engine::freed(slot y) {
       }
       case need::here: {
         const slot z = at_[y].next;
+        if (at_[z].holds == hold::parked) --parked_;
         map.move(z, y);
         settle(y);
         y = z;
@@ -125,14 +130,16 @@ int slots_engine::source_of(slot x) {
 }
 
 // Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
-// that.
+// that. What is read is never under way: then chains count until they close, or all free places would take blocks that
+// are copied once more. Who waits for a chain to close need not open another: it closes by reads into free slots.
 void slots_engine::issue() {
   while (flying_ < ops_.size()) {
     int best = 0;
     for (int s = 1; s < m_.ranks; ++s)
       if (waiting_for(s) > waiting_for(best)) best = s;
     const slot most = waiting_for(best);
-    if (most < chunk_ && open_ < window_ && open_chain()) continue;
+    const std::size_t open = reader_ != nullptr ? open_ + parked_ : open_;
+    if (most < chunk_ && open < window_ && open_chain()) continue;
     if (most == 0 || (most < chunk_ && flying_ >= few)) return;
     pull(best);
   }
@@ -159,7 +166,8 @@ void slots_engine::start_request() {
 // request is full.
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().end() == z;
-  if ((!follows && runs_.size() == m_.sizes.scattered) || !list_.add(k - t_.in_at[static_cast<std::size_t>(source)]))
+  if ((!follows && runs_.size() == (singly_ ? m_.sizes.read : m_.sizes.scattered)) ||
+      !list_.add(k - t_.in_at[static_cast<std::size_t>(source)]))
     return false;
   append(runs_, z, m_.staging());
   if (op_.count++ == 0) op_.first = z;
@@ -186,7 +194,7 @@ void slots_engine::ask(int source) {
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
   auto& [head, tail, cursor, unseen] = pending_[static_cast<std::size_t>(source)];
-  const slot most = std::min(tail - head, chunk_);
+  const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
   const slot buffer = in_a_row == most || m_.map->units().unit_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
@@ -214,7 +222,7 @@ void slots_engine::pull(int source) {
 
 // Asks for blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
 bool slots_engine::open_chain() {
-  const slot buffer = free_buffer(m_.sizes.scatter_buffers);
+  const slot buffer = singly_ ? no_slot : free_buffer(m_.sizes.scatter_buffers);
   const bool staged = buffer != no_slot;
   if (!staged && slack_.count == 0) return false;
   const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
@@ -235,6 +243,7 @@ bool slots_engine::open_chain() {
     }
     if (op_.count == 0) continue;
     if (staged) waiting_[buffer] = op_.count;
+    op_.linked = !staged;
     open_ += op_.count;
     opener_ = (opener_ + 1) % m_.ranks;
     ask(source);
@@ -262,10 +271,10 @@ void slots_engine::arrived(std::uint32_t id) {
   }
   for (slot n = 0; n < got.count && !got.queued; ++n) {
     const slot z = next;
-    next = z < m_.blocks() ? at_[z].next : z + 1;
+    next = got.linked ? at_[z].next : z + 1;
     const slot x = map[z].index;
     // Places of staged blocks are anywhere: fetched early, many at a time.
-    if (z >= m_.blocks() && n + ahead < got.count) {
+    if (!got.linked && n + ahead < got.count) {
       const slot soon = map[z + ahead].index;
       prefetch(soon);
       __builtin_prefetch(map.units().at(soon), 1);
@@ -275,7 +284,8 @@ void slots_engine::arrived(std::uint32_t id) {
       settle(x);
       freed(z);
     } else {
-      at_[z].holds = hold::waiting;
+      at_[z].holds = hold::parked;
+      ++parked_;
       at_[x].needs = need::here;
       at_[x].next = z;
     }

@@ -33,9 +33,9 @@ class slots_engine {
 
   /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
   enum class need : std::uint8_t { nothing, remote, coming, here };
-  /// What a slot holds: not looked at yet, nothing, a block to send, one that waits for its slot, one that is being
-  /// received, one that has arrived.
-  enum class hold : std::uint8_t { vacant, free, unsent, waiting, coming, final };
+  /// What a slot holds: not looked at yet, nothing, a block to send, one of this rank's that waits for its slot, one that
+  /// opened a chain and waits for it, one that is being received, one that has arrived.
+  enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
 
   struct state {
     std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index
@@ -46,7 +46,6 @@ class slots_engine {
   /// Free slots, linked by their states.
   struct slot_list {
     slot head = no_slot;
-    slot tail = no_slot;
     slot count = 0;
   };
   struct peer_state {
@@ -56,9 +55,10 @@ class slots_engine {
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
   };
   struct op {
-    slot first = no_slot;  // a part of queue_, or slots: a list in the array, a run of staging slots
+    slot first = no_slot;  // a part of queue_, or slots: linked ones, a run of staging slots
     slot count = 0;
     bool queued = false;
+    bool linked = false;
   };
 
   void prefetch(slot s) const {
@@ -93,13 +93,14 @@ class slots_engine {
     each(&slots_engine::waiting_, std::size_t{s.buffers.receive_buffers});
     each(&slots_engine::ops_, std::size_t{s.buffers.requests});
     each(&slots_engine::list_, std::size_t{s.buffers.words});
-    each(&slots_engine::runs_, at_most{s.buffers.chunk});
+    each(&slots_engine::runs_, at_most{s.buffers.read});
   }
 
   machine& m_;
   const targets& t_;
   block_reader* reader_;
   slot chunk_;
+  bool singly_ = true;          // all blocks come by being read, so that staging slots are used one by one
   std::pmr::vector<state> at_;  // of slots
   std::pmr::vector<std::uint32_t>
       queue_;  // places in targets::index of free slots, in order of becoming free, by source
@@ -112,6 +113,7 @@ class slots_engine {
   slot_list slack_;           // free slots that no block is meant for
   std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy
   std::size_t open_ = 0;      // as they are now
+  std::size_t parked_ = 0;    // blocks that opened chains which are not closed
   std::uint32_t flying_ = 0;  // requests under way
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;

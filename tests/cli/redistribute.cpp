@@ -65,6 +65,17 @@ TEST(redistribute, counts_blocks_bytes_and_messages) {
   EXPECT_GE(records[1]["bytes_sent"], 48 * 1024) << "the blocks, and requests";
 }
 
+TEST(redistribute, blocks_lie_in_shared_buffers_if_wanted) {
+  for (const char* block : {"100", "4K"}) {
+    const auto r =
+        taquin(3, std::string("redistribute -a slots,parking -w random --blocks 40 --free 5 --reps 2 --json - "
+                              "--shared-buffers --block-bytes ") +
+                      block);
+    ASSERT_EQ(r.status, 0) << r.err;
+    for (const auto& one : r.json()) expect_record(one, 3);
+  }
+}
+
 TEST(redistribute, records_tell_how_it_goes_over_time) {
   const auto r =
       taquin(2, "redistribute -a slots,parking -w random --blocks 5000 --block-bytes 8 --free 20% --reps 1 --json -");
