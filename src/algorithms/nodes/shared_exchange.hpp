@@ -24,7 +24,7 @@ class shared_exchange {
   static constexpr count_t most_in_room = 16384;
   /// The same where every rank has a processor of its own.
   static constexpr count_t most_in_room_alone = 8192;
-  /// The same in a plan that offers nothing: what passes through the room lets its sender go, wherever receivers are.
+  /// The same in a plan whose senders offer nothing: what passes through the room lets them go, wherever receivers are.
   static constexpr count_t most_in_room_of_plan = 65536;
   /// Blocks of a plan that are offered: copied once by receivers that come soon, otherwise moved into the room.
   static constexpr count_t most_offered = count_t{1} << 19U;

@@ -125,6 +125,19 @@ bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexc
   return s.in_place || (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= room_allowed(s, true));
 }
 
+// Of so few bytes two copies take no longer than waiting for receivers does where ranks share processors.
+bool better_through_room(const shape& s, const channel& c) noexcept {
+  constexpr std::uint64_t most_on_average = 32768;
+  return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_room_of_plan} &&
+         s.max_rank_bytes <= most_on_average * static_cast<std::uint64_t>(s.ranks);
+}
+
+// Blocks of up to this size are not offered.
+count_t most_in_room(const shape& s, const channel& c, bool reused, bool offers) noexcept {
+  const bool all = reused && (!offers || better_through_room(s, c));
+  return all ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(c);
+}
+
 bool supports(const shape& s) noexcept { return s.shared; }
 
 std::size_t memory(const shape& s, const options&) noexcept { return with_room(s, least_room(s)); }
@@ -141,7 +154,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   if (lent == nullptr && own.empty()) return {};
   const channel& used = lent != nullptr ? *lent : own;
   const bool offers = c.reused && can_offer(s) && ends_by_itself(s, {}, c.memory);
-  const count_t most = c.reused && !offers ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(used);
+  const count_t most = most_in_room(s, used, c.reused, offers);
   return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, most, offers,
                                           s.ranks, &budget);
 }
