@@ -136,7 +136,9 @@ int work(const arguments& a, int rank, int world) {
   s.nodes = ranks == world ? nodes.groups() : 1;
   s.largest_node = ranks == world ? nodes.largest() : ranks;
   s.smallest_node = ranks == world ? nodes.smallest() : ranks;
-  s.shared = ranks == world && world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) != nullptr : s.nodes == 1;
+  const detail::channel* const node = ranks == world && world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) : nullptr;
+  s.shared = ranks == world && world > 1 ? node != nullptr : s.nodes == 1;
+  s.single_copies = node != nullptr ? node->single_copies() : s.shared;
   const auto profile = profile_for(a, ranks, world);
   std::map<std::string, double> times;
   if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);

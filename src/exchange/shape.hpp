@@ -25,6 +25,10 @@ struct shape {
   bool symmetric = true;
   /// All ranks are on one node and can share memory.
   bool shared = false;
+  /// They can read each other's memory.
+  bool single_copies = false;
+  /// Some rank's type is not contiguous.
+  bool holes = false;
   /// All blocks of all ranks have the same number of bytes.
   bool uniform = true;
   /// Some rank's counts or displacements do not fit the MPI library's ints.

@@ -31,8 +31,10 @@ void relax() noexcept {
 #endif
 }
 
+// A line says that its reader may still have to copy out of the sender's memory.
 bool offered(node_line::kind what) noexcept {
-  return what == node_line::kind::remote || what == node_line::kind::mapped;
+  using kind = node_line::kind;
+  return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed;
 }
 
 }  // namespace

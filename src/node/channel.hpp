@@ -8,7 +8,9 @@
 // There are two halves of lines and room, used in turn. A rank writes into a half again two steps later: by then every
 // other rank has begun the step between, which it does only when it has read all that it wanted of the step before. So
 // no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a reader says by
-// `fetched` that it has all of them, and the sender asks by `has_fetched`.
+// `fetched` that it has all of them, and the sender asks by `has_fetched`. A sender that must not wait for its readers
+// offers such data instead: a reader claims the offer before it copies, and the sender may take it back and put the data
+// into its room.
 #pragma once
 
 #include <mpi.h>
@@ -33,28 +35,48 @@ namespace taquin::detail {
 /// What one rank tells another in a step: a cache line.
 struct alignas(64) node_line {
   enum class kind : std::uint8_t {
-    none,    ///< nothing for the reader
-    here,    ///< the block is in this line
-    room,    ///< in the sender's room, at offset `place`
-    remote,  ///< in the sender's memory, at address `place`: the reader fetches it
-    mapped,  ///< in a shared buffer of the sender: the reader maps it and copies; `data` says which buffer
-    pieces,  ///< comes in pieces through the room, in the steps that follow
-    record,  ///< no block: the sender's room begins with a record that all read
+    none,       ///< nothing for the reader
+    here,       ///< the block is in this line
+    room,       ///< in the sender's room, at offset `place`
+    remote,     ///< in the sender's memory, at address `place`: the reader fetches it
+    mapped,     ///< in a shared buffer of the sender: the reader maps it and copies; `data` says which buffer
+    pieces,     ///< comes in pieces through the room, in the steps that follow
+    record,     ///< no block: the sender's room begins with a record that all read
+    offered,    ///< as `mapped` if `data` names a shared buffer, otherwise as `remote`: the reader claims it first
+    claimed,    ///< was offered: the reader copies it
+    withdrawn,  ///< was offered: the sender puts it into its room
+    moved,      ///< was offered: in the sender's room, at offset `place`
+    taken,      ///< was offered: the reader has it
   };
   static constexpr std::size_t capacity = 32;
 
   std::atomic<std::uint64_t> step{0};
   std::uint32_t choices = 0;  ///< what must be alike on all ranks, as a hash
   std::uint32_t steps = 0;    ///< pieces: further steps that the sender needs
-  std::uint64_t size_and_kind = 0;
+  std::atomic<std::uint64_t> size_and_kind{0};
   std::uint64_t place = 0;
   std::array<std::byte, capacity> data;
 
   void describe(kind what, std::uint64_t bytes) noexcept {
-    size_and_kind = (bytes << 8U) | static_cast<std::uint64_t>(what);
+    size_and_kind.store(with_size(what, bytes), std::memory_order_relaxed);
   }
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_and_kind >> 8U; }
-  [[nodiscard]] kind what() const noexcept { return static_cast<kind>(size_and_kind & 0xffU); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_and_kind.load(std::memory_order_relaxed) >> 8U; }
+  /// Who sees what an offer has become sees what was written before.
+  [[nodiscard]] kind what() const noexcept {
+    return static_cast<kind>(size_and_kind.load(std::memory_order_acquire) & 0xffU);
+  }
+  /// Claims an offer or takes it back: one of the two sides has success.
+  bool end_offer(kind next) noexcept {
+    std::uint64_t open = with_size(kind::offered, size());
+    return size_and_kind.compare_exchange_strong(open, with_size(next, size()), std::memory_order_acq_rel);
+  }
+  /// By the side that has ended the offer, or reads what was moved.
+  void become(kind next) noexcept { size_and_kind.store(with_size(next, size()), std::memory_order_release); }
+
+ private:
+  static std::uint64_t with_size(kind what, std::uint64_t bytes) noexcept {
+    return (bytes << 8U) | static_cast<std::uint64_t>(what);
+  }
 };
 static_assert(sizeof(node_line) == 64);
 
@@ -114,9 +136,9 @@ class channel final : private mpi::awaited {
   }
   /// The line that this rank writes for `reader`.
   [[nodiscard]] node_line& to(int reader) const noexcept { return reinterpret_cast<node_line*>(written_)[reader]; }
-  /// The line that `writer` writes for this rank; valid once it has come.
-  [[nodiscard]] const node_line& from(int writer) const noexcept {
-    return *reinterpret_cast<const node_line*>(read_ + static_cast<std::size_t>(writer) * part_);
+  /// The line that `writer` writes for this rank; valid once it has come. This rank only changes the state of an offer.
+  [[nodiscard]] node_line& from(int writer) const noexcept {
+    return *reinterpret_cast<node_line*>(read_ + static_cast<std::size_t>(writer) * part_);
   }
   /// A rank's room of this step.
   [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
@@ -135,6 +157,11 @@ class channel final : private mpi::awaited {
   void fetched() const noexcept { word(rank_, fetched_word).store(step_, std::memory_order_release); }
   [[nodiscard]] bool has_fetched(int reader, std::uint64_t step) const noexcept {
     return word(reader, fetched_word).load(std::memory_order_acquire) >= step;
+  }
+  /// This rank looks at all lines of this step now, and waits for nothing before it has claimed what they offer.
+  void looks_at_offers() const noexcept { word(rank_, looking_word).store(step_, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_looking(int reader) const noexcept {
+    return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
   }
 
   /// Waits until `come()`; other processes run meanwhile, and the MPI library makes progress now and then.
@@ -161,6 +188,7 @@ class channel final : private mpi::awaited {
   // Behind its lines every rank has one more with these, and its note.
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
+  static constexpr std::size_t looking_word = 2;
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }

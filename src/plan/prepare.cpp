@@ -147,6 +147,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
            .in_place = x.in_place,
            .symmetric = x.symmetric,
            .shared = !inter && (node != nullptr || (ranks == 1 && !mpi::simulated)),
+           .single_copies = node != nullptr && node->single_copies(),
            .uniform = all.uniform};
   describe(all, shape);
   const bool free_choice = !inter && name == automatic;

@@ -178,6 +178,11 @@ void propose_units(const exchange& x, int ranks, proposal& mine) {
   if (!e.contiguous()) mine.unit_span = static_cast<std::uint64_t>(e.extent);
 }
 
+bool has_holes(const blocks& side, int ranks) {
+  if (side.elements == nullptr) return !side.element.contiguous();
+  return std::any_of(side.elements, side.elements + ranks, [](const element& e) { return !e.contiguous(); });
+}
+
 }  // namespace
 
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
@@ -205,6 +210,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
     }
   }
   if (x.in_place) propose_units(x, ranks, mine);
+  mine.holes = has_holes(x.recv, ranks) || (!x.in_place && has_holes(x.send, ranks));
   mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
   return mine;
 }

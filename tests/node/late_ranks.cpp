@@ -1,5 +1,6 @@
 // The channel of a node when ranks are late at every flag: before a line is handed over, between two lines, before a line
-// is looked at, before a room is read, before a reader says that it has fetched. Each step's data are its own.
+// is looked at, before a room is read, before a reader says that it has fetched, and around what both sides do to an
+// offer. Each step's data are its own.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -48,8 +49,7 @@ class late_rank {
     delay();
     if (offered) c_.fetched();
     for (int reader = 0; reader < c_.size(); ++reader)
-      if (reader != c_.rank() && way_to(c_.rank(), reader) == kind::remote)
-        c_.wait([&] { return c_.has_fetched(reader, c_.step()); });
+      if (reader != c_.rank()) let_go(reader);
     std::memset(own_.data(), 0xff, own_.size() * sizeof own_[0]);  // the caller's buffer is the caller's again
   }
 
@@ -59,8 +59,8 @@ class late_rank {
     if (random_() % 8 == 0) usleep(static_cast<useconds_t>(random_() % 400));
   }
   [[nodiscard]] kind way_to(int from, int to) const {
-    const auto n = (c_.step() + static_cast<std::uint64_t>(3 * from + to)) % 4;
-    if (n == 3) return c_.single_copies() ? kind::remote : kind::none;
+    const auto n = (c_.step() + static_cast<std::uint64_t>(3 * from + to)) % 5;
+    if (n > 2) return !c_.single_copies() ? kind::none : n == 3 ? kind::remote : kind::offered;
     return n == 0 ? kind::none : n == 1 ? kind::here : kind::room;
   }
   void write(int reader) {
@@ -78,24 +78,44 @@ class late_rank {
     line.place = at(reader) * words * 8;
     if (way == kind::here) put(line.data.data());
     if (way == kind::room) put(c_.room(c_.rank()) + line.place);
-    if (way != kind::remote) return;
+    if (way != kind::remote && way != kind::offered) return;
     line.place = reinterpret_cast<std::uint64_t>(own_.data() + at(reader) * words);
     put(own_.data() + at(reader) * words);
   }
+  /// Waits until the block to a reader is not needed any more; takes an offer back at a moment of its own.
+  void let_go(int reader) {
+    const kind way = way_to(c_.rank(), reader);
+    node_line& line = c_.to(reader);
+    if (way == kind::remote) c_.wait([&] { return c_.has_fetched(reader, c_.step()); });
+    if (way != kind::offered) return;
+    delay();
+    if (!line.end_offer(kind::withdrawn)) return c_.wait([&] { return line.what() == kind::taken; });
+    delay();
+    line.place = at(reader) * words * 8;
+    std::memcpy(c_.room(c_.rank()) + line.place, own_.data() + at(reader) * words, words * 8);
+    delay();
+    line.become(kind::moved);
+  }
   /// True for a block that had to be fetched.
   bool read(int writer) {
-    const node_line& line = c_.from(writer);
-    EXPECT_EQ(line.what(), way_to(writer, c_.rank()));
-    if (line.what() == kind::none) return false;
+    node_line& line = c_.from(writer);
+    const kind way = way_to(writer, c_.rank());
+    if (way == kind::offered && !line.end_offer(kind::claimed)) c_.wait([&] { return line.what() == kind::moved; });
+    const kind now = line.what();
+    EXPECT_TRUE(way == kind::offered ? now == kind::claimed || now == kind::moved : now == way);
+    if (now == kind::none) return false;
     std::vector<std::uint64_t> got(line.size() / 8);
-    if (line.what() == kind::here) std::memcpy(got.data(), line.data.data(), line.size());
-    if (line.what() == kind::room) std::memcpy(got.data(), c_.room(writer) + line.place, line.size());
-    if (line.what() == kind::remote) {
+    if (now == kind::here) std::memcpy(got.data(), line.data.data(), line.size());
+    if (now == kind::room || now == kind::moved) std::memcpy(got.data(), c_.room(writer) + line.place, line.size());
+    if (now == kind::remote || now == kind::claimed) {
+      delay();
       EXPECT_EQ(detail::single_copy(c_.process(writer), line.place, got.data(), line.size()), 0);
+      delay();
     }
+    if (way == kind::offered) line.become(kind::taken);
     for (std::size_t i = 0; i < got.size(); ++i)
       EXPECT_EQ(got[i], word_of(c_.step(), writer, c_.rank(), i)) << "word " << i << " of rank " << writer;
-    return line.what() == kind::remote;
+    return now == kind::remote;
   }
 
   channel& c_;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/blocking_channel.hpp"
 #include "support/some_problem.hpp"
 #include "support/world.hpp"
 
@@ -23,7 +24,13 @@ namespace {
 
 using form = exchange::form;
 
-constexpr count_t most_through_memory = 65536;
+/// The longest block of a plan that goes through memory: more where it can be copied once.
+count_t most_through_memory(const type_pair& types) {
+  const detail::channel* const node = detail::blocking_channel(MPI_COMM_WORLD);
+  const bool once = node != nullptr && node->single_copies() && element::of(types.send.type).contiguous() &&
+                    element::of(types.recv.type).contiguous();
+  return once ? 524288 : 65536;
+}
 
 /// A plan with its data.
 class owned_plan {
@@ -39,6 +46,8 @@ class owned_plan {
     made_.wait();
     EXPECT_EQ(mine_.wrong_bytes(), 0U) << made_.algorithm();
   }
+  /// The send buffer is the program's again.
+  void write_something_else() { mine_.fill(-1); }
   [[nodiscard]] std::string_view algorithm() const { return made_.algorithm(); }
   [[nodiscard]] std::size_t memory() const { return made_.memory(); }
   [[nodiscard]] std::size_t peak_memory() const { return made_.peak_memory(); }
@@ -63,16 +72,16 @@ std::vector<owned_plan*> in_own_order(std::deque<owned_plan>& plans, int turn) {
 TEST(node_plans, need_no_rank_after_its_start_at_any_size) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
-  for (const std::size_t type : {1U, 3U}) {
+  for (const std::size_t type : {1U, 3U, 5U}) {
     auto types = types_of({type});
-    for (const count_t bytes : {0, 1, 32, 40, 8192, 12000, 16384, 16400, 65536, 65537, 65544, 300000}) {
+    for (const count_t bytes : {0, 1, 32, 40, 8192, 12000, 16384, 16400, 65536, 65544, 524288, 524289, 524296}) {
       if (brief() && (type > 1 || bytes % 1000 == 0)) continue;
       const count_t unit = types[0].send.size();
       const problem x = some_problem(form::alltoall, p, (bytes + unit - 1) / unit, 1, types);
       owned_plan made(x, MPI_COMM_WORLD);
       SCOPED_TRACE(fmt::format("{} bytes by {}", bytes, made.algorithm()));
       if (shares_memory() && bytes > 0) {
-        EXPECT_EQ(made.algorithm() == "shared_memory", bytes <= most_through_memory);
+        EXPECT_EQ(made.algorithm() == "shared_memory", bytes <= most_through_memory(types[0]));
       }
       for (int turn = 0; turn < std::min(p, 3); ++turn) {
         const bool last = rank == turn % p;
@@ -82,6 +91,48 @@ TEST(node_plans, need_no_rank_after_its_start_at_any_size) {
         if (!last) MPI_Barrier(MPI_COMM_WORLD);
       }
     }
+  }
+}
+
+/// Waits by looking, as programs do that work meanwhile.
+void test_until_complete(owned_plan& x) {
+  while (!x.test()) usleep(10);
+  x.wait();
+}
+
+// A sender whose receiver is late takes its block back, and may then write its buffer.
+TEST(node_plans, keep_the_data_of_late_receivers) {
+  const int p = size_of(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  auto types = types_of({0, 3});
+  for (const auto kind : {form::alltoall, form::alltoallv})
+    for (const bool tests : {false, true}) {
+      owned_plan made(some_problem(kind, p, 30000, 1, types), MPI_COMM_WORLD);
+      for (int turn = 0; turn < 3 * p; ++turn) {
+        const bool last = rank == turn % p;
+        made.start(turn);
+        if (last) MPI_Barrier(MPI_COMM_WORLD);
+        tests ? test_until_complete(made) : made.wait();
+        made.write_something_else();
+        if (!last) MPI_Barrier(MPI_COMM_WORLD);
+      }
+    }
+}
+
+// A rank begins and claims while others take back.
+TEST(node_plans, are_right_when_receivers_come_at_any_moment) {
+  const int p = size_of(MPI_COMM_WORLD);
+  auto types = types_of({0});
+  owned_plan made(some_problem(form::alltoallv, p, 40000, 2, types), MPI_COMM_WORLD);
+  std::mt19937 random(static_cast<unsigned>(rank_in(MPI_COMM_WORLD)) + 1);
+  for (int turn = 0; turn < (brief() ? 10 : 200); ++turn) {
+    made.start(turn);
+    if (random() % 2 == 0) usleep(static_cast<useconds_t>(random() % 200));
+    if (random() % 2 == 0)
+      test_until_complete(made);
+    else
+      made.wait();
+    made.write_something_else();
   }
 }
 

@@ -50,8 +50,12 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
 
 }  // namespace
 
-shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most) noexcept
-    : x_(x), c_(c), room_(std::min(room, c.room_bytes()) / cache_line * cache_line), most_in_room_(most) {}
+shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most, bool offers) noexcept
+    : x_(x),
+      c_(c),
+      room_(std::min(room, c.room_bytes()) / cache_line * cache_line),
+      most_in_room_(most),
+      offers_(offers) {}
 
 bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
   const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));
@@ -65,7 +69,8 @@ kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
   const bool readable = !x_.in_place && x_.send.element_of(reader).contiguous() &&
                         (c_.single_copies() || find_shared(send_at(reader), static_cast<std::size_t>(n)));
-  if ((n <= most_in_room_ || !readable) && take_room(n, room_, used)) return kind::room;
+  const bool small = n <= most_in_room_ || !readable;
+  if ((small || offers_) && take_room(n, room_, used)) return small ? kind::room : kind::offered;
   return readable ? kind::remote : kind::pieces;
 }
 
@@ -111,13 +116,15 @@ void shared_exchange::write(int reader) {
       bytes_copied_ += n;
       break;
     case kind::remote:
+    case kind::offered: {
       line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
-      if (const auto shared = find_shared(send_at(reader), n)) {
-        line.describe(kind::mapped, n);
-        std::memcpy(line.data.data(), &*shared, sizeof *shared);
-      }
+      const auto shared = find_shared(send_at(reader), n);
+      if (shared && way == kind::remote) line.describe(kind::mapped, n);
+      const segment_place where = shared.value_or(segment_place{});
+      std::memcpy(line.data.data(), &where, sizeof where);
       offered_ = c_.step();
       break;
+    }
     case kind::pieces: {
       const auto piece = static_cast<std::size_t>(piece_bytes());
       steps_ = std::max(steps_, static_cast<std::uint32_t>((n + piece - 1) / piece));
@@ -132,7 +139,8 @@ void shared_exchange::reset() noexcept {
   room_used_ = looked_at_ = 0;
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
-  next_ = 0;
+  next_ = looks_ = 0;
+  any_moves_ = false;
   stage_ = stage::lines;
   error_class_ = 0;
 }
@@ -180,14 +188,12 @@ bool shared_exchange::advance() {
         else
           stage_ = stage::fetching;
         break;
+      case stage::moved:
+        if (!take_what_was_moved()) return false;
+        stage_ = stage::fetching;
+        break;
       case stage::fetching:
-        if (offered_ > 0)
-          for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
-            std::size_t used = looked_at_;
-            const bool offered = way_of(peer_at(next_), used) == kind::remote;
-            if (offered && !c_.has_fetched(peer_at(next_), offered_)) return false;
-            looked_at_ = used;
-          }
+        if (offered_ > 0 && !all_have_taken()) return false;
         stage_ = stage::done;
         return true;
       case stage::done:
@@ -197,7 +203,7 @@ bool shared_exchange::advance() {
 
 void shared_exchange::take_lines() {
   deliver();
-  stage_ = steps_ > 0 ? stage::pieces : stage::fetching;
+  stage_ = steps_ > 0 ? stage::pieces : any_moves_ ? stage::moved : stage::fetching;
   if (steps_ > 0) post_pieces();
 }
 
@@ -212,20 +218,29 @@ void shared_exchange::finish() {
 
 void shared_exchange::deliver() {
   bool offered = false;
+  if (offers_) c_.looks_at_offers();
+  for (int k = 1; k < c_.size(); ++k) {
+    const node_line& line = c_.from(peer_at(k));
+    steps_ = std::max(steps_, line.steps);
+    offered = offered || line.what() == kind::remote || line.what() == kind::mapped;
+    if (offers_)
+      take_offer(peer_at(k));
+    else
+      deliver_or_fail(peer_at(k));
+  }
+  deliver_or_fail(c_.rank());
+  if (offered) c_.fetched();
+}
+
+// After an error as well the others must not wait for this rank.
+void shared_exchange::deliver_or_fail(int writer) {
   try {
-    for (int k = 1; k < c_.size(); ++k) {
-      const node_line& line = c_.from(peer_at(k));
-      steps_ = std::max(steps_, line.steps);
-      offered = offered || line.what() == kind::remote || line.what() == kind::mapped;
-      deliver_from(peer_at(k));
-    }
-    deliver_own();
-  } catch (const error& e) {  // the others must not wait for this rank
+    writer == c_.rank() ? deliver_own() : deliver_from(writer);
+  } catch (const error& e) {
     fail(-1, e.mpi_class(), e.what());
   } catch (const std::bad_alloc&) {
     fail(-1, MPI_ERR_NO_MEM, "out of memory");
   }
-  if (offered) c_.fetched();
 }
 
 void shared_exchange::deliver_own() {
@@ -253,26 +268,30 @@ void shared_exchange::deliver_from(int writer) {
   const count_t n = std::min(bytes, most);
   if (bytes > n) fail(writer, MPI_ERR_TRUNCATE, too_long(writer, bytes, c_.rank(), n));
   if (n == 0) return;
-  const std::byte* from = nullptr;
   switch (line.what()) {
     case kind::here:
-      from = line.data.data();
-      break;
+      return deliver_bytes(writer, line.data.data(), n);
     case kind::room:
-      from = c_.room(writer) + line.place;
-      break;
-    case kind::mapped: {
-      segment_place shared;
-      std::memcpy(&shared, line.data.data(), sizeof shared);
-      from = view_shared(shared, static_cast<std::size_t>(n));
-      if (from == nullptr) return fetch(writer, line.place, n);
-      break;
-    }
+    case kind::moved:
+      return deliver_bytes(writer, c_.room(writer) + line.place, n);
+    case kind::mapped:
+    case kind::claimed:
+      return deliver_shared(writer, line, n);
     case kind::remote:
       return fetch(writer, line.place, n);
     default:
       return;
   }
+}
+
+void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
+  segment_place shared;
+  std::memcpy(&shared, line.data.data(), sizeof shared);
+  const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, static_cast<std::size_t>(n));
+  from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);
+}
+
+void shared_exchange::deliver_bytes(int writer, const std::byte* from, count_t n) {
   bytes_copied_ += static_cast<std::uint64_t>(n);
   const element& e = x_.recv.element_of(writer);
   if (e.contiguous())

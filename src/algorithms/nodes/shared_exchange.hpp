@@ -24,8 +24,10 @@ class shared_exchange {
   static constexpr count_t most_in_room = 16384;
   /// The same where every rank has a processor of its own.
   static constexpr count_t most_in_room_alone = 8192;
-  /// The same in a plan: what passes through the room lets its sender go, wherever the receivers are.
+  /// The same in a plan whose senders offer nothing: what passes through the room lets them go, wherever receivers are.
   static constexpr count_t most_in_room_of_plan = 65536;
+  /// Blocks of a plan that are offered: copied once by receivers that come soon, otherwise moved into the room.
+  static constexpr count_t most_offered = count_t{1} << 19U;
 
   /// What of these holds for a call on this channel.
   static count_t most_of(const channel& c) noexcept {
@@ -36,9 +38,11 @@ class shared_exchange {
   static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
 
   /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's, by blocks of up
-  /// to `most` bytes.
-  shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most) noexcept;
-  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept : shared_exchange(x, c, room, most_of(c)) {}
+  /// to `most` bytes. With `offers` longer ones are offered, on all ranks alike; the room must then have place for all
+  /// blocks of each rank, and all ranks permit single copy.
+  shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most, bool offers) noexcept;
+  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept
+      : shared_exchange(x, c, room, most_of(c), false) {}
 
   /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
   /// are written while others may still want to read. Local.
@@ -56,7 +60,8 @@ class shared_exchange {
   /// The same on all ranks. When it is false nothing has been delivered and nothing is going to be.
   [[nodiscard]] bool agreed() const noexcept;
 
-  /// Makes progress; true when everything is in place and the send buffer is free. Local; does not wait.
+  /// Makes progress; true when everything is in place and the send buffer is free. Local; does not wait. Where it has
+  /// looked in vain for some time it takes back what it has offered.
   bool advance();
   /// The same for a caller that has seen all lines come, and waits.
   void finish_with_lines();
@@ -91,7 +96,7 @@ class shared_exchange {
     const std::int32_t* displs_;
   };
 
-  enum class stage : std::uint8_t { lines, pieces, fetching, done };
+  enum class stage : std::uint8_t { lines, pieces, moved, fetching, done };
 
   /// How a block travels when `used` bytes of the room are taken; takes its part of the room. Blocks are asked about in
   /// the order of `peer_at`.
@@ -108,9 +113,17 @@ class shared_exchange {
   void write(int reader);
   void take_lines();
   void deliver();
+  void deliver_or_fail(int writer);
   void deliver_own();
   void deliver_from(int writer);
+  void deliver_shared(int writer, const node_line& line, count_t bytes);
+  void deliver_bytes(int writer, const std::byte* from, count_t bytes);
   void fetch(int writer, std::uint64_t address, count_t bytes);
+  void take_offer(int writer);
+  bool take_what_was_moved();
+  bool has_taken(int reader, std::size_t place);
+  bool take_back(int reader, std::size_t place);
+  bool all_have_taken();
   void post_pieces();
   void take_pieces();
   bool lines_have_come();
@@ -126,13 +139,16 @@ class shared_exchange {
   channel& c_;
   std::size_t room_;
   count_t most_in_room_;
+  bool offers_;
   std::size_t room_used_ = 0;
   std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
   std::uint32_t steps_ = 0;  // of pieces: that this rank needs; then that all ranks need
   std::uint32_t step_ = 0;   // of pieces: the current one
-  int next_ = 0;             // lines, fetching: the rank that is looked at next, counted from this one
+  int next_ = 0;             // lines, moved, fetching: the rank that is looked at next, counted from this one
+  int looks_ = 0;            // fetching: for readers that have not come to what they were offered
+  bool any_moves_ = false;   // a sender was moving its block when this rank looked
   stage stage_ = stage::lines;
   std::string error_;
   int error_class_ = 0;

@@ -5,8 +5,9 @@
 // Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
 //          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
 //          come in pieces, a round for each.
-// Bytes:   a block of up to 16 KiB (in a plan 64 KiB) twice, through the shared memory, as far as that has room; others
-//          once, by the receiver, out of the sender's buffer.
+// Bytes:   a block of up to 16 KiB twice, through the shared memory, as far as that has room; others once, by the
+//          receiver, out of the sender's buffer. In a plan a sender whose receiver does not come moves its block into the
+//          shared memory, and where blocks cannot be copied once, those of up to 64 KiB go that way.
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
@@ -33,14 +34,13 @@ namespace {
 class shared_operation final : public operation {
  public:
   shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room,
-                   bool reused, int ranks, std::pmr::memory_resource* memory)
+                   count_t most_in_room, bool offers, int ranks, std::pmr::memory_resource* memory)
       : share_(std::move(share)),
         send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
         x_(with_sides(x, send_.side(), recv_.side())),
         own_(std::move(own)),
-        run_(x_, used(lent), room,
-             reused ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(used(lent))) {}
+        run_(x_, used(lent), room, most_in_room, offers) {}
 
   void start() override {
     run_.reset();
@@ -75,13 +75,22 @@ class shared_operation final : public operation {
 
 constexpr std::size_t most_plan_room = std::size_t{4} << 20U;
 
+// A receiver may copy blocks out of the sender's buffer.
+bool can_offer(const shape& s) noexcept { return s.single_copies && !s.holes && !s.in_place; }
+
+// Blocks of a plan that need no reader to let their sender go, where there is room for them.
+std::uint64_t longest_of_plan(const shape& s) noexcept {
+  return static_cast<std::uint64_t>(can_offer(s) ? shared_exchange::most_offered
+                                                 : shared_exchange::most_in_room_of_plan);
+}
+
 // What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets more,
 // because it then waits for no reader.
 std::size_t room_wanted(const shape& s, bool reused) noexcept {
   const std::size_t lines = 64 * static_cast<std::size_t>(s.ranks);  // blocks begin at cache lines
   const auto all = static_cast<std::size_t>(s.max_rank_bytes) + lines;
   if (s.in_place) return all;
-  const bool whole = reused && s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room_of_plan);
+  const bool whole = reused && s.max_block_bytes <= longest_of_plan(s);
   return std::min(all, whole ? most_plan_room : channel::default_room(s.ranks));
 }
 
@@ -108,13 +117,25 @@ std::size_t room_allowed(const shape& s, bool reused) noexcept {
   return std::max(least_room(s), (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page);
 }
 
-// Where no block has to be fetched, which would keep its sender.
+// Where each block has a place in the room, so that none keeps its sender.
 bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
   shape s = given;
   s.memory_limit = limit;
   const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
-  return s.in_place || (s.max_block_bytes <= static_cast<std::uint64_t>(shared_exchange::most_in_room_of_plan) &&
-                        s.max_rank_bytes + lines <= room_allowed(s, true));
+  return s.in_place || (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= room_allowed(s, true));
+}
+
+// Of so few bytes two copies take no longer than waiting for receivers does where ranks share processors.
+bool better_through_room(const shape& s, const channel& c) noexcept {
+  constexpr std::uint64_t most_on_average = 32768;
+  return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_room_of_plan} &&
+         s.max_rank_bytes <= most_on_average * static_cast<std::uint64_t>(s.ranks);
+}
+
+// Blocks of up to this size are not offered.
+count_t most_in_room(const shape& s, const channel& c, bool reused, bool offers) noexcept {
+  const bool all = reused && (!offers || better_through_room(s, c));
+  return all ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(c);
 }
 
 bool supports(const shape& s) noexcept { return s.shared; }
@@ -131,8 +152,11 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   channel own;
   if (lent == nullptr) own = channel::make(c.comm->get(), room, true, &budget);
   if (lent == nullptr && own.empty()) return {};
-  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, c.reused, s.ranks,
-                                          &budget);
+  const channel& used = lent != nullptr ? *lent : own;
+  const bool offers = c.reused && can_offer(s) && ends_by_itself(s, {}, c.memory);
+  const count_t most = most_in_room(s, used, c.reused, offers);
+  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, most, offers,
+                                          s.ranks, &budget);
 }
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }

@@ -1,0 +1,75 @@
+// Blocks of a plan that stay in the sender's buffer for receivers that come soon. A sender that must not wait for its
+// receivers takes back what they have not claimed, and moves it into its room.
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/nodes/shared_exchange.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using kind = node_line::kind;
+
+// Looks for a receiver that has not come to its block, before the sender takes it back.
+constexpr int patience = 100;
+
+}  // namespace
+
+// A block that its sender is just moving is left for later, so that this rank waits for nothing before it has claimed
+// the others.
+void shared_exchange::take_offer(int writer) {
+  node_line& line = c_.from(writer);
+  if (line.what() == kind::offered) line.end_offer(kind::claimed);
+  const kind what = line.what();
+  if (what == kind::withdrawn) {
+    any_moves_ = true;
+    return;
+  }
+  deliver_or_fail(writer);
+  if (what == kind::claimed || what == kind::moved) line.become(kind::taken);
+}
+
+bool shared_exchange::take_what_was_moved() {
+  for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
+    const kind what = c_.from(peer_at(next_)).what();
+    if (what == kind::withdrawn) return false;
+    if (what == kind::moved) take_offer(peer_at(next_));
+  }
+  next_ = 0;
+  return true;
+}
+
+bool shared_exchange::all_have_taken() {
+  for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
+    const int reader = peer_at(next_);
+    std::size_t used = looked_at_;
+    const kind way = way_of(reader, used);
+    if (way == kind::remote && !c_.has_fetched(reader, offered_)) return false;
+    if (way == kind::offered && !has_taken(reader, looked_at_)) return false;
+    looked_at_ = used;
+  }
+  return true;
+}
+
+// Whether the send buffer is free of this block. A reader that looks at its lines is about to claim it.
+bool shared_exchange::has_taken(int reader, std::size_t place) {
+  const kind what = c_.to(reader).what();
+  if (what == kind::claimed) return false;
+  if (what != kind::offered) return true;
+  if (c_.is_looking(reader) || ++looks_ < patience) return false;
+  return take_back(reader, place);
+}
+
+bool shared_exchange::take_back(int reader, std::size_t place) {
+  node_line& line = c_.to(reader);
+  if (!line.end_offer(kind::withdrawn)) return false;
+  const auto bytes = static_cast<std::size_t>(sent(reader));
+  std::memcpy(c_.room(c_.rank()) + place, send_at(reader), bytes);
+  bytes_copied_ += bytes;
+  line.place = place;
+  line.become(kind::moved);
+  return true;
+}
+
+}  // namespace taquin::detail
