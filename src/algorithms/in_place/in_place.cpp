@@ -4,7 +4,7 @@
 //          as soon as it is free, and leave a free place behind.
 // Rounds:  not fixed: a rank asks anew whenever something has become free.
 // Bytes:   each block once, in chunks, with a request of 24 bytes for each chunk; from ranks of its node a receiver
-//          fetches chunks without asking.
+//          fetches chunks without asking, and two of them swap what they have in each other's places.
 // Memory:  bookkeeping linear in the blocks with data of the rank that has the most, and at least one element.
 // Limits:  one type, of the same size on all ranks.
 // Wins:    wherever there is one buffer only.
