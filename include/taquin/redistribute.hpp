@@ -77,7 +77,9 @@ class redistribution {
   void operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
 
   /// Sorts the blocks of this rank in place by destination rank, dead ones last, and the destinations with them. Each
-  /// block is copied at most once, and one per closed cycle once more. Local; ranks must be −1 or valid.
+  /// block is copied at most once, and one per closed cycle once more. One rank and one index for every block of the
+  /// array, −1 for a dead one. Local. Throws on this rank, with everything as before: `usage_error` where the spans are
+  /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
 
   /// Goes on with another array of the same shape. Local.

@@ -1,9 +1,12 @@
 // Memory that the ranks of a node can map, so that exchanges between such buffers are plain copies.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -12,8 +15,9 @@ namespace taquin {
 
 /// Memory of `bytes` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange
 /// needs it: they then copy blocks out of it without the kernel's help. Every call of taquin recognises it by its
-/// address. Pages are taken when they are first written. Unlike other memory, it is not copied by fork(): parent and
-/// child have the same. Local. Throws std::bad_alloc.
+/// address. Pages are taken when they are first written, so memory that the machine does not have is noticed then, as with
+/// malloc. Unlike other memory, it is not copied by fork(): parent and
+/// child have the same. Local. Throws std::bad_alloc, also where the limit on the size of files (RLIMIT_FSIZE) is less.
 void* allocate_shared(std::size_t bytes);
 /// Gives such memory back; no exchange may be under way in it. Null is nothing. Local.
 void free_shared(void* memory) noexcept;
@@ -24,12 +28,20 @@ std::pmr::memory_resource& shared_resource() noexcept;
 template <class T>
 class shared_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "exchanges copy bytes");
+  static_assert(alignof(T) <= 4096, "the memory begins at a page, and is aligned to no more than that");
 
  public:
   shared_buffer() noexcept = default;
-  /// `size` values of T{}. Throws std::bad_alloc.
-  explicit shared_buffer(std::size_t size) : values_(static_cast<T*>(allocate_shared(size * sizeof(T)))), size_(size) {
-    std::uninitialized_value_construct_n(values_, size);
+  /// `size` values of T{}. Pages are taken when they are first written, where all bytes of such a value are zero (as of
+  /// numbers). Throws std::bad_alloc.
+  explicit shared_buffer(std::size_t size) : shared_buffer() {
+    if (size > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();
+    values_ = static_cast<T*>(allocate_shared(size * sizeof(T)));
+    size_ = size;
+    if (size == 0) return;
+    ::new (static_cast<void*>(values_)) T{};
+    if (!(std::is_trivially_default_constructible_v<T> && is_zero(values_)))
+      std::uninitialized_value_construct_n(values_ + 1, size - 1);
   }
   /// The other is empty then.
   shared_buffer(shared_buffer&& other) noexcept
@@ -56,6 +68,11 @@ class shared_buffer {
   operator std::span<T>() const noexcept { return {values_, size_}; }  // NOLINT(google-explicit-constructor)
 
  private:
+  static bool is_zero(const T* value) noexcept {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(value);
+    return std::all_of(bytes, bytes + sizeof(T), [](unsigned char b) { return b == 0; });
+  }
+
   T* values_ = nullptr;
   std::size_t size_ = 0;
 };

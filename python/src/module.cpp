@@ -131,9 +131,8 @@ class redistribution_object {
   }
   void sort(int_array ranks, int_array places) {
     const in_use guard(busy_);
-    const auto n = static_cast<std::size_t>(ranks.size());
-    const std::span<int> r(ranks.mutable_data(), n);
-    const std::span<int> p(places.mutable_data(), n);
+    const std::span<int> r(ranks.mutable_data(), static_cast<std::size_t>(ranks.size()));
+    const std::span<int> p(places.mutable_data(), static_cast<std::size_t>(places.size()));
     const py::gil_scoped_release released;
     object_->sort(r, p);
   }

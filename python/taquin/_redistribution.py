@@ -197,7 +197,6 @@ class Redistribution:
         except UsageError as error:
             raise error from fault
         self._array = array
-        self._ranks = comm.Get_size()
 
     def __call__(self, ranks: ArrayLike, places: ArrayLike) -> None:
         """Sends row k to place `places[k]` of rank `ranks[k]`; rows with rank -1, and those behind the given ones, may
@@ -227,16 +226,12 @@ class Redistribution:
 
     def sort(self, ranks: NDArray[np.int32], places: NDArray[np.int32]) -> None:
         """Sorts the rows of this rank in place by their destination, dead ones last, and both arrays (of 32-bit
-        integers) with them. Local."""
+        integers) with them. One rank and one place for every row; -1 is the rank of a dead one. Local."""
         for values in (ranks, places):
             if not isinstance(values, np.ndarray) or values.dtype != np.int32 or values.ndim != 1:
                 raise UsageError("ranks and places must be arrays of numpy.int32, which are sorted with the rows")
             if not values.flags.c_contiguous or not values.flags.writeable:
                 raise UsageError("ranks and places must be contiguous and writable: they are sorted with the rows")
-        if len(ranks) != len(places) or len(ranks) > len(self._array):
-            raise UsageError(f"{len(ranks)} ranks and {len(places)} places for {len(self._array)} rows")
-        if len(ranks) and (ranks.min() < -1 or ranks.max() >= self._ranks):
-            raise UsageError(f"a rank is not within -1 and {self._ranks - 1}")
         self._redistribution.sort(ranks, places)
 
     @property

@@ -107,7 +107,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   me.last = reinterpret_cast<std::uint64_t>(&mpi::here);
   me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
-  if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key);
+  if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key, mapping::pages::now);
   if (me.enabled == 3) admit_siblings();
   mpi::allgather(me, all, comm);
   if (places != nullptr)

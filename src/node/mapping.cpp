@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -68,11 +70,27 @@ mapping::~mapping() {
   if (memory_ != nullptr) munmap(memory_, header + size_);
 }
 
-mapping mapping::create(std::size_t bytes, mapping_key& key) {
+bool may_make_file(std::size_t bytes) noexcept {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+bool take_pages(int file, std::size_t bytes) noexcept {
+  constexpr int most_attempts = 100;  // signals of a profiler interrupt it
+  for (int attempt = 0; attempt < most_attempts; ++attempt)
+    if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;
+  return false;
+}
+
+mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {
   key = {};
+  const std::size_t all = header + bytes;
+  if (!may_make_file(all)) return {};
   const int file = memfd_create("taquin", MFD_CLOEXEC);
   if (file < 0) return {};
-  std::byte* memory = ftruncate(file, static_cast<off_t>(header + bytes)) == 0 ? map(file, header + bytes) : nullptr;
+  const bool made =
+      ftruncate(file, static_cast<off_t>(all)) == 0 && (when == pages::as_written || take_pages(file, all));
+  std::byte* memory = made ? map(file, all) : nullptr;
   if (memory == nullptr) {
     ::close(file);
     return {};

@@ -28,9 +28,14 @@ class mapping {
   mapping& operator=(mapping&& other) noexcept;
   ~mapping();
 
-  /// New memory of `bytes` bytes after the header, all zero; pages are taken when they are first written. Others can
-  /// attach while the key is open. Empty when the system gives none.
-  static mapping create(std::size_t bytes, mapping_key& key);
+  /// When the system is asked for the pages.
+  enum class pages : std::uint8_t {
+    now,        ///< all of them: memory that is not there is an error here
+    as_written  ///< each when it is first written, as malloc does
+  };
+  /// New memory of `bytes` bytes after the header, all zero. Others can attach while the key is open. Empty when the
+  /// system gives none.
+  static mapping create(std::size_t bytes, mapping_key& key, pages when);
   /// The memory behind a key that another process of this machine has made. Empty when it cannot be reached.
   static mapping attach(const mapping_key& key) noexcept;
   /// Nobody attaches any more: closes the owner's file. Mappings stay.
@@ -45,6 +50,13 @@ class mapping {
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;  // without the header
 };
+
+/// Whether this process may make a file of so many bytes. The signal that the system sends otherwise (SIGXFSZ) ends the
+/// process, so files that processes share are compared with the limit first.
+[[nodiscard]] bool may_make_file(std::size_t bytes) noexcept;
+/// Takes the pages of a file's first bytes now: memory that is not there would be noticed at the first access, by a
+/// signal. False where it is not there.
+[[nodiscard]] bool take_pages(int file, std::size_t bytes) noexcept;
 
 /// A number that is the same for processes that can share memory and different for others: of machine, host name, and
 /// the namespaces that containers separate.

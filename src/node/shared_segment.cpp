@@ -14,6 +14,7 @@
 #include "base/random_number.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "node/mapping.hpp"
 
 namespace taquin::detail {
 
@@ -36,9 +37,6 @@ namespace {
 
 using segment_name = std::array<char, 48>;
 
-// Memory that is not there would be noticed at the first access, by a signal: it is asked for now.
-bool reserve(int file, std::size_t bytes) noexcept { return posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0; }
-
 void* map(int file, std::size_t bytes) noexcept {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;
@@ -47,10 +45,11 @@ void* map(int file, std::size_t bytes) noexcept {
 // The name is random: on another machine, which a rank may be on where the caller says what the nodes are, it means
 // nothing.
 void* create(segment_name& name, std::size_t bytes) {
+  if (!may_make_file(bytes)) return nullptr;
   std::snprintf(name.data(), name.size(), "/taquin-%016" PRIx64 "%016" PRIx64, random_number(), random_number());
   const int file = shm_open(name.data(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0) return nullptr;
-  void* memory = reserve(file, bytes) ? map(file, bytes) : nullptr;
+  void* memory = take_pages(file, bytes) ? map(file, bytes) : nullptr;
   close(file);
   if (memory == nullptr) shm_unlink(name.data());
   return memory;

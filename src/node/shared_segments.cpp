@@ -104,7 +104,7 @@ void* allocate_shared(std::size_t bytes) {
   using namespace detail;
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
   segment g;
-  g.memory = mapping::create(front + std::max<std::size_t>(bytes, 1), g.key);
+  g.memory = mapping::create(front + std::max<std::size_t>(bytes, 1), g.key, mapping::pages::as_written);
   if (g.memory.empty()) throw std::bad_alloc();
   g.bytes = bytes;
   std::byte* const begin = g.memory.data() + front;

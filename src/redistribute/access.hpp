@@ -1,6 +1,8 @@
 // For interfaces on top of the library.
 #pragma once
 
+#include <span>
+
 #include "taquin/redistribute.hpp"
 
 namespace taquin::detail {
@@ -12,6 +14,8 @@ struct redistribution_access {
                              const redistribute_options& o, const char* fault) {
     return {data, blocks, block_length, type, comm, o, fault};
   }
+  /// redistribution::sort of the array's first blocks, one for each destination. The others are dead. Nothing is checked.
+  static void sort(redistribution& r, std::span<int> dest_ranks, std::span<int> dest_indices);
 };
 
 }  // namespace taquin::detail

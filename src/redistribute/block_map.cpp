@@ -1,6 +1,10 @@
 #include "redistribute/block_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -8,6 +12,10 @@ void block_map::count(std::span<std::uint32_t> counts) const noexcept {
   std::ranges::fill(counts, 0U);
   for (const address& a : at_)
     if (a.rank >= 0) ++counts[static_cast<std::size_t>(a.rank)];
+}
+
+void block_map::no_such_slot(slot s) const {
+  throw usage_error(fmt::format("block {} does not exist: there are {} places for blocks", s, at_.size()), MPI_ERR_ARG);
 }
 
 // source[s] is the slot whose block comes to slot s, or no_slot. Chains that begin at a free slot need no spare block:

@@ -49,7 +49,11 @@ class block_map {
 
   [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }
   [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank < 0; }
-  void set(slot s, const address& a) noexcept { at_[s] = a; }
+  /// Throws usage_error for a slot that is not there.
+  void set(slot s, const address& a) {
+    if (s >= at_.size()) no_such_slot(s);
+    at_[s] = a;
+  }
   void clear(slot s) noexcept { at_[s].rank = -1; }
   void clear(const unit_run& r) noexcept {
     for (count_t s = r.at; s < r.end(); ++s) clear(static_cast<slot>(s));
@@ -103,6 +107,7 @@ class block_map {
     }
   };
   void permute(std::span<slot> source, slot spare);
+  [[noreturn]] void no_such_slot(slot s) const;
 
   store* store_;
   std::pmr::vector<address> at_;

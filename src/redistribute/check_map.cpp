@@ -35,6 +35,19 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
   return std::nullopt;
 }
 
+void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks) {
+  if (static_cast<count_t>(dest_ranks.size()) != blocks || indices != dest_ranks.size())
+    throw usage_error(fmt::format("{} ranks and {} indices for {} blocks: sorting takes one of each for every block, "
+                                  "with rank -1 for a dead one",
+                                  dest_ranks.size(), indices, blocks),
+                      MPI_ERR_COUNT);
+  for (std::size_t k = 0; k < dest_ranks.size(); ++k)
+    if (dest_ranks[k] < -1 || dest_ranks[k] >= ranks)
+      throw usage_error(fmt::format("block {} goes to rank {}; ranks are 0 to {}, or -1 for a dead block", k,
+                                    dest_ranks[k], ranks - 1),
+                        MPI_ERR_RANK);
+}
+
 namespace {
 
 // Two blocks for one place, each as its rank and its number among the blocks of that rank for the culprit.

@@ -1,6 +1,7 @@
 // Is a map of blocks good? Before anything moves, on all ranks alike.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -19,6 +20,9 @@ struct given_map {
 
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
+
+/// Throws usage_error on this rank unless there are a rank, −1 or less than `ranks`, and an index for each of `blocks`.
+void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks);
 
 /// Throws what is wrong on any rank, if anything, on every rank.
 task agree_on(machine& m, const std::optional<invalid_argument>& bad);

@@ -14,6 +14,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
+#include "redistribute/access.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/watched.hpp"
 #include "taquin/error.hpp"
@@ -113,7 +114,7 @@ void migration::run(void* data, count_t length, MPI_Datatype type) {
   o.check = false;  // one place per element by construction
   if (o.memory != unlimited) o.memory -= s.budget.used();
   redistribution exchange(data, static_cast<count_t>(std::max(elements, s.arriving)), length, type, s.user, o);
-  mpi::or_leave(*s.comm, [&] { exchange.sort(*s.ranks, *s.indices); });
+  mpi::or_leave(*s.comm, [&] { redistribution_access::sort(exchange, *s.ranks, *s.indices); });
   exchange(std::span<const int>(*s.ranks), std::span<const int>(*s.indices));
   if (s.options.stats != nullptr)
     s.options.stats->peak_memory = std::max(s.options.stats->peak_memory, s.budget.peak() + exchange.peak_memory());

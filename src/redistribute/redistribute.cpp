@@ -20,6 +20,7 @@
 #include "node/blocking_channel.hpp"
 #include "node/detect.hpp"
 #include "protocol/mpi_port.hpp"
+#include "redistribute/access.hpp"
 #include "redistribute/block_reader.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
@@ -321,17 +322,23 @@ void redistribution::operator()(std::span<const int> dest_ranks, std::span<const
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
-  block_map map(*state_->units, &state_->budget);
+  check_sort(dest_ranks, dest_indices.size(), state_->units->border(), state_->comm->size());
+  redistribution_access::sort(*this, dest_ranks, dest_indices);
+}
+
+void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_ranks, std::span<int> dest_indices) {
+  auto& state = *r.state_;
+  block_map map(*state.units, &state.budget);
   const auto n = static_cast<slot>(dest_ranks.size());
   for (slot s = 0; s < n; ++s)
     if (dest_ranks[s] >= 0) map.set(s, {dest_ranks[s], static_cast<slot>(dest_indices[s])});
-  const std::uint64_t copied = state_->units->bytes_copied();
-  map.sort(state_->comm->size(), map.slots() - 1, &state_->budget);
+  const std::uint64_t copied = state.units->bytes_copied();
+  map.sort(state.comm->size(), map.slots() - 1, &state.budget);
   for (slot s = 0; s < n; ++s) {
     dest_ranks[s] = map[s].rank;
     dest_indices[s] = static_cast<int>(map[s].index);
   }
-  if (state_->options.stats != nullptr) state_->options.stats->bytes_copied += state_->units->bytes_copied() - copied;
+  if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
 }
 
 void redistribution::set_data(void* data) noexcept { state_->units->set_data(data); }

@@ -1,7 +1,9 @@
 // Exchanges between buffers that the ranks of a node map: results, in any mixture with other buffers, and their memory.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory_resource>
 #include <numeric>
 #include <random>
@@ -169,6 +171,79 @@ TEST(shared_buffers, are_given_by_the_c_api) {
 TEST(shared_buffers, that_are_too_large_are_refused) {
   EXPECT_THROW(allocate_shared(SIZE_MAX), std::bad_alloc);
   EXPECT_THROW(allocate_shared(SIZE_MAX / 4), std::bad_alloc);
+}
+
+TEST(shared_buffers, of_more_values_than_there_are_bytes_are_refused) {
+  EXPECT_THROW(shared_buffer<double>((std::size_t{1} << 61U) + 2), std::bad_alloc);
+  EXPECT_THROW(shared_buffer<double>(SIZE_MAX / sizeof(double)), std::bad_alloc);
+  EXPECT_EQ(shared_buffer<double>(0).size(), 0U);
+}
+
+std::size_t resident_pages() {
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident;
+}
+
+TEST(shared_buffers, take_pages_when_they_are_written) {
+  constexpr std::size_t n = std::size_t{1} << 23U;
+  const std::size_t before = resident_pages();
+  const shared_buffer<double> zeros(n);
+  EXPECT_LT(resident_pages() - before, n * sizeof(double) / 4096 / 8);
+  zeros[n - 1] = 1;
+  EXPECT_EQ(zeros[0], 0);
+}
+
+// Values that are not all zero bytes: by their constructor, and a pointer to a member, whose null is -1.
+struct with_default {
+  int value = 7;
+};
+struct with_pointer {
+  int with_default::*pointer;
+};
+
+TEST(shared_buffers, hold_default_values) {
+  const shared_buffer<with_default> a(3000);
+  EXPECT_TRUE(std::all_of(a.begin(), a.end(), [](const with_default& d) { return d.value == 7; }));
+  const shared_buffer<with_pointer> b(3000);
+  EXPECT_TRUE(std::all_of(b.begin(), b.end(), [](const with_pointer& d) { return d.pointer == nullptr; }));
+}
+
+// Memory of a node is a file for the system. The signal that a limit on the size of files raises would end the program.
+class small_files {
+ public:
+  explicit small_files(std::size_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  small_files(const small_files&) = delete;
+  small_files& operator=(const small_files&) = delete;
+  ~small_files() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(shared_buffers, are_refused_and_calls_send_messages_where_files_must_be_small) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  {
+    const small_files limit(4096);
+    EXPECT_THROW(shared_buffer<int>(100000), std::bad_alloc);
+    const int p = size_of(comm);
+    for (const char* algorithm : {"auto", "node_aggregated"}) {
+      std::vector<int> out(at(p) * 1000, rank_in(comm));
+      std::vector<int> in(out.size(), -1);
+      options o;
+      o.algorithm = algorithm;
+      alltoall(out.data(), 1000, MPI_INT, in.data(), 1000, MPI_INT, comm, o);
+      for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], static_cast<int>(i / 1000)) << algorithm;
+    }
+  }
+  MPI_Comm_free(&comm);
 }
 
 // Blocks are copied from view to view; some ranks' arrays are ordinary memory.

@@ -65,6 +65,40 @@ TEST_F(refusal, an_index_out_of_range_names_rank_and_block) {
   refused({"rank 0:", "block 7", "index 10"});
 }
 
+TEST_F(refusal, sorting_by_destinations_that_do_not_fit_the_array_or_the_ranks) {
+  redistribution r(data.data(), blocks, 1, MPI_INT, MPI_COMM_WORLD);
+  const auto refuses = [&](std::size_t to, std::size_t at, const std::string& part) {
+    const auto before = data;
+    std::vector<int> given_ranks(to, 0);
+    std::vector<int> given_indices(at, 0);
+    std::copy_n(ranks_to.begin(), std::min<std::size_t>(to, blocks), given_ranks.begin());
+    try {
+      r.sort(given_ranks, given_indices);
+      ADD_FAILURE() << "sorted: " << part;
+    } catch (const usage_error& e) {
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(data, before);
+  };
+  refuses(blocks + 1000, blocks + 1000, "1010 ranks and 1010 indices for 10 blocks");
+  refuses(blocks - 1, blocks - 1, "9 ranks and 9 indices for 10 blocks");
+  refuses(blocks, blocks - 3, "10 ranks and 7 indices");
+  ranks_to[3] = ranks;
+  refuses(blocks, blocks, "block 3 goes to rank " + std::to_string(ranks));
+  ranks_to[3] = 1 << 30;
+  refuses(blocks, blocks, "block 3 goes to rank 1073741824");
+  ranks_to[3] = -2;
+  refuses(blocks, blocks, "block 3 goes to rank -2");
+}
+
+TEST(block_map, has_no_destination_for_a_slot_that_is_not_there) {
+  std::vector<int> data(4);
+  detail::store units(data.data(), 4, 1, element::of(MPI_INT), 1, std::pmr::new_delete_resource());
+  detail::block_map map(units, std::pmr::new_delete_resource());
+  map.set(4, {0, 0});
+  EXPECT_THROW(map.set(5, {0, 0}), usage_error);
+}
+
 TEST_F(refusal, a_map_longer_than_the_array) {
   ranks_to.resize(blocks + 1, -1);
   indices.resize(blocks + 1, 0);

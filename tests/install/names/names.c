@@ -1,0 +1,50 @@
+/* Every function of the C API links from the installed library. */
+#include <stdio.h>
+#include <taquin/taquin.h>
+
+typedef void (*function)(void);
+
+int main(void) {
+  const function all[] = {
+      (function)TAQUIN_Alloc_shared,
+      (function)TAQUIN_Alltoall,
+      (function)TAQUIN_Alltoall_c,
+      (function)TAQUIN_Alltoall_init,
+      (function)TAQUIN_Alltoall_init_c,
+      (function)TAQUIN_Alltoallv,
+      (function)TAQUIN_Alltoallv_c,
+      (function)TAQUIN_Alltoallv_in_place,
+      (function)TAQUIN_Alltoallv_in_place_c,
+      (function)TAQUIN_Alltoallv_in_place_init,
+      (function)TAQUIN_Alltoallv_in_place_init_c,
+      (function)TAQUIN_Alltoallv_init,
+      (function)TAQUIN_Alltoallv_init_c,
+      (function)TAQUIN_Alltoallw,
+      (function)TAQUIN_Alltoallw_c,
+      (function)TAQUIN_Alltoallw_init,
+      (function)TAQUIN_Alltoallw_init_c,
+      (function)TAQUIN_Comm_get_options,
+      (function)TAQUIN_Comm_set_options,
+      (function)TAQUIN_Free_shared,
+      (function)TAQUIN_Last_error,
+      (function)TAQUIN_Plan_free,
+      (function)TAQUIN_Plan_memory,
+      (function)TAQUIN_Redistribution_create,
+      (function)TAQUIN_Redistribution_free,
+      (function)TAQUIN_Redistribution_memory,
+      (function)TAQUIN_Redistribution_redistribute,
+      (function)TAQUIN_Redistribution_set_data,
+      (function)TAQUIN_Redistribution_start,
+      (function)TAQUIN_Redistribution_test,
+      (function)TAQUIN_Redistribution_wait,
+      (function)TAQUIN_Set_fault,
+      (function)TAQUIN_Start,
+      (function)TAQUIN_Test,
+      (function)TAQUIN_Wait,
+  };
+  size_t i;
+  for (i = 0; i < sizeof all / sizeof *all; ++i)
+    if (all[i] == NULL) return 1;
+  printf("%zu functions\n", i);
+  return 0;
+}

@@ -1,0 +1,266 @@
+// Every public name of the C++ headers, used once by a program that hides its own: what the installed shared library must
+// show. names.sh compares what is used here with what the library shows.
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory_resource>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <taquin/taquin.hpp>
+#include <vector>
+
+namespace {
+
+constexpr taquin::count_t each = 3;
+
+void expect(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "wrong: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int ranks() {
+  int p = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  return p;
+}
+
+int own_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+// `each` integers for every rank, and where what arrives must be.
+struct blocks {
+  std::size_t peers = static_cast<std::size_t>(ranks());
+  std::vector<taquin::count_t> counts = std::vector<taquin::count_t>(peers, each);
+  std::vector<taquin::count_t> displs = std::vector<taquin::count_t>(peers);
+  std::vector<int> send = std::vector<int>(peers * each, own_rank());
+  std::vector<int> recv = std::vector<int>(peers * each, -1);
+
+  blocks() {
+    for (std::size_t i = 0; i < peers; ++i) displs[i] = static_cast<taquin::count_t>(i) * each;
+  }
+  void arrived(std::vector<int>& in, const char* what) const {
+    for (std::size_t i = 0; i < in.size(); ++i) expect(in[i] == static_cast<int>(i / each), what);
+    std::fill(in.begin(), in.end(), -1);
+  }
+};
+
+void call_everything() {
+  using namespace taquin;
+  blocks b;
+  const std::vector<MPI_Datatype> types(b.peers, MPI_INT);
+  std::vector<count_t> bytes = b.displs;
+  for (count_t& d : bytes) d *= static_cast<count_t>(sizeof(int));
+  MPI_Comm comm = MPI_COMM_WORLD;
+  alltoall(b.send.data(), each, MPI_INT, b.recv.data(), each, MPI_INT, comm);
+  b.arrived(b.recv, "alltoall");
+  alltoallv(b.send.data(), b.counts.data(), b.displs.data(), MPI_INT, b.recv.data(), b.counts.data(), b.displs.data(),
+            MPI_INT, comm);
+  b.arrived(b.recv, "alltoallv");
+  alltoallw(b.send.data(), b.counts.data(), bytes.data(), types.data(), b.recv.data(), b.counts.data(), bytes.data(),
+            types.data(), comm);
+  b.arrived(b.recv, "alltoallw");
+  std::vector<int> both = b.send;
+  alltoallv_in_place(both.data(), b.counts.data(), b.displs.data(), b.counts.data(), b.displs.data(), MPI_INT, comm);
+  b.arrived(both, "alltoallv_in_place");
+
+  alltoall(std::span<const int>(b.send), std::span<int>(b.recv), comm);
+  b.arrived(b.recv, "alltoall of spans");
+  alltoallv(std::span<const int>(b.send), std::span<const count_t>(b.counts), std::span<const count_t>(b.displs),
+            std::span<int>(b.recv), std::span<const count_t>(b.counts), std::span<const count_t>(b.displs), comm);
+  b.arrived(b.recv, "alltoallv of spans");
+  both = b.send;
+  alltoallv_in_place(std::span<int>(both), std::span<const count_t>(b.counts), std::span<const count_t>(b.displs),
+                     std::span<const count_t>(b.counts), std::span<const count_t>(b.displs), comm);
+  b.arrived(both, "alltoallv_in_place of spans");
+  std::vector<int> made = alltoall(b.send, comm);
+  b.arrived(made, "alltoall of a range");
+  received<int> r = alltoallv(b.send, b.counts, comm);
+  expect(r.from(0).size() == each, "received::from");
+  b.arrived(r.data, "alltoallv of a range");
+  alltoallv(b.send, b.counts, made, b.counts, comm);
+  b.arrived(made, "alltoallv of ranges with all counts");
+}
+
+void plan_everything() {
+  using namespace taquin;
+  blocks b;
+  const std::vector<MPI_Datatype> types(b.peers, MPI_INT);
+  const count_view counts(b.counts.data());
+  const count_view displs(b.displs.data());
+  statistics seen;
+  options o;
+  o.stats = &seen;
+  plan first(exchange::alltoall(b.send.data(), each, MPI_INT, b.recv.data(), each, MPI_INT, MPI_COMM_WORLD), o);
+  first.run();
+  b.arrived(b.recv, "plan::run");
+  plan second(std::move(first));
+  second.start();
+  while (!second.test()) {
+  }
+  second.wait();
+  b.arrived(b.recv, "plan::test");
+  first = std::move(second);
+  expect(!first.algorithm().empty() && first.memory() <= first.peak_memory() && seen.starts == 2, "plan's figures");
+  run(exchange::alltoallv(b.send.data(), counts, displs, MPI_INT, b.recv.data(), counts, displs, MPI_INT,
+                          MPI_COMM_WORLD));
+  b.arrived(b.recv, "exchange::alltoallv");
+  run(exchange::alltoallw(b.send.data(), counts, count_view(0, each * 4), types.data(), b.recv.data(), counts,
+                          count_view(0, each * 4), types.data(), MPI_COMM_WORLD));
+  b.arrived(b.recv, "exchange::alltoallw");
+  run(exchange::alltoallv_in_place(b.send.data(), counts, displs, counts, displs, MPI_INT, MPI_COMM_WORLD));
+  b.arrived(b.send, "exchange::alltoallv_in_place");
+  expect(element::of(MPI_INT).size == sizeof(int) && datatype_of<int>() == MPI_INT, "element::of");
+}
+
+void redistribute_everything() {
+  using namespace taquin;
+  std::vector<int> data{1, 2, 3, 4};
+  const std::vector<int> to(4, own_rank());
+  const std::vector<int> at{3, 2, 1, 0};
+  const std::vector<count_t> far(at.begin(), at.end());
+  redistribution first(data.data(), 4, 1, MPI_INT, MPI_COMM_WORLD);
+  redistribution moves(std::move(first));
+  first = std::move(moves);
+  const count_view ranks(to.data());
+  const count_view places(at.data());
+  first(4, ranks, places);
+  first(to, at);
+  first(std::span<const int>(to), std::span<const count_t>(far));
+  first.start(4, ranks, places);
+  while (!first.test()) {
+  }
+  first.start(to, at);
+  first.wait();
+  first.start(std::span<const int>(to), std::span<const count_t>(far));
+  first.wait();
+  expect(data == std::vector<int>{1, 2, 3, 4}, "redistribution");
+  std::vector<int> sorted_to = to;
+  std::vector<int> sorted_at = at;
+  first.sort(sorted_to, sorted_at);
+  first.set_data(data.data());
+  expect(!first.algorithm().empty() && first.memory() <= first.peak_memory(), "redistribution's figures");
+
+  const auto here = [](int) { return own_rank(); };
+  migrate(data, here, MPI_COMM_WORLD);
+  std::pmr::vector<int> other(data.begin(), data.end());
+  migrate(other, here, MPI_COMM_WORLD);
+  expect(migrate(std::span<int>(data), data.size(), here, MPI_COMM_WORLD) == 4, "migrate");
+}
+
+void share_everything() {
+  using namespace taquin;
+  void* const memory = allocate_shared(1000);
+  free_shared(memory);
+  std::pmr::vector<int> v(10, 7, &shared_resource());
+  shared_buffer<double> buffer(100);
+  shared_buffer<double> other(std::move(buffer));
+  buffer = std::move(other);
+  expect(v.back() == 7 && buffer.size() == 100 && buffer[99] == 0, "shared buffers");
+}
+
+void collect_everything() {
+  using namespace taquin;
+  const int p = ranks();
+  const auto n = static_cast<std::size_t>(p);
+  int one = 1;
+  int got = 0;
+  std::vector<int> all(n, 1);
+  patterns::barrier(MPI_COMM_WORLD);
+  patterns::broadcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  patterns::reduce(&one, &got, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  patterns::allreduce(&one, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(got == p, "patterns::allreduce");
+  patterns::gather(&one, all.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  patterns::allgather(&one, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  patterns::scatter(all.data(), &got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  patterns::scan(&one, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  patterns::scan_elements(&one, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(got == own_rank() + 1, "patterns::scan_elements");
+}
+
+template <class Layout>
+void lay_out(const Layout& layout, taquin::count_t held) {
+  using namespace taquin;
+  std::vector<int> from(64);
+  std::iota(from.begin(), from.end(), 0);
+  std::vector<int> packed(64);
+  std::vector<int> to(64);
+  expect(elements(layout) == held, "elements");
+  pack(layout, from.data(), MPI_INT, packed.data());
+  unpack(layout, packed.data(), to.data(), MPI_INT);
+  const datatype type = make_datatype(layout, MPI_INT);
+  std::vector<int> copied(64);
+  typed_copy(from.data(), 1, type.get(), copied.data(), held, MPI_INT);
+  expect(copied == packed, "typed_copy");
+  pack(from.data(), 1, type.get(), copied.data());
+  unpack(packed.data(), copied.data(), 1, type.get());
+  expect(signature_type(type.get()).get() != MPI_DATATYPE_NULL, "signature_type");
+}
+
+void lay_out_everything() {
+  using namespace taquin;
+  lay_out(bounded_vector{.bound = 10, .block = 2, .stride = 4}, 6);
+  lay_out(circular_vector{.extent = 12, .bound = 8, .start = 8, .block = 2, .stride = 4}, 4);
+  const std::array<count_t, 3> counts{1, 2, 0};
+  lay_out(bucket{.size = 2, .counts = counts}, 3);
+}
+
+void predict_everything() {
+  using namespace taquin;
+  const machine_model machine = machine_model::built_in();
+  expect(machine.cost(0, 100).sender >= 0, "machine_model::cost");
+  const link_model& link = machine.levels[1];
+  for (const model_kind kind : all_models)
+    expect(!name_of(kind).empty() && link.time(kind, 100) > 0 && link.cost(kind, 100).latency >= 0, "link_model");
+  expect(link.hockney.time(100) > 0 && link.hockney.cost(100).port >= 0, "hockney");
+  expect(link.logp.time(100) > 0 && link.logp.cost(100).port >= 0, "logp");
+  expect(link.loggp.time(100) > 0 && link.loggp.cost(100).port >= 0, "loggp");
+  expect(link.plogp.time(100) > 0 && link.plogp.cost(100).port >= 0 && link.plogp.at(100).gap >= 0, "plogp");
+}
+
+template <class Error, class Thrower>
+bool throws(Thrower thrower) {
+  try {
+    thrower();
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
+void catch_everything() {
+  using namespace taquin;
+  // Thrown by the library, caught here: their type information is the same on both sides.
+  expect(throws<usage_error>([] { run(exchange{}); }), "usage_error");
+  std::vector<int> data(4);
+  const auto poor = [&] { redistribution(data.data(), 4, 1, MPI_INT, MPI_COMM_WORLD, {.memory = 1}); };
+  expect(throws<budget_exceeded>(poor) && throws<error>(poor), "budget_exceeded");
+  expect(throws<budget_exceeded>([] { throw on_all_ranks(budget_exceeded("text", 1, 2, 3)); }), "on_all_ranks");
+  expect(throws<mpi_error>([] { throw mpi_error("text", MPI_ERR_OTHER, 1, "MPI_Send"); }), "mpi_error");
+  expect(throws<timed_out>([] { throw timed_out("text", MPI_ERR_OTHER); }), "timed_out");
+  expect(throws<peer_left>([] { throw peer_left("text", MPI_ERR_OTHER, 1, "why"); }), "peer_left");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  call_everything();
+  plan_everything();
+  redistribute_everything();
+  share_everything();
+  collect_everything();
+  lay_out_everything();
+  predict_everything();
+  catch_everything();
+  MPI_Finalize();
+}
