@@ -49,12 +49,6 @@ enum {
   TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
 };
 
-/* Values of TAQUIN_Options.agreement: when ranks on several nodes agree on a blocking call of "auto" before they send. */
-enum {
-  TAQUIN_AGREEMENT_NEEDED = 0, /* not in direct exchanges of large blocks */
-  TAQUIN_AGREEMENT_ALWAYS      /* errors are the same on all ranks */
-};
-
 /* Options of a communicator. Fields are only ever added at the end. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
@@ -77,7 +71,6 @@ typedef struct TAQUIN_Options {
   int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
-  int agreement;         /* one of TAQUIN_AGREEMENT_* */
   int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
                             rank, at least 1 */
   int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
@@ -89,7 +82,7 @@ typedef struct TAQUIN_Options {
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED, 0, 0, 0, 0                          \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 0, 0                                                   \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -148,7 +141,7 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
  * be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
  * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
  * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_agreement, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
+ * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
  * 0 or 1, choices numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
