@@ -244,7 +244,7 @@ TEST(sparse, c_brings_the_same_in_steps_and_at_once) {
   EXPECT_EQ(TAQUIN_Sparse_sources(s, sources.data(), lengths.data()), 0);
   EXPECT_EQ(TAQUIN_Sparse_data(s, in.data()), 0);
   EXPECT_EQ(TAQUIN_Sparse_end(&s), 0);
-  EXPECT_EQ(s, TAQUIN_SPARSE_NULL);
+  EXPECT_EQ(s, nullptr);
   int calls = 0;
   int again = 0;
   int* sources_again = nullptr;
