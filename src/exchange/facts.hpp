@@ -130,7 +130,7 @@ struct fact_record {
 #define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
 #define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
 #include "exchange/facts.def"
-    all.unmatched = unmatched;
+    all.unmatched = all.untold ? 0 : unmatched;
     return all;
   }
 };

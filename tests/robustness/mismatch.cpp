@@ -63,7 +63,12 @@ TEST_P(mismatched, counts_are_an_error_on_all_ranks) {
   }
   std::ranges::fill(out, 2);
   std::ranges::fill(in, 2);
-  attempt();
+  try {
+    attempt();
+  } catch (const error& e) {  // an algorithm that does not serve such an exchange
+    EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << e.what();
+    return;
+  }
   for (int peer = 0; peer < p; ++peer) EXPECT_EQ(received[static_cast<std::size_t>(in_at[at(peer)])], peer);
 }
 
