@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -33,9 +32,8 @@ TEST_P(mismatched, counts_are_an_error_on_all_ranks) {
   std::vector<count_t> out(at(p), 2), in(at(p), 2), out_at(at(p)), in_at(at(p));
   if (rank == 1) out[0] = m.sent;
   if (rank == 0) in[1] = m.expected;
-  std::exclusive_scan(out.begin(), out.end(), out_at.begin(), count_t{0});
-  std::exclusive_scan(in.begin(), in.end(), in_at.begin(), count_t{0});
-  std::vector<int> sent(at(2 * p) + 1000, rank), received(at(2 * p) + 1000, guard);
+  for (int peer = 0; peer < p; ++peer) out_at[at(peer)] = in_at[at(peer)] = 1000 * peer;
+  std::vector<int> sent(at(1000 * p), rank), received(at(1000 * p), guard);
   const auto attempt = [&] {
     const exchange x =
         exchange::alltoallv(sent.data(), count_view(out.data()), count_view(out_at.data()), MPI_INT, received.data(),
