@@ -31,11 +31,11 @@ void sparse_grants::receive(std::byte* into) {
   run();
 }
 
-void sparse_grants::deliver(count_t elements, const sparse_call::taker& take) {
+std::exception_ptr sparse_grants::deliver(count_t elements, const sparse_call::taker& take) {
   most_ = elements;
   take_ = &take;
   run();
-  if (failure_) std::rethrow_exception(failure_);
+  return failure_;
 }
 
 void sparse_grants::run() {

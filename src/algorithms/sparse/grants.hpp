@@ -43,8 +43,8 @@ class sparse_grants final : private mpi::awaited {
   void set_tag(int first) noexcept { tag_ = first; }
   /// All blocks, one behind the other.
   void receive(std::byte* into);
-  /// In pieces of at most so many elements, in order. Throws what `take` has thrown first, at the end.
-  void deliver(count_t elements, const sparse_call::taker& take);
+  /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all the same.
+  [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
 
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }

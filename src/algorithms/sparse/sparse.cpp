@@ -245,6 +245,7 @@ struct sparse_call::state {
 
   void deliver(count_t piece, const taker& take) {
     const in_sparse during(*comm, number, name, opts);
+    std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
     mpi::or_leave(*comm, [&] {
       std::optional<invalid_argument> bad;
       if (piece < 1) bad = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
@@ -254,8 +255,9 @@ struct sparse_call::state {
       const std::size_t bytes_of_piece =
           bad || !piece_bytes(most).fits() ? 0 : static_cast<std::size_t>(piece_bytes(most).value());
       begin_move(bad, bytes_of_piece);
-      run([&](sparse_grants& g) { g.deliver(most, take); });
+      run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
+    if (thrown) std::rethrow_exception(thrown);
   }
 
   [[nodiscard]] count_t elements() const noexcept { return total.value(); }
