@@ -184,6 +184,10 @@ void check_report(const checked& file) {
   file.maybe_number("nodes", 1, ranks);
   file.maybe_number("seconds", 0, most_seconds);
   file.maybe_number("memory_limit", 0, 2 * most_bytes);
+  if (file.has("totals")) {
+    static_cast<void>(file.at("totals").at("seconds").number(0, most_seconds));
+    file.at("totals").maybe_number("waiting_seconds", 0, most_seconds);
+  }
   file.at("sites").array();
   file.each("sites", [&](const checked& s) { check_site(s, ranks); });
   file.each("advice", [](const checked& a) {

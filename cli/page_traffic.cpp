@@ -101,6 +101,20 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   if (empty > 0) s.sizes[-1].first += times * empty;
 }
 
+// The time of the rank with the most: calls on communicators of different ranks run side by side.
+json totals_of(const traffic& t, bool waiting_known) {
+  std::vector<std::pair<double, double>> ranks(static_cast<std::size_t>(t.ranks));  // seconds, waiting
+  for (const auto& c : t.calls)
+    for (const int rank : t.communicators[c.communicator]) {
+      auto& [seconds, waiting] = ranks[static_cast<std::size_t>(rank)];
+      seconds += static_cast<double>(c.repeats) * c.seconds.mean;
+      waiting += static_cast<double>(c.repeats) * c.seconds.waiting;
+    }
+  const auto most = std::ranges::max_element(ranks);
+  if (most == ranks.end()) return nullptr;
+  return {{"seconds", most->first}, {"waiting_seconds", waiting_known ? json(most->second) : json()}};
+}
+
 json json_of(const site& s, bool waiting_known) {
   json sizes = json::array();
   for (const auto& [power, size] : s.sizes)
@@ -146,6 +160,7 @@ json page_traffic(const traffic& t, int per_node) {
                             waiting_known ? json(c.seconds.waiting) : json()});
   }
   j["entries"] = t.calls.size();
+  j["totals"] = totals_of(t, waiting_known);
   for (std::size_t i = 0; i < sites.size(); ++i) j["sites"][i].update(json_of(sites[i], waiting_known));
   for (auto& s : j["sites"]) s["matrices"] = json::array();
   for (const auto& [which, calls] : matrix_calls) j["sites"][which.first]["matrices"].push_back({which.second, calls});

@@ -78,6 +78,8 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
   const completing g;
   std::vector<MPI_Request> others;
   std::vector<int> places;
+  others.reserve(static_cast<std::size_t>(std::max(n, 0)));  // before anything is started
+  places.reserve(others.capacity());
   for (int i = 0; i < n; ++i) {
     MPI_Request* const one = requests + i;
     if (tracked_request* const t = tracked(*one)) {

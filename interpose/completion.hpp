@@ -3,8 +3,11 @@
 
 #include <mpi.h>
 
+#include <new>
+
 #include "interpose/next.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/route.hpp"
 #include "mpi/communicator.hpp"
 
 namespace taquin::interpose {
@@ -43,6 +46,16 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
   return {next<F>(top), next<F>(own)};
 }
 
+/// `work()`, called by a C function, which throws nothing. Memory runs out before anything is done.
+template <class Work>
+int without_exceptions(Work work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+  }
+}
+
 }  // namespace taquin::interpose
 
 /// Defines both names of a function; `intercepted_X` does the work. While no request is looked after, a call costs one
@@ -51,15 +64,16 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
 #define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
   TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)
-#define TAQUIN_COMPLETES_BY(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                   \
-  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                          \
-  extern "C" int exported_##NAME PARAMETERS {                                         \
-    static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X); \
-    if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {           \
-      const taquin::mpi::communicator::late_frees late;                               \
-      if (on.chained == on.own || inside) return on.own ARGUMENTS;                    \
-      const guard g;                                                                  \
-      return on.chained ARGUMENTS;                                                    \
-    }                                                                                 \
-    return inside ? on.own ARGUMENTS : intercepted_##X ARGUMENTS;                     \
+#define TAQUIN_COMPLETES_BY(NAME, SYMBOL, X, PARAMETERS, ARGUMENTS)                          \
+  extern "C" int exported_##NAME PARAMETERS __asm__(SYMBOL);                                 \
+  extern "C" int exported_##NAME PARAMETERS {                                                \
+    static const auto on = look_up<decltype(exported_##NAME)>("MPI_" #X, "PMPI_" #X);        \
+    if (tracked_requests.load(std::memory_order_relaxed) == 0) [[likely]] {                  \
+      const taquin::mpi::communicator::late_frees late;                                      \
+      if (on.chained == on.own || inside) return on.own ARGUMENTS;                           \
+      const guard g;                                                                         \
+      return on.chained ARGUMENTS;                                                           \
+    }                                                                                        \
+    if (inside) return on.own ARGUMENTS;                                                     \
+    return taquin::interpose::without_exceptions([&] { return intercepted_##X ARGUMENTS; }); \
   }

@@ -5,7 +5,6 @@
 #include <array>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,6 @@
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
-#include "mpi/communicator.hpp"
-#include "select/choose.hpp"
-#include "workloads/shapes.hpp"
 
 namespace taquin::interpose {
 
@@ -58,25 +54,6 @@ void tell_what_else(const std::vector<rank_log>& logs) {
       " messages point to point");
 }
 
-// What the model says of all calls, one after the other, by the MPI library's own.
-double predicted_native(const std::vector<rank_log>& logs, const workloads::traffic& t, const detail::profile& known) {
-  double all = 0;
-  for (const workloads::recorded_call& call : t.calls) {
-    detail::shape s = workloads::shape_of(t, call);
-    std::map<int, int> nodes;
-    for (const int rank : t.communicators[call.communicator]) ++nodes[logs[static_cast<std::size_t>(rank)].node];
-    const auto [least, most] = std::ranges::minmax_element(nodes, {}, [](const auto& n) { return n.second; });
-    s.nodes = static_cast<int>(nodes.size());
-    s.smallest_node = least->second;
-    s.largest_node = most->second;
-    s.shared = s.nodes == 1;
-    if (!detail::native.supports(s)) s.in_place = false;
-    const bool reused = call.form != call_form::blocking;
-    all += static_cast<double>(call.repeats) * detail::predict(detail::native, s, {}, reused, known);
-  }
-  return all;
-}
-
 }  // namespace
 
 void write_observations() noexcept {
@@ -89,10 +66,6 @@ void write_observations() noexcept {
     TAQUIN_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
     TAQUIN_MPI(MPI_Comm_size(comm, &size));
-    // The model that all ranks have. Collective.
-    const detail::profile* known = nullptr;
-    if (given.at_end != settings::report::none)
-      known = &detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known();
     recorder_state& s = recorder_state::get();
     complete_names(s);
     rank_log& own = s.writer.log();
@@ -119,7 +92,7 @@ void write_observations() noexcept {
           say(std::string("nothing is recorded: ") + e.what());
         }
       }
-      if (given.at_end != settings::report::none) write_report(logs, predicted_native(logs, traffic, *known));
+      if (given.at_end != settings::report::none) write_report(logs);
     }
     TAQUIN_MPI(MPI_Comm_free(&comm));
   } catch (const std::exception& e) {

@@ -85,14 +85,17 @@ void known_calls::flush(recorder_state& s, known_call& k) {
   site_log& site = s.writer.log().sites[k.site];
   const auto n = static_cast<count_t>(k.calls);
   const double seconds = s.clock.seconds(k.ticks);
+  const double squares = k.squares * s.clock.seconds(1) * s.clock.seconds(1);
   site.calls += k.calls;
   site.bytes += n * std::accumulate(k.data.sent.begin(), k.data.sent.end(), count_t{0});
   site.seconds += seconds;
+  site.squares += squares;
   site.peak_memory = std::max(site.peak_memory, k.peak_memory);
   site.algorithms[std::string(k.algorithm)] += k.calls;
   if (k.key.traits.sampled() && k.key.traits.form() == call_form::blocking) {
     site.sampled += k.calls;
     site.sampled_seconds += seconds;
+    site.sampled_squares += squares;
   }
   if (s.full) {
     site.received += n * std::accumulate(k.data.received.begin(), k.data.received.end(), count_t{0});
@@ -105,6 +108,7 @@ void known_calls::flush(recorder_state& s, known_call& k) {
   }
   k.calls = 0;
   k.ticks = 0;
+  k.squares = 0;
 }
 
 void known_calls::flush(recorder_state& s) {

@@ -36,6 +36,7 @@ struct known_call {
   std::uint32_t site = 0;  ///< index into rank_log::sites
   std::uint64_t calls = 0;
   std::uint64_t ticks = 0;
+  double squares = 0;  ///< of the ticks of each call, added up
   std::size_t peak_memory = 0;
   moved data;
   signature what;

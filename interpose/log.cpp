@@ -69,7 +69,9 @@ std::vector<std::uint8_t> rank_log::packed() const {
                           s.fallbacks,
                           s.flows,
                           s.sampled,
-                          s.sampled_seconds});
+                          s.sampled_seconds,
+                          s.squares,
+                          s.sampled_squares});
   for (const auto& of_comm : open) {
     auto& list = j["open"].emplace_back(json::array());
     for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site, e.stands_for});
@@ -115,6 +117,8 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
                          s.at(12),
                          s.at(18),
                          s.at(19),
+                         s.at(20),
+                         s.at(21),
                          {},
                          {},
                          {},

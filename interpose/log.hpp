@@ -78,6 +78,8 @@ struct site_log {
   std::size_t peak_memory = 0;
   std::uint64_t sampled = 0;  ///< calls that the MPI library did, to be measured
   double sampled_seconds = 0;
+  double squares = 0;                  ///< of the seconds of each call, added up
+  double sampled_squares = 0;          ///< of those that were measured
   std::map<int, double> waited_for;    ///< by the communicator's rank that was last
   std::map<int, std::uint64_t> sizes;  ///< blocks by the power of two of their bytes; -1: empty
   std::map<std::string, std::uint64_t> algorithms;

@@ -183,6 +183,7 @@ known_call& observed_call::known(recorder_state& s, const outcome& o, const move
 inline void observed_call::end(recorder_state& s, known_call& k, const outcome& o, std::uint64_t ticks) {
   const std::uint32_t run = s.known.count(s, k, o.peak_memory);
   k.ticks += ticks;
+  k.squares += static_cast<double>(ticks) * static_cast<double>(ticks);
   if (s.records) s.writer.log().runs[run].took(s.clock.seconds(ticks));
   if (!o.reason.empty()) [[unlikely]]
     count_fallback(s, k, o);
@@ -211,9 +212,11 @@ void complete(const call_in_flight& c) noexcept {
   s.writer.log().runs[c.run].took(c.seconds);
   site_log& site = s.writer.log().sites[c.site];
   site.seconds += c.seconds;
+  site.squares += c.seconds * c.seconds;
   if (!c.sampled) return;
   ++site.sampled;
   site.sampled_seconds += c.seconds;
+  site.sampled_squares += c.seconds * c.seconds;
 }
 
 }  // namespace taquin::interpose

@@ -1,16 +1,18 @@
 #include "interpose/report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
-#include "base/environment.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/message.hpp"
 #include "interpose/settings.hpp"
@@ -20,6 +22,39 @@ namespace taquin::interpose {
 namespace {
 
 using nlohmann::json;
+
+// What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that all
+// calls would have taken, with 95% intervals of the means.
+struct comparison {
+  std::uint64_t sampled = 0;
+  double native = 0;
+  double own = 0;
+  double native_spread = 0;
+  double own_spread = 0;
+
+  static comparison of(const site_log& s) {
+    if (s.sampled == 0 || s.calls <= s.sampled) return {};
+    const auto all = static_cast<double>(s.calls);
+    const auto n = static_cast<double>(s.sampled);
+    const double served = s.seconds - s.sampled_seconds;
+    return {s.sampled, s.sampled_seconds / n * all, served / (all - n) * all,
+            spread(n, s.sampled_seconds, s.sampled_squares) * all,
+            spread(all - n, served, s.squares - s.sampled_squares) * all};
+  }
+  // Enough calls, and intervals that do not meet.
+  [[nodiscard]] bool native_is_faster() const {
+    constexpr std::uint64_t enough = 4;
+    return sampled >= enough && native + native_spread < own - own_spread;
+  }
+
+ private:
+  // Student's quantile of four values: wider than need be for more.
+  static double spread(double n, double sum, double squares) {
+    constexpr double quantile = 3.182;
+    if (n < 2) return std::numeric_limits<double>::infinity();
+    return quantile * std::sqrt(std::max(0.0, squares - sum * sum / n) / (n - 1) / n);
+  }
+};
 
 // One call site on one communicator, of all ranks.
 struct merged {
@@ -31,9 +66,7 @@ struct merged {
   double seconds = 0;  // of the rank with the most
   double waiting = 0;  // the same rank's
   std::size_t peak_memory = 0;
-  std::uint64_t sampled = 0;  // calls that went to the MPI library to be measured
-  double sampled_seconds = 0;
-  double served_seconds = 0;  // in the others
+  comparison compared;  // the same rank's
   std::map<int, double> waited_for;
   std::map<int, std::uint64_t> sizes;
   std::map<std::string, std::uint64_t> algorithms;
@@ -50,9 +83,10 @@ struct merged {
       return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
     return where.function.empty() ? form : fmt::format("{} in {}", form, where.function);
   }
-  // What the MPI library's own would have taken.
-  [[nodiscard]] double native_seconds() const {
-    return sampled > 0 ? sampled_seconds / static_cast<double>(sampled) * static_cast<double>(calls) : 0;
+  // How a rule of a profile names it.
+  [[nodiscard]] std::string rule_site() const {
+    if (where.file.empty()) return where.function;
+    return fmt::format("{}:{}", where.file.substr(where.file.rfind('/') + 1), where.line);
   }
 };
 
@@ -84,9 +118,8 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
       if (s.seconds > m.seconds) {
         m.seconds = s.seconds;
         m.waiting = std::min(s.waiting, s.seconds);
+        m.compared = comparison::of(s);
       }
-      m.sampled = std::max(m.sampled, s.sampled);
-      m.sampled_seconds = std::max(m.sampled_seconds, s.sampled_seconds);
       m.peak_memory = std::max(m.peak_memory, s.peak_memory);
       m.sent[rank] += s.bytes;
       m.received[rank] += s.received;
@@ -107,7 +140,9 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
 }
 
 struct advice {
+  std::string title;
   std::string text;
+  std::string command;
   double saves = 0;
 };
 
@@ -124,46 +159,55 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
   for (const rank_log& log : logs) {
     double seconds = 0;
     double waiting = 0;
+    comparison all;
     for (const site_log& s : log.sites) {
+      const comparison c = comparison::of(s);
+      all.sampled += c.sampled;
+      all.native += c.native;
+      all.own += c.own;
       seconds += s.seconds;
       waiting += std::min(s.waiting, s.seconds);
     }
     if (seconds >= total.seconds) {
       total.seconds = seconds;
       total.waiting = waiting;
+      total.compared = all;
     }
   }
   return total;
 }
 
-// In order of what they could save.
-std::vector<advice> advise(const std::vector<merged>& sites, const merged& total, double run) {
+// More ranks on a node than processors: who waits then waits for a processor.
+bool crowded(const std::vector<rank_log>& logs) {
+  std::map<int, long> ranks;
+  for (const rank_log& log : logs) ++ranks[log.node];
+  return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
+}
+
+// What was measured to help, in order of what it saves.
+std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
   constexpr double worth_saying = 0.01;  // of the run
   constexpr double mostly = 0.5;
-  constexpr std::uint64_t enough = 4;  // measured calls
   std::vector<advice> all;
   for (const merged& m : sites) {
-    if (m.waiting > worth_saying * run && m.waiting_share() > mostly && !m.waited_for.empty()) {
+    if (!waits_for_processors && m.waiting > worth_saying * run && m.waiting_share() > mostly &&
+        !m.waited_for.empty()) {
       const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
-      all.push_back({fmt::format("{} waits {:.0f}% of its time for rank {}", m.place(), 100 * m.waiting_share(),
-                                 m.world_ranks[static_cast<std::size_t>(worst->first)]),
-                     m.waiting});
+      all.push_back({"Balance the work before a call",
+                     fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
+                                 100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),
+                     "", m.waiting});
     }
-    const double native = m.native_seconds();
-    if (m.sampled >= enough && m.seconds - native > worth_saying * run)
-      all.push_back({fmt::format("{} is faster in the MPI library: make a profile with 'taquin tune' and set "
-                                 "TAQUIN_PROFILE, or TAQUIN_ALGORITHM=native; it would save {:.0f}%",
-                                 m.place(), 100 * (m.seconds - native) / m.seconds),
-                     m.seconds - native});
+    const double saves = m.compared.own - m.compared.native;
+    const std::string site = m.rule_site();
+    if (m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
+      all.push_back({"Leave a call site to the MPI library",
+                     fmt::format("{} is faster in the MPI library, measured in {} of {} calls: give it a rule in the "
+                                 "profile of TAQUIN_PROFILE",
+                                 m.place(), m.compared.sampled, m.calls),
+                     json{{"algorithm", "native"}, {"site", site}}.dump(), saves});
   }
   std::ranges::stable_sort(all, std::greater{}, &advice::saves);
-  constexpr double much = 0.1;  // of the run
-  const auto& given = detail::environment::get();
-  if (given.profile.empty() && given.algorithm.empty() && total.transfer() > much * run)
-    all.push_back(
-        {fmt::format("transfer takes {:.0f}% of the run, and choices go by the built-in model: record the "
-                     "program, run 'taquin tune --traffic', and set TAQUIN_PROFILE",
-                     100 * total.transfer() / run)});
   return all;
 }
 
@@ -181,14 +225,8 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
   return text;
 }
 
-void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>& sites, const merged& total, double run,
-                   double native_by_model, const std::vector<advice>& advices) {
-  double native = 0;
-  double compared = 0;
-  for (const merged& m : sites) {
-    native += m.native_seconds();
-    if (m.sampled > 0) compared += m.seconds;
-  }
+void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
+                   const std::vector<advice>& advices, bool waits_for_processors) {
   constexpr double percent = 100;
   say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
   say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, size(static_cast<double>(total.bytes))));
@@ -198,17 +236,18 @@ void print_summary(const std::vector<rank_log>& logs, const std::vector<merged>&
                   total.transfer()));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
   say(fmt::format("  peak extra memory    {}", size(static_cast<double>(total.peak_memory))));
+  if (waits_for_processors)
+    say("  more ranks than processors: they wait for a processor, and times say little of an exchange");
   for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));
-  if (compared > 0)
-    say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in every {}th call", native,
-                    compared, sampling));
-  else if (total.calls > 0)
-    say(fmt::format("  MPI library's own    {:.3f} s without waiting, by the model", native_by_model));
+  if (total.compared.sampled > 0)
+    say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
+                    total.compared.native, total.compared.own, total.compared.sampled));
   std::uint64_t messages = 0;
   for (const rank_log& log : logs) messages += log.others.empty() ? 0 : log.others[0];
   if (messages > 0) say(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
   constexpr std::size_t most = 3;
-  for (std::size_t i = 0; i < std::min(most, advices.size()); ++i) say("  > " + advices[i].text);
+  for (std::size_t i = 0; i < std::min(most, advices.size()); ++i)
+    say("  > " + advices[i].text + (advices[i].command.empty() ? "" : ": " + advices[i].command));
 }
 
 json to_json(const merged& m) {
@@ -234,13 +273,17 @@ json to_json(const merged& m) {
   for (const auto& [power, blocks] : m.sizes) j["sizes"].push_back({power < 0 ? 0 : count_t{1} << power, blocks});
   for (const auto& [name, calls] : m.algorithms) j["algorithms"].push_back({{"name", name}, {"calls", calls}});
   for (const auto& [reason, calls] : m.fallbacks) j["fallbacks"].push_back({{"reason", reason}, {"calls", calls}});
-  if (m.sampled > 0) j["native"] = {{"seconds", m.native_seconds()}, {"basis", "measured"}};
+  if (m.compared.sampled > 0)
+    j["native"] = {{"seconds", m.compared.native},
+                   {"instead_of", m.compared.own},
+                   {"calls", m.compared.sampled},
+                   {"basis", "measured"}};
   return j;
 }
 
 }  // namespace
 
-void write_report(const std::vector<rank_log>& logs, double native_by_model) {
+void write_report(const std::vector<rank_log>& logs) {
   const settings& s = settings::get();
   const bool full = s.at_end == settings::report::full;
   const auto sites = merge(logs, full);
@@ -251,16 +294,19 @@ void write_report(const std::vector<rank_log>& logs, double native_by_model) {
     nodes.insert(log.node);
   }
   const merged total = sum_of(logs, sites);
-  const auto advices = advise(sites, total, run);
-  print_summary(logs, sites, total, run, native_by_model, advices);
+  const bool waits_for_processors = crowded(logs);
+  const auto advices = advise(sites, run, waits_for_processors);
+  print_summary(logs, total, run, advices, waits_for_processors);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
+  j["crowded"] = waits_for_processors;
+  j["totals"] = {{"seconds", total.seconds}, {"waiting_seconds", total.waiting}};
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));
   for (const advice& a : advices) {
-    j["advice"].push_back({{"text", a.text}});
-    if (a.saves > 0) j["advice"].back().update({{"saves_seconds", a.saves}, {"basis", "measured"}});
+    j["advice"].push_back({{"title", a.title}, {"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
+    if (!a.command.empty()) j["advice"].back()["command"] = a.command;
   }
   std::ofstream out(s.report_file);
   out << j.dump(1) << '\n' << std::flush;

@@ -8,8 +8,7 @@
 namespace taquin::interpose {
 
 /// Prints the summary on standard error and, where it is asked for, writes the whole report as JSON
-/// (docs/internals/report.md). To be called on one rank, with the logs of all; `native_by_model` is what the MPI library
-/// would have taken for all calls.
-void write_report(const std::vector<rank_log>& logs, double native_by_model);
+/// (docs/internals/report.md). To be called on one rank, with the logs of all.
+void write_report(const std::vector<rank_log>& logs);
 
 }  // namespace taquin::interpose

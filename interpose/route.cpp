@@ -90,7 +90,6 @@ bool run_through(const exchange& x, const void* site, outcome* what_became) {
     statistics stats;
     if (what_became != nullptr) o.stats = &stats;
     if (has_site_rules()) {
-      o.agreement = agreement_when::always;
       by_rules_of(site, [&] { run(x, o); });
     } else {
       run(x, o);

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -38,6 +41,9 @@ class migration {
   /// when a destination is no rank, more elements come than can, or any rank says that it has a `fault`;
   /// budget_exceeded when the limit does not allow for the storage.
   std::size_t plan(const char* fault, std::size_t room, std::optional<std::size_t> storage);
+  /// Tells all ranks whether this one has its storage now, or a `fault` of an MPI error class. Collective; waits for
+  /// nobody where no rank gets more elements than it has. Throws usage_error on every rank when any has a fault.
+  void ready(const char* fault, int mpi_class);
   /// Moves the elements inside `data`, which has room for the larger of the two numbers of them. Collective.
   void run(void* data, count_t length, MPI_Datatype type);
 
@@ -46,19 +52,91 @@ class migration {
   std::unique_ptr<state> state_;
 };
 
-/// Fills in the destinations of `elements`. What is wrong with them, or null.
+/// What the program's own code threw or gave, until all ranks know of it.
+struct migration_fault {
+  std::string what;  ///< empty: nothing is wrong
+  int mpi_class = MPI_ERR_ARG;
+  std::exception_ptr thrown;
+
+  [[nodiscard]] const char* text() const noexcept { return what.empty() ? nullptr : what.c_str(); }
+};
+
+/// Calls the program's own code, and keeps what it throws: the other ranks must not wait for this one.
+template <class F>
+migration_fault guard(const char* doing, F call) {
+  try {
+    return {call(), MPI_ERR_ARG, nullptr};
+  } catch (const std::bad_alloc&) {
+    return {std::string(doing) + ": out of memory", MPI_ERR_NO_MEM, std::current_exception()};
+  } catch (const std::exception& e) {
+    return {std::string(doing) + ": " + e.what(), MPI_ERR_OTHER, std::current_exception()};
+  } catch (...) {
+    return {std::string(doing) + ": an exception that is no std::exception", MPI_ERR_OTHER, std::current_exception()};
+  }
+}
+
+/// `step()`, which throws on all ranks where one has a fault. The one whose code threw has that exception nested.
+template <class F>
+auto told(const migration_fault& fault, F step) {
+  try {
+    return step();
+  } catch (const usage_error& e) {
+    if (fault.thrown == nullptr) throw;
+    try {
+      std::rethrow_exception(fault.thrown);
+    } catch (...) {
+      std::throw_with_nested(e);
+    }
+  }
+}
+
+/// Whether an int holds `r`, which it then is in `to`.
+template <class R>
+bool as_int(const R& r, int& to) noexcept(std::is_arithmetic_v<R> || std::is_enum_v<R>) {
+  if constexpr (std::is_enum_v<R>) {
+    return as_int(static_cast<std::underlying_type_t<R>>(r), to);
+  } else if constexpr (std::is_floating_point_v<R>) {
+    if (!(r > R(-2147483648.0) && r < R(2147483648.0))) return false;  // not a number either
+    to = static_cast<int>(r);
+    return true;
+  } else {
+    to = static_cast<int>(r);
+    if constexpr (std::is_integral_v<R>) return static_cast<R>(to) == r && (to < 0) == (r < R{});
+    return true;
+  }
+}
+
+/// What is wrong with a number that no int holds.
+template <class R>
+std::string no_rank(std::size_t element, const R& r) {
+  std::string value = "a number";
+  if constexpr (std::is_enum_v<R>)
+    return no_rank(element, static_cast<std::underlying_type_t<R>>(r));
+  else if constexpr (std::is_arithmetic_v<R>)
+    value = std::to_string(r);
+  return "element " + std::to_string(element) + " goes to rank " + value + ", which no int holds";
+}
+
+/// Fills in the destinations of `elements`. What is wrong with them, or an empty text.
 template <class T, class Destination>
-const char* fill_destinations(migration& m, std::span<const T> elements, Destination& destination) {
+std::string fill_destinations(migration& m, std::span<const T> elements, Destination& destination) {
   const auto to = m.destinations();
+  std::size_t k = 0;
   if constexpr (std::invocable<Destination&, const T&>) {
-    std::ranges::transform(elements, to.begin(),
-                           [&](const T& e) { return static_cast<int>(std::invoke(destination, e)); });
+    for (const T& e : elements) {
+      const auto r = std::invoke(destination, e);
+      if (!as_int(r, to[k])) return no_rank(k, r);
+      ++k;
+    }
   } else if (std::ranges::size(destination) == elements.size()) {
-    std::ranges::transform(destination, to.begin(), [](const auto r) { return static_cast<int>(r); });
+    for (const auto r : destination) {
+      if (!as_int(r, to[k])) return no_rank(k, r);
+      ++k;
+    }
   } else {
     return "not one destination per element";
   }
-  return nullptr;
+  return {};
 }
 
 template <class T>
@@ -90,14 +168,22 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
   using T = std::ranges::range_value_t<C>;
   const std::size_t before = std::ranges::size(elements);
   migration m(before, comm, o);
-  const char* fault = fill_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination);
-  const std::size_t arriving = m.plan(fault, room_of(elements), room_of(elements) * sizeof(T));
-  if constexpr (requires { elements.reserve(arriving); }) elements.reserve(arriving);
-  if (arriving > before) elements.resize(arriving);
+  const auto fault = guard("the destinations", [&] {
+    return fill_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination);
+  });
+  const std::size_t room = room_of(elements);
+  const std::size_t arriving = told(fault, [&] { return m.plan(fault.text(), room, room * sizeof(T)); });
+  const auto lacking = guard("the container", [&] {
+    if constexpr (requires { elements.reserve(arriving); })
+      if (arriving > room) elements.reserve(arriving);
+    if (arriving > before) elements.resize(arriving);
+    return std::string();
+  });
   try {
+    told(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
     run_migration(m, std::ranges::data(elements), type);
-  } catch (const budget_exceeded&) {
-    elements.resize(before);
+  } catch (const error& e) {
+    if (e.collective() && std::ranges::size(elements) != before) elements.resize(before);
     throw;
   }
   elements.resize(arriving);
@@ -116,7 +202,8 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// does the overload for storage of your own.
 ///
 /// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no
-/// rank or a range of another length, `budget_exceeded` when `o.memory` is too small.
+/// rank or a range of another length, and where `destination` or the vector throws on a rank, which then has that
+/// exception nested (std::rethrow_if_nested); `budget_exceeded` when `o.memory` is too small.
 template <class T, class Destination>
 requires std::is_trivially_copyable_v<T>
 void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
@@ -143,9 +230,11 @@ requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storag
                                                              MPI_Datatype type = MPI_DATATYPE_NULL) {
   const std::size_t there = std::min(count, storage.size());
   detail::migration m(there, comm, o);
-  const char* fault = detail::fill_destinations(m, std::span<const T>(storage.first(there)), destination);
-  if (count > storage.size()) fault = "more elements than the storage holds";
-  const std::size_t arriving = m.plan(fault, storage.size(), std::nullopt);
+  const auto fault = detail::guard("the destinations", [&]() -> std::string {
+    if (count > storage.size()) return "more elements than the storage holds";
+    return detail::fill_destinations(m, std::span<const T>(storage.first(there)), destination);
+  });
+  const std::size_t arriving = detail::told(fault, [&] { return m.plan(fault.text(), storage.size(), std::nullopt); });
   detail::run_migration(m, storage.data(), type);
   return arriving;
 }

@@ -52,14 +52,6 @@ enum class progress_by : std::uint8_t {
   thread
 };
 
-/// When ranks agree on a blocking call before anything is sent, where they are on several nodes and the choice of the
-/// algorithm is taquin's. On one node, for plans and for named algorithms they always do.
-enum class agreement_when : std::uint8_t {
-  needed,  ///< not in exchanges of large blocks that are done directly: an invalid argument is then an error on the rank
-           ///< that has it and on those that expect data from it, and ranks that call something else are waited for
-  always   ///< an error is the same on all ranks
-};
-
 /// What a rank does whose wait has lasted longer than its timeout, after it has said what it waits for.
 enum class after_timeout : std::uint8_t {
   wait,   ///< goes on waiting
@@ -131,10 +123,9 @@ struct options {
   int max_in_flight = 0;
   /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
-  /// Compare what ranks send with what their peers expect, before sending.
+  /// Blocking calls on one node, too: compare what ranks send with what their peers expect before anything is sent, so
+  /// that all ranks have the error of a block that is longer or shorter than expected. Other calls always compare.
   bool check = false;
-  /// Blocking calls between nodes: whether ranks agree on every one.
-  agreement_when agreement = agreement_when::needed;
   /// Plans that leave the choice to taquin: the best few candidates, as many as the memory holds at once, run the first
   /// starts in turn, each three times; then all ranks stay with the fastest. Blocking calls do not tune.
   bool tune = false;

@@ -49,12 +49,6 @@ enum {
   TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
 };
 
-/* Values of TAQUIN_Options.agreement: when ranks on several nodes agree on a blocking call of "auto" before they send. */
-enum {
-  TAQUIN_AGREEMENT_NEEDED = 0, /* not in direct exchanges of large blocks */
-  TAQUIN_AGREEMENT_ALWAYS      /* errors are the same on all ranks */
-};
-
 /* Options of a communicator. Fields are only ever added at the end. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
@@ -77,7 +71,6 @@ typedef struct TAQUIN_Options {
   int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
-  int agreement;         /* one of TAQUIN_AGREEMENT_* */
   int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
                             rank, at least 1 */
   int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
@@ -89,7 +82,7 @@ typedef struct TAQUIN_Options {
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, TAQUIN_AGREEMENT_NEEDED, 0, 0, 0, 0                          \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 0, 0                                                   \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -148,7 +141,7 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
  * be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
  * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
  * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_agreement, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
+ * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
  * 0 or 1, choices numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
@@ -250,6 +243,38 @@ int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *d
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
 /* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. Local. */
 int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
+
+/* ---- Sparse exchange: each rank knows to whom it sends; from whom something comes is found out. ---- */
+
+/* A sparse exchange of which sources and sizes are known. */
+typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
+/* The sparse exchange that is none. */
+#define TAQUIN_SPARSE_NULL NULL
+/* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange gave. */
+typedef void *TAQUIN_Allocate(size_t bytes, void *context);
+
+/* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other: block k
+ * has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank may be a
+ * destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming is the number
+ * of blocks that come to this rank, and *elements how many elements they have in all. The communicator's options say
+ * `memory`, `max_in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error on all, and
+ * nothing is sent then. */
+int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
+                        MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements);
+/* The rank that each block comes from, ascending, and its elements; blocks of one rank are in its order. Each array has as
+ * many entries as blocks come, or is NULL. Local. */
+int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]);
+/* Receives all blocks, one behind the other, into `buffer`. Once. Collective. */
+int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
+/* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all ranks.
+ * Local. */
+int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);
+/* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which are
+ * the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, all ranks get
+ * MPI_ERR_NO_MEM. Its elements lie as `type` says, its extent apart. */
+int TAQUIN_Sparse_exchange(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
+                           MPI_Datatype type, MPI_Comm comm, TAQUIN_Allocate *allocate, void *context, int *incoming,
+                           int **sources, MPI_Count **recvcounts, void *buffer);
 
 #ifdef __cplusplus
 }

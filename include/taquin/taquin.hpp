@@ -15,3 +15,4 @@
 #include "taquin/ranges.hpp"         // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export
 #include "taquin/shared_buffer.hpp"  // IWYU pragma: export
+#include "taquin/sparse.hpp"         // IWYU pragma: export

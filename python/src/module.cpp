@@ -172,6 +172,10 @@ class migration_object {
     const py::gil_scoped_release released;
     return object_->plan(fault ? fault->c_str() : nullptr, room, storage);
   }
+  void ready(const std::optional<std::string>& fault) {
+    const py::gil_scoped_release released;
+    object_->ready(fault ? fault->c_str() : nullptr, MPI_ERR_NO_MEM);
+  }
   void run(std::uintptr_t address, count_t bytes) {
     const py::gil_scoped_release released;
     object_->run(at(address), bytes, MPI_BYTE);
@@ -251,6 +255,7 @@ PYBIND11_MODULE(_core, m) {
            py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
       .def("plan", &migration_object::plan, py::arg("fault"), py::arg("room"), py::arg("storage"))
+      .def("ready", &migration_object::ready, py::arg("fault"))
       .def("run", &migration_object::run, py::arg("address"), py::arg("row_bytes"))
       .def_property_readonly("statistics", &migration_object::stats);
 

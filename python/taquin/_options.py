@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     once. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
     inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``leaders``: ranks
     of a node that exchange messages with other nodes in "node_aggregated"; 0: all. ``nodes``: ranks per node, in rank
-    order. ``agreement``: "needed", or "always": ranks on several nodes agree on every blocking call.
+    order. 
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases", how its extra memory is divided, and whether
     only ranks that have data for each other exchange requests.
 
@@ -65,7 +65,6 @@ class Options(TypedDict, total=False):
     layout: str
     inner: str
     levels: str
-    agreement: str
     aux_parts: int
     aux_heap: bool
     sparse_requests: bool

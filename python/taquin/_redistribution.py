@@ -112,14 +112,18 @@ def migrate(
         fault, rows = wrong, 0
     move = _core.Migration(rows, comm, options)
     if fault is None:
-        fault = _fill_destinations(move.destinations(), array, destination)
+        fault = _fill_destinations(move, array, destination)
     room = len(array) if fault is None else 0
     try:
         arriving = move.plan(describe(fault) if fault else None, room, _nbytes(array))
         storage = array
-        if arriving > room:
-            storage = np.empty((arriving,) + array.shape[1:], array.dtype)
-            storage[:rows] = array[:rows]
+        try:
+            if arriving > room:
+                storage = np.empty((arriving,) + array.shape[1:], array.dtype)
+                storage[:rows] = array[:rows]
+        except BaseException as lacking:  # the other ranks must not wait for this one
+            fault = lacking
+        move.ready(describe(fault) if fault else None)
         move.run(address_of(storage), _row_bytes(array))
     except UsageError as error:
         raise error from fault
@@ -134,9 +138,10 @@ def _nbytes(array: object) -> int:
     return array.nbytes if isinstance(array, np.ndarray) else 0
 
 
-def _fill_destinations(to: NDArray[np.int32], array: Array, destination: Any) -> Optional[BaseException]:
+def _fill_destinations(move: _core.Migration, array: Array, destination: Any) -> Optional[BaseException]:
     """What is wrong with the destinations."""
     try:
+        to = move.destinations()
         if not callable(destination):
             _fill(to, destination, 0)
             return None
@@ -411,8 +416,9 @@ def _exchange_blocks(
     fault: Optional[Exception] = None
     options: dict[str, Any] = {}
     source = target = Blocks((0,), (1,))
-    room = item = 0
+    room = item = items = 0
     grows = False
+    larger: NDArray[Any] = array
     shape: tuple[int, ...] = ()
     try:
         options = keywords(**choices)
@@ -420,7 +426,10 @@ def _exchange_blocks(
         _check_storage(array)
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         room = _room(array, storage)
-        grows = bool(room < item * np.prod(shape, dtype=np.int64))
+        items = int(np.prod(shape, dtype=np.int64))
+        grows = room < item * items
+        if grows:  # before all agree on the call: they know if there is none. Its pages are taken when they are written
+            larger = np.empty(items, array.dtype)
     except Exception as wrong:
         fault, options["fault"] = wrong, describe(wrong)
     held = room if grows else 0
@@ -428,11 +437,9 @@ def _exchange_blocks(
         move = _core.BlockExchange(source.shape, source.grid, target.grid, item, held, transposing, comm, options)
     except UsageError as error:
         raise error from fault
-    items = int(np.prod(shape, dtype=np.int64))
     place = address_of(array)
     flat: NDArray[Any]
     if grows:
-        larger = np.empty(items, array.dtype)
         larger[: array.size] = array.ravel()
         place = address_of(larger)
         flat = larger

@@ -24,6 +24,8 @@ class checked {
     r.over_ = __builtin_mul_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
     return r;
   }
+  /// What it is, where it fits.
+  [[nodiscard]] constexpr count_t value() const noexcept { return value_; }
   /// Within ±most_bytes, and nothing on the way was beyond 64 bits.
   [[nodiscard]] constexpr bool fits() const noexcept { return !over_ && value_ <= most_bytes && value_ >= -most_bytes; }
 

@@ -57,15 +57,6 @@ void read_timeout(environment& e) {
       std::string("TAQUIN_TIMEOUT must be seconds, and wait, abort or fail after a comma, not '") + text + "'";
 }
 
-void read_agreement(environment& e) {
-  const char* text = std::getenv("TAQUIN_AGREEMENT");
-  if (text == nullptr || *text == '\0') return;
-  const std::string_view given = text;
-  e.always_agree = given == "always";
-  if (given != "always" && given != "needed")
-    e.invalid_argument = std::string("TAQUIN_AGREEMENT must be needed or always, not '") + text + "'";
-}
-
 environment read() {
   environment e;
   if (const char* text = std::getenv("TAQUIN_ALGORITHM")) e.algorithm = text;
@@ -75,7 +66,6 @@ environment read() {
   read_switch("TAQUIN_SINGLE_COPY", e.single_copy, e);
   read_switch("TAQUIN_PROGRESS_THREAD", e.progress_thread, e);
   read_timeout(e);
-  read_agreement(e);
   if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
     e.invalid_argument =
         "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "

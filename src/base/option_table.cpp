@@ -52,7 +52,7 @@ constexpr bool has_values(const option_row& row) {
 
 // A structured binding has as many names as there are fields: these are all, and as many as the list has.
 [[maybe_unused]] void no_other_field(const options& all) {
-  [[maybe_unused]] const auto& [algorithm, memory, max_in_flight, nodes, check, agreement, tune, progress, on_timeout,
+  [[maybe_unused]] const auto& [algorithm, memory, max_in_flight, nodes, check, tune, progress, on_timeout,
                                 timeout, bruck, two_phase, multilevel, node_aggregated, hierarchical_factor, in_place,
                                 in_place_phases, stats] = all;
   [[maybe_unused]] const auto& [radix, layout] = bruck;
@@ -62,7 +62,7 @@ constexpr bool has_values(const option_row& row) {
   [[maybe_unused]] const auto& [ports] = hierarchical_factor;
   [[maybe_unused]] const auto& [scratch_sends] = in_place;
   [[maybe_unused]] const auto& [aux_parts, aux_heap, sparse_requests] = in_place_phases;
-  constexpr std::size_t fields = 20;
+  constexpr std::size_t fields = 19;
   static_assert(option_table.size() == fields);
 }
 

@@ -41,16 +41,12 @@ const mpi::attribute<owned_options>& kept() {
 
 const owned_options* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
 
-// Bytes of an older struct that end inside today's: its last field, and padding that is none of its own.
-constexpr std::size_t size_to_agreement = offsetof(TAQUIN_Options, aux_heap);
-
 // A caller that was compiled with an older header knows fewer fields: the others keep their defaults.
 TAQUIN_Options complete(const TAQUIN_Options& given) {
   if (given.size < offsetof(TAQUIN_Options, memory))
     throw usage_error("TAQUIN_Options without its size: start from TAQUIN_OPTIONS_INIT", MPI_ERR_ARG);
   TAQUIN_Options o = TAQUIN_OPTIONS_INIT;
-  const std::size_t known = given.size == size_to_agreement ? offsetof(TAQUIN_Options, aux_parts) : given.size;
-  std::memcpy(&o, &given, std::min(known, sizeof o));
+  std::memcpy(&o, &given, std::min(given.size, sizeof o));
   o.size = sizeof o;
   return o;
 }

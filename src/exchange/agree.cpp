@@ -44,14 +44,27 @@ class dissemination {
     const int radix = agreement_radix(p);
     std::array<MPI_Request, most_radix - 1> requests;
     int k = 0;
-    for (int width = 1; width < p; width *= radix, ++k) {
+    int width = 1;
+    for (; width < p; width *= radix, ++k) {
       const int digits = std::min(radix - 1, (p - 1) / width);
       told_ = v;
+      digit_ = p / width % radix;
+      v.unmatched_rest = digit_ == 0 ? told_.unmatched_rest : told_.unmatched;
       log_round(comm_, tag_, width, digits, requests, ends{this, v, k, buffer_.data()});
     }
+    if (width > p) v.unmatched = v.unmatched_rest;
   }
 
  private:
+  // Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a record
+  // after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them, which
+  // follow from those of the round before: with d, the digit of p at w, the second is of d·w ranks by d first sums, and
+  // of p mod w more by the second sum of the rank d·w before this one. After the last round p mod w is p.
+  void add_up(record& v, int digit, const record& theirs) const {
+    if (digit < digit_) v.unmatched_rest += theirs.unmatched;
+    if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;
+  }
+
   // Without payload the same record goes to all. Messages with a payload leave from one buffer, one behind the other.
   struct ends {
     dissemination* all;
@@ -75,6 +88,7 @@ class dissemination {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
       v.learn(theirs);
+      all->add_up(v, digit, theirs);
       if (all->payload_ != nullptr && from.size() >= all->head_)
         all->payload_->unload(round, digit, from.subspan(all->head_));
     }
@@ -94,6 +108,7 @@ class dissemination {
   raw_buffer buffer_;
   record told_;
   record theirs_;
+  int digit_ = 0;  // of p, at the round's weight
 };
 
 // A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with
@@ -118,6 +133,7 @@ void tell_on_node(channel& node, const record& mine) {
 void combine_on_node(channel& node, record& v) {
   tell_on_node(node, v);
   for (int rank = 0; rank < node.size(); ++rank) {
+    if (rank == node.rank()) continue;
     record theirs;
     std::memcpy(&theirs, node.room(rank), sizeof theirs);
     v.learn(theirs);
@@ -149,35 +165,47 @@ void combine_between(int tag, const agreement_way& way, record& v) {
   std::memcpy(&v, told.data(), sizeof v);
 }
 
+// What this rank tells one peer, for what another tells this one.
+template <class Word, std::size_t N>
+std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Word, N>& mine, int to, int from) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::array<Word, N> theirs{};
+  MPI_Status status;
+  TAQUIN_MPI(PMPI_Isend(mine.data(), sizeof mine, MPI_BYTE, to, tag, comm.get(), &request));
+  try {
+    mpi::check(mpi::receive(std::as_writable_bytes(std::span(theirs)), from, tag, comm.get(), status), "MPI_Recv");
+    mpi::complete(request, "MPI_Wait");
+  } catch (...) {
+    mpi::abandon(request, mpi::request_kind::send);
+    throw;
+  }
+  return theirs;
+}
+
 // Ranks that have begun an exchange early are going to complete it, whatever the others do: messages that nobody waits for
-// are received here, and ranks that wait for a message that nobody sends get an empty one. Collective.
-void answer_early(mpi::communicator& comm, const early_start* mine, int tag) {
-  struct message {
-    std::int64_t sent = 0;
-    std::int64_t awaited = 0;
-    std::int64_t tag = 0;
-  };
-  const auto p = static_cast<std::size_t>(comm.size());
-  std::vector<message> ours(p);
-  std::vector<message> theirs(p);
-  if (mine != nullptr)
-    for (std::size_t i = 0; i < p; ++i)
-      if (const auto peer = static_cast<int>(i); peer != comm.rank())
-        ours[i] = {mine->sent(peer), mine->awaited(peer), tag};
-  mpi::alltoall(std::span<const message>(ours), std::span(theirs), comm.get());
-  mpi::request_set empty(p, std::pmr::new_delete_resource());
-  for (std::size_t i = 0; i < p; ++i)
-    if (theirs[i].awaited > 0 && ours[i].sent == 0)
-      empty.send(i, nullptr, 0, MPI_BYTE, static_cast<int>(i), static_cast<int>(theirs[i].tag), comm.get());
+// are received here, and ranks that wait for a message that nobody sends get an empty one. Peer by peer, in memory for one
+// message: early_start::most_bytes. Collective.
+void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
+  const int p = comm.size();
+  const auto sent = [&](int peer) { return mine == nullptr ? 0 : mine->sent(peer); };
+  const auto awaited = [&](int peer) { return mine == nullptr ? 0 : mine->awaited(peer); };
   std::vector<std::byte> unwanted;
-  for (std::size_t i = 0; i < p; ++i) {
-    if (theirs[i].sent == 0 || ours[i].awaited > 0) continue;
-    unwanted.resize(static_cast<std::size_t>(theirs[i].sent));
+  for (int distance = 1; distance < p; ++distance) {
+    const int to = (comm.rank() + distance) % p;
+    const int from = (comm.rank() - distance + p) % p;
+    // Whether a message to the peer is under way, and, of another, whether this rank waits for one and with which tag.
+    const auto theirs =
+        trade(comm, tag, std::array<std::int64_t, 2>{sent(to), mine == nullptr ? -1 : early_tag}, to, from);
+    const auto waits = trade(comm, tag, std::array<std::int64_t, 2>{awaited(from), early_tag}, from, to);
+    if (waits[0] > 0 && sent(to) == 0)
+      TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_BYTE, to, static_cast<int>(waits[1]), comm.get()));
+    if (theirs[0] == 0 || awaited(from) > 0) continue;
+    unwanted.resize(early_start::most_bytes);
     MPI_Status status;
-    mpi::check(mpi::receive(unwanted, static_cast<int>(i), static_cast<int>(theirs[i].tag), comm.get(), status),
+    mpi::check(mpi::receive(std::span(unwanted).first(static_cast<std::size_t>(theirs[0])), from,
+                            static_cast<int>(theirs[1]), comm.get(), status),
                "MPI_Recv");
   }
-  empty.complete_all(true, [](std::size_t) { return count_t{0}; });
 }
 
 // The culprit tells the others what is wrong.
@@ -257,8 +285,8 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
   const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
-  const bool wrong = v.culprit != 0 || !alike || (alltoall && !all.uniform);
-  if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, way.early_tag);
+  const bool wrong = v.culprit != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
+  if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, tag, way.early_tag);
   if (v.culprit != 0 || !alike) mpi::allreduce(v.culprit, MPI_MAX, comm.get());
   if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
   if (!alike) report_calls(comm, mine);
@@ -271,19 +299,20 @@ void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<inva
   if (culprit_rank >= 0) report(comm, culprit_rank, bad);
 }
 
-void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_resource* memory) {
-  const auto p = static_cast<std::size_t>(comm.size());
-  std::pmr::vector<std::int64_t> mine(p, memory);
-  std::pmr::vector<std::int64_t> theirs(p, memory);
-  for (int peer = 0; peer < comm.size(); ++peer) mine[static_cast<std::size_t>(peer)] = x.send[peer].bytes();
-  mpi::alltoall(std::span<const std::int64_t>(mine), std::span(theirs), comm.get());
+// Rank by rank, so that it takes no memory: it is asked for where something is wrong.
+void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x) {
+  const int p = comm.size();
   std::optional<invalid_argument> bad;
-  for (int peer = 0; !bad && peer < comm.size(); ++peer) {
-    const count_t sent = theirs[static_cast<std::size_t>(peer)];
-    const count_t expected = x.recv[peer].bytes();
-    if (sent != expected) bad = invalid_argument{too_long(peer, sent, comm.rank(), expected), MPI_ERR_TRUNCATE, peer};
+  for (int distance = 0; distance < p; ++distance) {
+    const int to = (comm.rank() + distance) % p;
+    const int from = (comm.rank() - distance + p) % p;
+    const std::array<count_t, 1> mine{x.send[to].bytes()};
+    const count_t sent = distance == 0 ? mine[0] : trade(comm, tag, mine, to, from)[0];
+    const count_t expected = x.recv[from].bytes();
+    if (sent != expected && !bad) bad = mismatch(from, sent, comm.rank(), expected);
   }
   agree_on_invalid_argument(comm, bad);
+  throw on_all_ranks(usage_error("ranks send other sizes than their peers expect", MPI_ERR_COUNT));
 }
 
 }  // namespace taquin::detail

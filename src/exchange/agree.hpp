@@ -97,6 +97,9 @@ class early_start {
   early_start(const early_start&) = delete;
   early_start& operator=(const early_start&) = delete;
   virtual ~early_start() = default;
+  /// No message of an exchange that begins early is longer: a rank that does not want one receives it all the same, in
+  /// memory that no budget counts.
+  static constexpr count_t most_bytes = count_t{128} << 10U;
   /// Sends and posts receives.
   virtual void begin() = 0;
   /// Bytes of the message that is on its way to the peer, and of the one that is waited for; 0: there is none.
@@ -146,13 +149,8 @@ told_argument tell(const std::optional<invalid_argument>& bad) noexcept;
 /// something is wrong.
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad);
 
-/// The optional check: what rank i sends to j is what j expects from i. Collective: one exchange of p numbers and one
-/// reduction. Throws usage_error on every rank, naming the two ranks and both sizes.
-/// Takes check_bytes(p) from `memory` and gives them back.
-void check_sizes(mpi::communicator& comm, const exchange& x, std::pmr::memory_resource* memory);
-
-constexpr std::size_t check_bytes(int ranks) noexcept {
-  return 2 * sizeof(std::int64_t) * static_cast<std::size_t>(ranks);
-}
+/// After an agreement whose ranks send other sizes than their peers expect: throws usage_error on every rank, naming the
+/// two ranks and both sizes. Collective, in p − 1 messages of each rank, with the agreement's tag.
+[[noreturn]] void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x);
 
 }  // namespace taquin::detail

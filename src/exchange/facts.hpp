@@ -65,6 +65,25 @@ struct rank_facts {
 #define TAQUIN_FACT(NAME, COMBINE) std::uint64_t NAME = combine::COMBINE::neutral;
 #define TAQUIN_FLAG(NAME, COMBINE) bool NAME = false;
 #include "exchange/facts.def"
+  /// Of one rank: a sum over its blocks, of what it sends less what it expects, each weighted by its pair of ranks
+  /// (pair_weights). Over all ranks it is 0 where every rank sends what its peer expects, and hardly ever otherwise.
+  std::uint64_t unmatched = 0;
+};
+
+/// A number for each rank in either role. A block's weight is the product of its sender's and its receiver's: a rank
+/// multiplies by its own number once.
+struct pair_weights {
+  static constexpr std::uint64_t sender(int rank) noexcept { return mix(2 * static_cast<std::uint64_t>(rank) + 1); }
+  static constexpr std::uint64_t receiver(int rank) noexcept { return mix(2 * static_cast<std::uint64_t>(rank) + 2); }
+
+ private:
+  // The finaliser of SplitMix64; odd, so that no block's bytes are lost in the product.
+  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z *= 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return (z ^ (z >> 31U)) | 1U;
+  }
 };
 
 /// What travels. Short messages have its head alone: Open MPI sends up to 256 bytes without a request of its own.
@@ -83,27 +102,35 @@ struct fact_record {
 
   std::int32_t culprit = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
   std::uint32_t flags = 0;
+  /// rank_facts::unmatched, added up over the ranks that this record is of: no rank's may be learned twice.
+  std::uint64_t unmatched = 0;
+  /// The same of fewer ranks, which a reduction in log rounds needs beside it where it meets ranks twice.
+  std::uint64_t unmatched_rest = 0;
   std::array<std::int64_t, slots> numbers{};
 
   /// Bytes that all ranks tell.
-  static constexpr std::size_t head = 2 * sizeof(std::uint32_t) + in_place_slots * sizeof(std::int64_t);
+  static constexpr std::size_t head =
+      2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + in_place_slots * sizeof(std::int64_t);
 
   void tell(const rank_facts& mine) noexcept {
 #define TAQUIN_FACT(NAME, COMBINE) combine::COMBINE::put(numbers.data() + (NAME), mine.NAME);
 #define TAQUIN_FLAG(NAME, COMBINE) \
   if (mine.NAME == combine::COMBINE::told) flags |= 1U << NAME##_bit;
 #include "exchange/facts.def"
+    unmatched = mine.unmatched;
   }
   void learn(const fact_record& theirs) noexcept {
     for (std::size_t i = 0; i < slots; ++i) numbers[i] = std::max(numbers[i], theirs.numbers[i]);
     culprit = std::max(culprit, theirs.culprit);
     flags |= theirs.flags;
+    unmatched += theirs.unmatched;
   }
   [[nodiscard]] rank_facts of_all() const noexcept {
     rank_facts all;
 #define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
 #define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
 #include "exchange/facts.def"
+    all.unmatched = all.untold ? 0 : unmatched;
     return all;
   }
 };

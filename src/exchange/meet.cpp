@@ -4,8 +4,13 @@
 
 #include "exchange/agree.hpp"
 #include "node/blocking_channel.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
+
+void check_communicator(MPI_Comm user) {
+  if (user == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+}
 
 meeting meet(MPI_Comm user, std::uint64_t facts, patience p) {
   meeting m{.state = mpi::communicator::known(user)};

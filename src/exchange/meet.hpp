@@ -13,6 +13,9 @@
 
 namespace taquin::detail {
 
+/// Throws usage_error for MPI_COMM_NULL. Local: there is nobody to tell.
+void check_communicator(MPI_Comm user);
+
 /// What taquin has for a communicator.
 struct meeting {
   mpi::communicator* state = nullptr;  ///< null on an intercommunicator

@@ -226,8 +226,9 @@ std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr:
   return std::nullopt;
 }
 
-std::string too_long(int from, count_t sent, int to, count_t expected) {
-  return fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", from, sent, to, expected);
+invalid_argument mismatch(int from, count_t sent, int to, count_t expected) {
+  return {fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", from, sent, to, expected),
+          sent > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT, from};
 }
 
 }  // namespace taquin::detail

@@ -15,7 +15,8 @@ namespace taquin::detail {
 /// when blocks are in order, otherwise O(ranks log ranks). Blocks of types with holes may interleave legally and are not compared.
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
 
-/// What is said of a block that is longer than its receive block.
-std::string too_long(int from, count_t sent, int to, count_t expected);
+/// What is said of a block that is not as long as its receive block: MPI_ERR_TRUNCATE for one that is longer, MPI_ERR_COUNT
+/// for one that is shorter.
+invalid_argument mismatch(int from, count_t sent, int to, count_t expected);
 
 }  // namespace taquin::detail

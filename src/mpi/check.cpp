@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <new>
 #include <string>
 
 #include "taquin/error.hpp"
@@ -26,13 +25,6 @@ bool finalized() {
   int yes = 0;
   MPI_Finalized(&yes);
   return yes != 0;
-}
-
-bool is_left_in_the_middle(const std::exception& e) noexcept {
-  if (const auto* const failed = dynamic_cast<const mpi_error*>(&e))
-    return !failed->collective() && failed->mpi_class() != MPI_ERR_TRUNCATE;
-  return dynamic_cast<const timed_out*>(&e) != nullptr || dynamic_cast<const peer_left*>(&e) != nullptr ||
-         dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
 }
 
 void fail(int code, const char* call) {

@@ -3,18 +3,12 @@
 
 #include <mpi.h>
 
-#include <exception>
-
 namespace taquin::mpi {
 
 [[noreturn]] void fail(int code, const char* call);
 
 /// The error class of an MPI error code.
 int class_of(int code);
-
-/// Whether a call that throws this has left the protocol that its peers follow: those go on, or wait. Messages that are
-/// too long are no such error: their receiver takes part to the end.
-bool is_left_in_the_middle(const std::exception& e) noexcept;
 
 /// True from MPI_Finalize on: what is left can no longer be freed, and need not be.
 bool finalized();

@@ -1,20 +1,28 @@
-// An error that takes a rank out of the middle of a call is told to the other ranks.
+// An error that takes a rank out of a call is told to the other ranks.
 #pragma once
 
 #include <exception>
+#include <stdexcept>
 
-#include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::mpi {
 
-/// The result of `call()`, or its error, which `leave` gets first where it takes this rank out of the middle of a call.
+/// The stages of a call from the first that all ranks go through together: the result of `call()`, or its error. One that
+/// is not everyone's takes this rank out of what the others go on with, or wait for: `leave` gets it first.
 template <class Leave, class Call>
 auto or_leave(Leave leave, Call call) {
   try {
     return call();
+  } catch (const error& e) {
+    if (!e.collective()) leave(e);
+    throw;
   } catch (const std::exception& e) {
-    if (is_left_in_the_middle(e)) leave(e);
+    leave(e);
+    throw;
+  } catch (...) {  // of an allocator of the user's
+    leave(std::runtime_error("an exception that is no std::exception"));
     throw;
   }
 }

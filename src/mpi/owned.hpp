@@ -10,7 +10,7 @@
 
 namespace taquin::mpi {
 
-/// `Kind` has the handle's type, its null handle and what frees it.
+/// `Kind` has the handle's type, its null handle and what frees it, told whether an error takes the owner away.
 template <class Kind>
 class owned {
  public:
@@ -25,7 +25,8 @@ class owned {
     return *this;
   }
   ~owned() {
-    if (handle_ != Kind::null() && !finalized()) Kind::free(&handle_);
+    // An exception that was on its way when this was made is none that takes it away.
+    if (handle_ != Kind::null() && !finalized()) Kind::free(&handle_, std::uncaught_exceptions() > exceptions_);
   }
 
   [[nodiscard]] handle get() const noexcept { return handle_; }
@@ -34,20 +35,21 @@ class owned {
 
  private:
   handle handle_ = Kind::null();
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 struct datatype_kind {
   using handle = MPI_Datatype;
   static handle null() noexcept { return MPI_DATATYPE_NULL; }
-  static void free(handle* h) noexcept { MPI_Type_free(h); }
+  static void free(handle* h, bool) noexcept { MPI_Type_free(h); }
 };
 /// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed context
 /// to the next communicator, which would receive them.
 struct comm_kind {
   using handle = MPI_Comm;
   static handle null() noexcept { return MPI_COMM_NULL; }
-  static void free(handle* h) noexcept {
-    if (std::uncaught_exceptions() == 0) MPI_Comm_free(h);
+  static void free(handle* h, bool by_error) noexcept {
+    if (!by_error) MPI_Comm_free(h);
   }
 };
 

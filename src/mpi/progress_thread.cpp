@@ -29,7 +29,14 @@ namespace {
 
 class progress_thread {
  public:
-  progress_thread() : running_([this] { run(); }) { end_with_mpi(); }
+  progress_thread() : running_([this] { run(); }) {
+    try {
+      end_with_mpi();
+    } catch (...) {  // a thread that runs cannot be destroyed
+      stop();
+      throw;
+    }
+  }
   progress_thread(const progress_thread&) = delete;
   progress_thread& operator=(const progress_thread&) = delete;
   ~progress_thread() { stop(); }
@@ -73,8 +80,9 @@ class progress_thread {
       return MPI_SUCCESS;
     };
     TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, nullptr));
-    TAQUIN_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, this));
-    TAQUIN_MPI(MPI_Comm_free_keyval(&key));
+    const int set = MPI_Comm_set_attr(MPI_COMM_SELF, key, this);
+    MPI_Comm_free_keyval(&key);  // no error: the attribute that is set would outlive this object
+    TAQUIN_MPI(set);
   }
 
   std::mutex guard_;

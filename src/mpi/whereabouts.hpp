@@ -8,7 +8,7 @@
 
 namespace taquin::mpi {
 
-enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution };
+enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution, sparse };
 
 /// What a rank that leaves a call in the middle says, in memory that others read.
 struct alignas(64) leave_note {
@@ -38,8 +38,14 @@ struct whereabouts {
 
   std::atomic<std::uint64_t> last{0};
 
-  static constexpr std::uint64_t of(call_kind kind) noexcept { return static_cast<std::uint64_t>(kind) << 1U; }
-  static constexpr call_kind kind(std::uint64_t word) noexcept { return static_cast<call_kind>(word >> 1U & 3U); }
+  // Bits 1, 2 and 5.
+  static constexpr std::uint64_t of(call_kind kind) noexcept {
+    const auto k = static_cast<std::uint64_t>(kind);
+    return (k & 3U) << 1U | (k & 4U) << 3U;
+  }
+  static constexpr call_kind kind(std::uint64_t word) noexcept {
+    return static_cast<call_kind>((word >> 1U & 3U) | (word >> 3U & 4U));
+  }
 };
 extern constinit whereabouts here;
 

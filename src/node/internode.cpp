@@ -232,11 +232,16 @@ void internode::publish(const record& mine) {
   memory_.raise(memory_.flag_of_member(local_));
 }
 
-// What the node's ranks have told, and the messages to this rank.
+// The messages to this rank, and from one handler what the node's ranks have told: each rank's record once in all.
 void internode::leave_records(combine learn) {
   const int groups = all_nodes().groups();
-  for (int d = 1; d < groups; ++d)
-    if (handles(d)) learn(known_, memory_.inbox(node_at(groups - d)).what());
+  bool begun = local_ == 0;
+  for (int d = 1; d < groups; ++d) {
+    if (!handles(d)) continue;
+    const record theirs = memory_.inbox(node_at(groups - d)).what();
+    begun ? learn(known_, theirs) : static_cast<void>(known_ = theirs);
+    begun = true;
+  }
   memory_.record_of_handler(local_).put(known_);
   memory_.raise(memory_.flag_of_handler(local_));
 }

@@ -44,7 +44,7 @@ class block_run {
 class run_list {
  public:
   using number = block_run::number;
-  static constexpr std::size_t record_bytes = 104;
+  static constexpr std::size_t record_bytes = 120;
   /// What one rank tells all others. Records of a node travel as one.
   using record = std::array<std::byte, record_bytes>;
 

@@ -5,7 +5,6 @@
 #include <new>
 #include <optional>
 
-#include "algorithms/direct/unasked_exchange.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "plan/early_exchange.hpp"
 #include "plan/prepare.hpp"
@@ -14,27 +13,6 @@
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
-
-bool plan_state::skips_agreement(const options& o, exchange::form kind) const {
-  return comm->choices != nullptr && !always_agrees(o) && comm->choices->skip_agreement(kind);
-}
-
-// As what ranks have agreed on last: directly. A rank that cannot tells those that wait for its data.
-void plan_state::exchange_unasked(const exchange& x, const proposal& mine, int tag) {
-  chosen = &spread_out;
-  running = chosen->name;
-  std::optional<invalid_argument> bad = mine.bad;
-  const std::size_t needed = unasked_exchange::footprint(comm->size());
-  const bool enough = needed <= budget.limit() - std::min(budget.limit(), budget.used());
-  const bool untold = x.kind == exchange::form::alltoallw && x.send.elements == nullptr;  // no memory for its types
-  if (!bad && (!enough || untold))
-    bad = invalid_argument{
-        fmt::format("an exchange needs {} bytes of extra memory, {} are allowed", needed, budget.limit()),
-        MPI_ERR_NO_MEM};
-  std::pmr::memory_resource& memory =
-      enough ? static_cast<std::pmr::memory_resource&>(budget) : *std::pmr::new_delete_resource();
-  body = make_operation<unasked_exchange>(memory, x, *comm, tag, std::move(bad), &memory);
-}
 
 // In a step among nodes. What this form's last call was done by tells how this one begins: with small blocks in the
 // step's messages, or with large ones on their way at once. Nothing was chosen before the first call.
@@ -49,8 +27,8 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
       auto blocks = make_operation<carried_exchange>(budget, x, *comm, tag + 1, budget);
       way.blocks = blocks.get();
       body = std::move(blocks);
-    } else if (may && !x.in_place && last == &spread_out && !mine.large &&
-               mine.max_block_bytes < early_exchange::most_bytes) {
+    } else if (may && !x.in_place && last == &spread_out && !mine.large && early_exchange::posts_all(o, comm->size()) &&
+               mine.max_block_bytes <= static_cast<std::uint64_t>(early_start::most_bytes)) {
       const detail::shape s{.ranks = comm->size(), .kind = x.kind};
       if (spread_out.memory(s, o) + sizeof(early_exchange) <= o.memory - std::min(o.memory, budget.used())) {
         const context c{comm, tag, &s, &o, nullptr, false, unlimited};
@@ -71,7 +49,9 @@ agreed plan_state::agree_between(const exchange& x, const options& o, std::strin
     if (way.early != nullptr && e.collective()) complete_in_vain();
     throw;
   }
-  if (way.early != nullptr && (!all.early || (x.kind == exchange::form::alltoall && !all.uniform))) complete_in_vain();
+  if (way.early != nullptr &&
+      (!all.early || all.unmatched != 0 || (x.kind == exchange::form::alltoall && !all.uniform)))
+    complete_in_vain();
   if (!all.carried && !all.early) body.reset();
   return all;
 }

@@ -64,16 +64,16 @@ std::uint32_t choices_of(const exchange& x) noexcept {
   return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);
 }
 
-// With types known. False when this rank cannot, or any other does not, take part.
-bool exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
-  if (validate(x, node.size(), &budget)) return false;
+// With types known. Not served when this rank cannot, or any other does not, take part.
+node_call exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
+  if (validate(x, node.size(), &budget)) return {};
   const bool equal = x.kind == exchange::form::alltoall;
-  if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return false;
+  if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return {};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
-  if (!e.possible()) return false;
+  if (!e.possible()) return {};
   e.post(choices_of(x));
   node.wait_lines();
-  if (!e.agreed()) return false;
+  if (!e.agreed()) return {};
   e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;
@@ -81,24 +81,22 @@ bool exchange_on_node(const exchange& x, const options& o, channel& node, memory
     o.stats->peak_memory = std::max({o.stats->peak_memory, budget.peak(), budget.used() + e.room_used()});
     o.stats->algorithm = shared_memory.name;
   }
-  e.check();
-  return true;
+  return {true, e.failed() ? e.error_at_end() : nullptr};
 }
 
 }  // namespace
 
-bool run_on_node(const exchange& x, const options& o) {
-  if (x.comm == MPI_COMM_NULL) return false;
+node_call run_on_node(const exchange& x, const options& o) {
   const patience timeout = patience::of(o);
   mpi::communicator* state = nullptr;
   if (timeout.seconds > 0) [[unlikely]] {
     state = mpi::communicator::known(x.comm);
-    if (state == nullptr) return false;  // the long way makes it, and watches over that
+    if (state == nullptr) return {};  // the long way makes it, and watches over that
   }
   channel* node = blocking_channel(x.comm);
-  if (node == nullptr) return false;
+  if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
-  if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return false;
+  if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return {};
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {
@@ -109,12 +107,12 @@ bool run_on_node(const exchange& x, const options& o) {
   memory_budget budget(o.memory, &pool);
   if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);
   std::pmr::vector<element> elements(&budget);
-  if (elements_needed(x, node->size()) * sizeof(element) > o.memory) return false;
+  if (elements_needed(x, node->size()) * sizeof(element) > o.memory) return {};
   exchange known;
   try {
     known = with_elements(x, node->size(), elements);
   } catch (const std::bad_alloc&) {  // which the long way tells the others
-    return false;
+    return {};
   }
   return exchange_on_node(known, o, *node, budget);
 }

@@ -1,15 +1,24 @@
 // The short way of a blocking call whose ranks are all on one node.
 #pragma once
 
+#include <exception>
+
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
 
+/// What has become of such a call.
+struct node_call {
+  bool served = false;
+  /// What went wrong on this rank, which took part to the end: nobody waits for it. Null: nothing.
+  std::exception_ptr error_at_end;
+};
+
 /// Runs the exchange through the node's memory where all ranks can, in one step: every rank's line holds what must be
-/// agreed on and its small blocks. False, on all ranks alike and with nothing delivered, where any rank's call asks for
+/// agreed on and its small blocks. Not served, on all ranks alike and with nothing delivered, where any rank's call asks for
 /// something else (an algorithm by name, a check, options, sizes or types that do not fit) or has an invalid argument:
-/// plan_state then agrees in full. Collective; throws `usage_error` on the rank whose receive block is too short.
-bool run_on_node(const exchange& x, const options& o);
+/// plan_state then agrees in full. Collective.
+node_call run_on_node(const exchange& x, const options& o);
 
 }  // namespace taquin::detail

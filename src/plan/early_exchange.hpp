@@ -15,8 +15,12 @@ class early_exchange final : public operation, public early_start {
   /// `direct` is spread_out's for the valid exchange `x`.
   early_exchange(const exchange& x, int rank, operation_ptr direct) : x_(x), rank_(rank), direct_(std::move(direct)) {}
 
-  /// Blocks for which this rank may begin: all must be short enough to be received by who does not want them.
-  static constexpr count_t most_bytes = count_t{1} << 30U;
+  /// All of its messages are on their way when it has begun: a rank that answers those of others, because the call has
+  /// failed, makes no progress with its own.
+  static bool posts_all(const options& o, int ranks) noexcept {
+    constexpr int posted = 32;  // by spread_out, unless told
+    return ranks <= (o.max_in_flight > 0 ? o.max_in_flight : posted);
+  }
 
   void begin() override { direct_->start(); }
   [[nodiscard]] count_t sent(int peer) const override { return peer == rank_ ? 0 : x_.send.bytes(peer); }

@@ -24,13 +24,15 @@ auto or_leave(detail::plan_state& s, Call call) {
 }  // namespace
 
 plan::plan(const exchange& x, const options& o)
-    : state_(mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                           [&] { return detail::make_together<detail::plan_state>(x, o, true); })) {}
+    : state_((detail::check_communicator(x.comm),
+              mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                            [&] { return detail::make_together<detail::plan_state>(x, o, true); }))) {}
 plan::plan(plan&&) noexcept = default;
 plan& plan::operator=(plan&&) noexcept = default;
 plan::~plan() = default;
 
 void plan::start() {
+  state_->check_idle();
   or_leave(*state_, [&] { state_->start(); });
 }
 bool plan::test() {
@@ -40,6 +42,7 @@ void plan::wait() {
   or_leave(*state_, [&] { state_->wait(); });
 }
 void plan::run() {
+  state_->check_idle();
   or_leave(*state_, [&] { state_->run(); });
 }
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
@@ -53,10 +56,15 @@ bool detail::completes_alone(const plan& p) noexcept {
 }
 
 void run(const exchange& x, const options& o) {
-  mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                [&] {
-                  if (!detail::run_on_node(x, o)) detail::plan_state(x, o, false, false).run();
-                });
+  detail::check_communicator(x.comm);
+  const std::exception_ptr at_end = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                                                  [&]() -> std::exception_ptr {
+                                                    const auto on_node = detail::run_on_node(x, o);
+                                                    if (!on_node.served) detail::plan_state(x, o, false, false).run();
+                                                    return on_node.error_at_end;
+                                                  });
+  if (at_end) [[unlikely]]
+    std::rethrow_exception(at_end);
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

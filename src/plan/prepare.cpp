@@ -80,7 +80,6 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   options o = asked;
   if (environment::get().invalid_argument.empty()) o.progress = progress_of(asked);
   by_thread = o.progress == progress_by::thread;
-  if (given.comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   facts = facts_of(given) | (reused ? mpi::whereabouts::plan : 0);
   timeout = patience::of(asked);
   const meeting here = meet(given.comm, facts, timeout);
@@ -124,12 +123,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   mine.number = number;
   mine.algorithm = name;
   if (!inter && comm->choices != nullptr) mine.last_time = comm->choices->last_time();
-  const bool check = !inter && (o.check || environment::get().check);
   const int tag = inter ? 0 : comm->next_tag();
-  if (!reused && !inter && !x.in_place && name == automatic && !check && skips_agreement(o, x.kind)) {
-    exchange_unasked(x, mine, tag);
-    return;
-  }
   agreed all{static_cast<const rank_facts&>(mine), false};  // which is all that is known on an intercommunicator
   if (!inter) {
     all = agree_with_payload(x, o, name, reused, mine, tag, node);
@@ -141,6 +135,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
     throw on_all_ranks(usage_error(
         fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all.max_block_bytes),
         MPI_ERR_TRUNCATE));
+  if (all.unmatched != 0) refuse_mismatch(*comm, tag + mpi::communicator::agreement_tag, x);
   shape = {.ranks = ranks,
            .kind = x.kind,
            .inter = inter,
@@ -168,8 +163,6 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   if (free_choice) {
     const algorithm* const carried = all.carried ? &node_aggregated : chooser::last_choice(*comm, x.kind);
     chosen = chooser::of(*comm).choose(shape, o, reused, shape.memory_limit);
-    const bool direct = !reused && !x.in_place && !all.large && all.memory == unlimited && all.min_block_bytes > 0;
-    if (shape.nodes > 1 && !reused) comm->choices->agreed_on(x.kind, direct ? chosen : nullptr);
     if (all.early && chosen != &spread_out) {
       chooser::of(*comm).forget_last();  // its time is not that of the choice
       chosen = &spread_out;
@@ -178,13 +171,12 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
     }
   }
   if (all.memory != unlimited && !all.early) {
-    const std::size_t needed = element_bytes + std::max(chosen->memory(shape, o), check ? check_bytes(ranks) : 0);
+    const std::size_t needed = element_bytes + chosen->memory(shape, o);
     if (needed > all.memory)
       throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
                                                      chosen->name, needed, all.memory),
                                          needed, 0, all.memory));
   }
-  if (check) check_sizes(*comm, x, &budget);
   running = chosen->name;
   if (chosen != &native) pool.forget_spare();
   if (body != nullptr) return;  // the agreement carried it
@@ -234,8 +226,7 @@ agreed plan_state::agree_with_payload(const exchange& x, const options& o, std::
   agreement_way way = way_of(*comm, node);
   // Not every rank may have come here with "auto": only the agreement tells.
   const algorithm* a = name == automatic ? chooser::last_choice(*comm, x.kind) : find_algorithm(name);
-  const bool check = o.check || environment::get().check;  // must come before any data
-  const bool carry = !reused && !check && comm->size() > 1;
+  const bool carry = !reused && comm->size() > 1;
   if (way.between != nullptr) return agree_between(x, o, name, mine, tag, way, a, carry);
   if (way.node != nullptr || !carry || x.in_place || a == nullptr || a->carried.prepare == nullptr ||
       a->carried.capacity(comm->size(), o) == 0)
@@ -294,8 +285,11 @@ bool plan_state::tune(const exchange& x, const options& o) {
   return true;
 }
 
-void plan_state::start() {
+void plan_state::check_idle() const {
   if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
+}
+
+void plan_state::start() {
   count();
   const watched during(*this);
   body->start();
@@ -329,7 +323,6 @@ void plan_state::wait() {
 }
 
 void plan_state::run() {
-  if (under_way) throw usage_error("the plan is started already", MPI_ERR_REQUEST);
   if ((facts & mpi::whereabouts::plan) != 0) count();
   const watched during(*this);
   try {

@@ -64,6 +64,8 @@ struct plan_state final : private mpi::started {
   bool by_thread = false;  // the progress thread looks after it
   bool under_way = false;
 
+  /// Throws where the last start is not complete.
+  void check_idle() const;
   void start();
   bool test();
   void wait();
@@ -74,8 +76,6 @@ struct plan_state final : private mpi::started {
                             const proposal& mine, int tag, channel* node);
   agreed agree_between(const exchange& x, const options& o, std::string_view name, const proposal& mine, int tag,
                        agreement_way& way, const algorithm* last, bool may);
-  [[nodiscard]] bool skips_agreement(const options& o, exchange::form kind) const;
-  void exchange_unasked(const exchange& x, const proposal& mine, int tag);
   void complete_in_vain() noexcept;
   bool tune(const exchange& x, const options& o);
   void set_aside_for_native(const exchange& x, const options& o, int ranks);

@@ -29,10 +29,6 @@ progress_by progress_of(const options& o) {
   return asked && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
 }
 
-bool always_agrees(const options& o) {
-  return o.agreement == agreement_when::always || environment::get().always_agree;
-}
-
 namespace {
 
 // Each port has a tag of its own.
@@ -123,7 +119,6 @@ options in_effect(options o, std::string_view name) {
   o.algorithm = name;
   o.check = o.check || environment::get().check;
   o.progress = progress_of(o);
-  if (always_agrees(o)) o.agreement = agreement_when::always;
   o.timeout = patience::of(o).seconds;
   return o;
 }
@@ -201,13 +196,20 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
     mine.max_rank_bytes = mine.max_received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
   } else {
     mine.min_block_bytes = unlimited;
+    std::uint64_t out = 0;  // weighted by the peers
+    std::uint64_t in = 0;
     for (int i = 0; i < ranks; ++i) {
       const auto bytes = static_cast<std::uint64_t>(x.send[i].bytes());
+      const auto expected = static_cast<std::uint64_t>(x.recv[i].bytes());
+      out += bytes * pair_weights::receiver(i);
+      in += expected * pair_weights::sender(i);
       mine.max_block_bytes = std::max(mine.max_block_bytes, bytes);
       mine.min_block_bytes = std::min(mine.min_block_bytes, bytes);
       mine.max_rank_bytes += bytes;
-      mine.max_received_bytes += static_cast<std::uint64_t>(x.recv[i].bytes());
+      mine.max_received_bytes += expected;
     }
+    if (comm != nullptr)
+      mine.unmatched = out * pair_weights::sender(comm->rank()) - in * pair_weights::receiver(comm->rank());
   }
   if (x.in_place) propose_units(x, ranks, mine);
   mine.holes = has_holes(x.recv, ranks) || (!x.in_place && has_holes(x.send, ranks));
@@ -220,6 +222,7 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
   mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
   mine.in_place = x.in_place;
+  mine.untold = true;
   return mine;
 }
 

@@ -17,9 +17,6 @@ constexpr std::string_view automatic = "auto";
 /// What makes progress with a plan of these options: TAQUIN_PROGRESS_THREAD is looked at. Local.
 progress_by progress_of(const options& o);
 
-/// Ranks agree on every call of these options: TAQUIN_AGREEMENT is looked at. Local.
-bool always_agrees(const options& o);
-
 /// Checks the arguments and options of a call by the algorithm `name`, and finds its figures. `comm` is null on an
 /// intercommunicator. Local.
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,

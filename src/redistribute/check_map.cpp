@@ -144,9 +144,10 @@ task check_injective(machine& m, const targets& t) {
       c.number[i] = t.order[t.out_at[static_cast<std::size_t>(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
-  throw usage_error(fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}",
-                                c.number[0], c.from[0], c.number[1], c.from[1], c.place, rank),
-                    MPI_ERR_ARG, c.from[1], rank);
+  throw on_all_ranks(
+      usage_error(fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}", c.number[0],
+                              c.from[0], c.number[1], c.from[1], c.place, rank),
+                  MPI_ERR_ARG, c.from[1], rank));
 }
 
 }  // namespace taquin::detail

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <optional>
 
@@ -27,27 +28,33 @@ struct migration::state {
     const in_redistribution during(*comm, name, options);
     // Destinations, indices, and three numbers per rank.
     const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(comm->size());
+    const bool allowed = needed <= o.memory && elements <= most_elements;
+    if (allowed && !lacks_memory) try {
+        ranks.emplace(elements, 0, &budget);
+        indices.emplace(elements, 0, &budget);
+      } catch (const std::bad_alloc&) {
+        lacks_memory = true;
+      }
     std::array<std::uint64_t, 3> lacking{needed > o.memory ? needed : 0, elements > most_elements ? 1U : 0U,
                                          lacks_memory ? 1U : 0U};
     mpi::allreduce(std::span<std::uint64_t>(lacking), MPI_MAX, comm->get());
     if (lacking[2] > 0) throw on_all_ranks(usage_error("out of memory on a rank", MPI_ERR_NO_MEM));
-    if (lacking[1] > 0) throw usage_error("a rank has more than 2^31 - 2 elements", MPI_ERR_COUNT);
+    if (lacking[1] > 0) throw on_all_ranks(usage_error("a rank has more than 2^31 - 2 elements", MPI_ERR_COUNT));
     if (lacking[0] > 0)
-      throw budget_exceeded(fmt::format("a migration needs at least {} bytes of extra memory", lacking[0]), lacking[0],
-                            0, o.memory);
-    ranks.emplace(elements, 0, &budget);
-    indices.emplace(elements, 0, &budget);
+      throw on_all_ranks(budget_exceeded(fmt::format("a migration needs at least {} bytes of extra memory", lacking[0]),
+                                         lacking[0], 0, o.memory));
   }
 
   // So much extra memory for a while, outside the budget object; throws on all ranks when it is too much on any.
   void allow(std::size_t bytes) {
     const std::size_t needed = bytes > 0 ? budget.used() + bytes : 0;
-    std::uint64_t lacking = needed > options.memory ? needed : 0;
-    mpi::allreduce(lacking, MPI_MAX, comm->get());
-    if (lacking > 0)
-      throw budget_exceeded(
-          fmt::format("a vector that grows needs {} bytes of extra memory; reserve what it will hold", lacking),
-          lacking, budget.used(), options.memory);
+    std::array<std::uint64_t, 2> told{needed > options.memory ? needed : 0, arriving > ranks->size() ? 1U : 0U};
+    mpi::allreduce(std::span<std::uint64_t>(told), MPI_MAX, comm->get());
+    if (told[0] > 0)
+      throw on_all_ranks(budget_exceeded(
+          fmt::format("a vector that grows needs {} bytes of extra memory; reserve what it will hold", told[0]),
+          told[0], budget.used(), options.memory));
+    any_grows = told[1] > 0;
     if (options.stats != nullptr) options.stats->peak_memory = std::max(options.stats->peak_memory, needed);
   }
 
@@ -61,6 +68,7 @@ struct migration::state {
   std::optional<std::pmr::vector<int>> ranks;
   std::optional<std::pmr::vector<int>> indices;
   std::size_t arriving = 0;
+  bool any_grows = false;  // on any rank: the same on all
   std::string_view name = "migrate";
 };
 
@@ -86,9 +94,15 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   for (std::size_t k = 0; !bad && k < ranks->size(); ++k)
     if (const int r = (*ranks)[k]; r < 0 || r >= comm->size())
       bad = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+  std::pmr::vector<int> out(&budget);
+  std::pmr::vector<int> in(&budget);
+  if (!bad) try {
+      out.resize(p);
+      in.resize(p);
+    } catch (const std::bad_alloc&) {
+      bad = out_of_memory();
+    }
   agree_on_invalid_argument(*comm, bad);
-  std::pmr::vector<int> out(p, 0, &budget);
-  std::pmr::vector<int> in(p, 0, &budget);
   for (const int r : *ranks) ++out[static_cast<std::size_t>(r)];
   mpi::alltoall(std::span<const int>(out), std::span(in), comm->get());
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
@@ -105,6 +119,17 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   mpi::alltoall(std::span<const int>(in), std::span(out), comm->get());
   for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = out[static_cast<std::size_t>((*ranks)[k])]++;
   return arriving;
+}
+
+void migration::ready(const char* fault, int mpi_class) {
+  state& s = *state_;
+  if (!s.any_grows) return;
+  mpi::or_leave(*s.comm, [&] {
+    const in_redistribution during(*s.comm, s.name, s.options);
+    std::optional<invalid_argument> bad;
+    if (fault != nullptr) bad = invalid_argument{fault, mpi_class};
+    agree_on_invalid_argument(*s.comm, bad);
+  });
 }
 
 void migration::run(void* data, count_t length, MPI_Datatype type) {

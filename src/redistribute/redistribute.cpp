@@ -91,16 +91,16 @@ struct redistribution::state final : private mpi::started {
     p.number = number;
     p.algorithm = o.algorithm;
     const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, node), &budget);
-    if (!all.uniform) throw usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG);
+    if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
     const std::size_t bytes = all.max_block_bytes;
     // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
     std::size_t least = 0;
     std::size_t most = 0;
     const auto ranks = static_cast<std::size_t>(comm->size());
     const auto too_small = [&](std::size_t needed) {
-      throw budget_exceeded(
+      throw on_all_ranks(budget_exceeded(
           fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
-          all.memory);
+          all.memory));
     };
     if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
     blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
@@ -134,8 +134,12 @@ struct redistribution::state final : private mpi::started {
 
   ~state() override { forget(); }
 
-  void start(const given_map& given) {
+  void check_idle() const {
     if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+  }
+
+  void start(const given_map& given) {
+    check_idle();
     number = mpi::count_call(comm->calls());
     const in_redistribution during(*comm, number, running_name, options);
     net->begin_run();

@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -88,47 +87,21 @@ void autotuner::start() {
   all_[current_].body->start();
 }
 
-// A candidate that was sent too much is over all the same, on this rank alone: the others wait for its times.
-template <class Step>
-bool autotuner::candidate_ends(Step step) {
-  try {
-    return step(*all_[current_].body);
-  } catch (const error& e) {
-    if (mpi::is_left_in_the_middle(e)) throw;
-    failure_ = std::current_exception();
-    return true;
-  }
-}
-
-void autotuner::tell_failure() {
-  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
 bool autotuner::test() {
-  if (phase_ == phase::exchanging && !candidate_ends([](operation& o) { return o.test(); })) return false;
+  if (phase_ == phase::exchanging && !all_[current_].body->test()) return false;
   if (phase_ != phase::idle && !end(false)) return false;
-  tell_failure();
   return true;
 }
 
 void autotuner::wait() {
-  if (phase_ == phase::exchanging)
-    candidate_ends([](operation& o) {
-      o.wait();
-      return true;
-    });
+  if (phase_ == phase::exchanging) all_[current_].body->wait();
   end(true);
-  tell_failure();
 }
 
 void autotuner::run() {
   begin();
-  candidate_ends([](operation& o) {
-    o.run();
-    return true;
-  });
+  all_[current_].body->run();
   end(true);
-  tell_failure();
 }
 
 void autotuner::account(statistics& s) const { all_[current_].body->account(s); }

@@ -58,9 +58,6 @@ class autotuner final : public operation {
   void begin();
   bool end(bool block);
   void keep_the_fastest();
-  template <class Step>
-  bool candidate_ends(Step step);
-  void tell_failure();
 
   [[nodiscard]] std::size_t measured() const noexcept { return all_.size() * tries; }
   [[nodiscard]] bool tells() const noexcept { return telling_ != nullptr && starts_ == measured(); }
@@ -72,7 +69,6 @@ class autotuner final : public operation {
   std::size_t starts_ = 0;          // that are over, until then
   std::size_t current_ = 0;
   double begun_ = 0;
-  std::exception_ptr failure_;  // of the candidate, told when the ranks know each other's times
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 

@@ -202,18 +202,6 @@ bool rivals(const algorithm& first, const algorithm& other, std::span<const algo
 
 }  // namespace
 
-bool chooser::skip_agreement(exchange::form kind) noexcept {
-  if (!direct_[static_cast<std::size_t>(kind)].skip()) return false;
-  running_ = nullptr;
-  return true;
-}
-
-void chooser::agreed_on(exchange::form kind, const algorithm* a) noexcept {
-  const bool settled = running_ == nullptr || running_->settled();
-  const bool free = profile_.rules.empty();  // a rule may say otherwise of the next call
-  direct_[static_cast<std::size_t>(kind)].agreed(a == &spread_out && settled && free);
-}
-
 const algorithm* chooser::measure(const shape& s, const options& o, std::size_t limit) {
   if (contests_.size() >= most_remembered) contests_.clear();
   auto [at, is_new] = contests_.try_emplace(kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit);

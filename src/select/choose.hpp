@@ -45,11 +45,6 @@ class chooser {
     return comm.choices == nullptr ? nullptr : comm.choices->last_[static_cast<std::size_t>(kind)];
   }
 
-  /// Between nodes: the direct calls of a form without agreements in between. The same on all ranks. Local.
-  [[nodiscard]] bool skip_agreement(exchange::form kind) noexcept;
-  /// After an agreement on a call that has chosen `a`; null: ranks must agree on the next as well. Local.
-  void agreed_on(exchange::form kind, const algorithm* a) noexcept;
-
   /// Where blocking calls between nodes have no measured profile, they measure (contest).
   /// This rank's time of the call whose algorithm was chosen last. Local.
   void took(seconds time) noexcept { last_time_ = time; }
@@ -81,7 +76,6 @@ class chooser {
 
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
-  std::array<direct_calls, 3> direct_{};
   std::unordered_map<std::uint64_t, contest> contests_;
   contest* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;

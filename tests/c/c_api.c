@@ -276,7 +276,6 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   o.check = 1;
   o.tune = 1;
   o.scratch_sends = 1;
-  o.agreement = TAQUIN_AGREEMENT_ALWAYS;
   o.aux_parts = 2;
   o.aux_heap = 1;
   o.sparse_requests = 1;
@@ -295,7 +294,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
-  CHECK(back.agreement == TAQUIN_AGREEMENT_ALWAYS && back.aux_parts == 2 && back.aux_heap == 1 &&
+  CHECK(back.aux_parts == 2 && back.aux_heap == 1 &&
         back.sparse_requests == 1 && back.leaders == 2);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
@@ -307,13 +306,6 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK_OK(TAQUIN_Comm_set_options(copy, &o));
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
   CHECK(strcmp(back.algorithm, "native") == 0 && back.radix == 0);
-  /* One whose fields end with `agreement`: what follows is padding of its struct. */
-  o.size = offsetof(TAQUIN_Options, aux_heap);
-  o.radix = 0;
-  o.aux_parts = -1;
-  CHECK_OK(TAQUIN_Comm_set_options(copy, &o));
-  CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
-  CHECK(back.agreement == TAQUIN_AGREEMENT_ALWAYS && back.aux_parts == 0);
   blocking_calls_give_the_right_result(copy);
   o.size = sizeof o;
   o.layout = 77;

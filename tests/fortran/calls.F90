@@ -227,7 +227,6 @@ contains
     given%progress = TAQUIN_PROGRESS_CALLS
     given%on_timeout = TAQUIN_TIMEOUT_FAIL
     given%timeout = 300
-    given%agreement = TAQUIN_AGREEMENT_ALWAYS
     given%aux_parts = 2
     given%aux_heap = .true.
     given%sparse_requests = .true.
@@ -240,7 +239,7 @@ contains
     CHECK(back%check .and. back%layout == TAQUIN_LAYOUT_PACKED .and. back%inner == 'pairwise' .and. .not. back%tune)
     CHECK(back%scratch_sends .and. back%levels == 'one_factor,bruck_v')
     CHECK(back%progress == TAQUIN_PROGRESS_CALLS .and. back%on_timeout == TAQUIN_TIMEOUT_FAIL .and. back%timeout == 300)
-    CHECK(back%agreement == TAQUIN_AGREEMENT_ALWAYS .and. back%aux_parts == 2)
+    CHECK(back%aux_parts == 2)
     CHECK(back%aux_heap .and. back%sparse_requests .and. back%leaders == 2)
     given%progress = 7
     call taquin_comm_set_options(own, given, ierror)

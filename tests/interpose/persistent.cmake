@@ -61,3 +61,8 @@ if(TAQUIN_MPI_4_1)
   neighbour_test(persistent_looks_np2 "algorithms +${own} [0-9]+(, ${own} [0-9]+)?[\n].*status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_looks>")
 endif()
+
+add_executable(interpose_scarce_memory scarce_memory.c)
+target_link_libraries(interpose_scarce_memory PRIVATE MPI::MPI_C)
+neighbour_test(memory_that_runs_out_in_a_completion_is_an_error "status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_scarce_memory>")

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "mpi/owned.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -120,6 +122,31 @@ TEST(communicators, of_the_users_are_not_duplicated) {
     EXPECT_EQ(copies, 0);
   }
   MPI_Comm_free_keyval(&key);
+}
+
+// Stands for a handle: how often it was freed, and whether by an error.
+struct counted {
+  using handle = int*;
+  static handle null() noexcept { return nullptr; }
+  static void free(handle* h, bool by_error) noexcept { **h += by_error ? 100 : 1; }
+};
+
+struct on_destruction {
+  std::function<void()> call;
+  ~on_destruction() { call(); }
+};
+
+TEST(owners, know_an_error_that_takes_them_away_from_one_that_was_there_before) {
+  int made_during = 0;
+  int taken_away = 0;
+  try {
+    const mpi::owned<counted> before(&taken_away);
+    const on_destruction cleanup{[&] { const mpi::owned<counted> during(&made_during); }};
+    throw 0;
+  } catch (int) {
+  }
+  EXPECT_EQ(made_during, 1);
+  EXPECT_EQ(taken_away, 100);
 }
 
 }  // namespace

@@ -34,7 +34,6 @@ def test_options_reach_the_algorithm(comm, algorithm):
         "levels": "one_factor,bruck_v",
         "ports": 2,
         "nodes": [p],
-        "agreement": "always",
         "aux_parts": 1,
         "aux_heap": True,
         "sparse_requests": True,

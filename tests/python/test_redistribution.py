@@ -42,6 +42,45 @@ def test_more_rows_than_fit_get_new_memory(comm):
         assert np.shares_memory(here, rows) == (p == 1)
 
 
+def without_memory(monkeypatch):
+    def empty(*_):
+        raise MemoryError("no room for the array")
+
+    monkeypatch.setattr(np, "empty", empty)
+
+
+def test_rows_stay_where_one_rank_has_no_memory_for_what_arrives(comm, monkeypatch):
+    last = comm.size - 1
+    rows = np.full((10, 2), comm.rank)
+    if comm.rank == last:
+        without_memory(monkeypatch)
+    if comm.size > 1:
+        with pytest.raises(taquin.UsageError, match="no room for the array") as error:
+            taquin.migrate(rows, [last] * 10, comm)
+        assert error.value.rank == last
+        assert isinstance(error.value.__cause__, MemoryError) == (comm.rank == last)
+    assert (rows == comm.rank).all()
+    monkeypatch.undo()
+    assert len(taquin.migrate(rows, [last] * 10, comm)) == (10 * comm.size if comm.rank == last else 0)
+
+
+def test_arrays_stay_where_one_rank_has_no_memory_for_a_larger_block(comm, monkeypatch):
+    p, r = comm.size, comm.rank
+    shape = (p, p + 1)  # along the second axis the first rank has a column more
+    whole = np.arange(p * (p + 1)).reshape(shape)
+    source, target = taquin.Blocks(shape, (p, 1)), taquin.Blocks(shape, (1, p))
+    block = whole[source.local_slice(r)].copy()
+    if r == 0:
+        without_memory(monkeypatch)
+    if p > 1:
+        with pytest.raises(taquin.UsageError, match="no room for the array") as error:
+            taquin.redistribute_nd(block, source, target, comm)
+        assert error.value.rank == 0
+    assert (block == whole[source.local_slice(r)]).all()
+    monkeypatch.undo()
+    assert (taquin.redistribute_nd(block, source, target, comm) == whole[target.local_slice(r)]).all()
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (5, 0), (7, 2, 3)])
 def test_any_rows_migrate(comm, shape):
     r = comm.rank

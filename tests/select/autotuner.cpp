@@ -252,48 +252,27 @@ TEST_F(tuned_plans, must_be_wanted_by_all_ranks) {
 }
 
 // Which is an error of the rank that expects less alone: the others are about to tell each other their times.
-TEST_F(tuned_plans, go_on_to_their_choice_after_a_candidate_was_sent_too_much) {
+TEST_F(tuned_plans, are_not_made_of_counts_that_do_not_match) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);
-  // One candidate is the MPI library's call. Among more ranks Open MPI's leaves its peers waiting after such an error.
-  if (p < 2 || p > 3) GTEST_SKIP() << "takes two or three ranks";
+  if (p < 2) GTEST_SKIP() << "takes two ranks";
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   std::vector<int> out(at(p) * 4, rank), in(at(p) * 4, -1);
   std::vector<count_t> sent(at(p), 2), expected(at(p), 2), displs(at(p));
   for (int i = 0; i < p; ++i) displs[at(i)] = 4 * i;
-  if (rank == 1) sent[0] = 3;
   const auto given = [&] {
     return exchange::alltoallv(out.data(), count_view(sent.data()), count_view(displs.data()), MPI_INT, in.data(),
                                count_view(expected.data()), count_view(displs.data()), MPI_INT, comm.get());
   };
-  for (const bool blocking : {false, true}) {
-    std::optional<plan> made;
+  for (const count_t wrong : {count_t{3}, count_t{1}, count_t{0}}) {
+    if (rank == 1) sent[0] = wrong;
     try {
-      made.emplace(given(), options{.tune = true, .progress = progress_by::calls});
-    } catch (const usage_error& e) {  // a candidate passes sizes on
+      const plan made(given(), options{.tune = true, .progress = progress_by::calls});
+      ADD_FAILURE() << "made with " << wrong << " of 2";
+    } catch (const usage_error& e) {
       EXPECT_TRUE(e.collective());
-      continue;
+      EXPECT_EQ(e.mpi_class(), wrong > 2 ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT);
     }
-    for (int start = 0; start < all_measured + 2; ++start) {
-      try {
-        if (blocking) {
-          made->run();
-        } else {
-          made->start();
-          made->wait();
-        }
-      } catch (const error& e) {
-        EXPECT_EQ(rank, 0);
-        EXPECT_EQ(e.mpi_class(), MPI_ERR_TRUNCATE) << e.what();
-      }
-      for (int i = 0; i < p; ++i) {
-        if (rank != 0 || i != 1) {  // MPICH drops what is too long
-          EXPECT_EQ(in[at(4 * i)], i);
-        }
-        EXPECT_EQ(in[at(4 * i + 2)], -1) << "written past a block";
-      }
-    }
-    EXPECT_TRUE(alike_on_all_ranks(made->algorithm()));
   }
   sent[0] = 2;
   run(given());

@@ -48,29 +48,6 @@ TEST(contest, one_that_is_alone_does_all) {
   EXPECT_EQ(c.next(), 0U);
 }
 
-TEST(direct_calls, ranks_agree_less_and_less_while_nothing_changes) {
-  direct_calls d;
-  std::vector<int> between;
-  for (int agreement = 0; agreement < 6; ++agreement) {
-    EXPECT_FALSE(d.skip());
-    d.agreed(true);
-    int skipped = 0;
-    while (d.skip()) ++skipped;
-    between.push_back(skipped);
-  }
-  EXPECT_EQ(between, (std::vector{1, 3, 7, 15, 15, 15}));
-}
-
-TEST(direct_calls, begin_anew_after_another_choice) {
-  direct_calls d;
-  for (int i = 0; i < 4; ++i) d.agreed(true);
-  d.agreed(false);
-  EXPECT_FALSE(d.skip());
-  d.agreed(true);
-  EXPECT_TRUE(d.skip());
-  EXPECT_FALSE(d.skip());
-}
-
 // A thousand calls whose sizes change at random places, among ranks whose clocks differ: every rank has the same choices, and
 // together they cost little more than the best choice for each call would.
 TEST(contest, ranks_learn_alike_and_cheaply) {
@@ -80,7 +57,6 @@ TEST(contest, ranks_learn_alike_and_cheaply) {
     struct rank_state {
       contest small{&node_aggregated, &native};
       contest large{&native, &spread_out};
-      direct_calls direct;
     };
     std::vector<rank_state> all(ranks);
     double best = 0;
@@ -91,12 +67,6 @@ TEST(contest, ranks_learn_alike_and_cheaply) {
       const double small_time = 500;
       const double native_time = is_small ? 1000 : 10000;
       best += is_small ? small_time : 9900;
-      const bool skips = all[0].direct.skip();
-      for (std::size_t r = 1; r < ranks; ++r) ASSERT_EQ(all[r].direct.skip(), skips);
-      if (skips) {
-        spent += is_small ? 1000 : 9900;
-        continue;
-      }
       const auto of = [&](rank_state& s) -> contest& { return is_small ? s.small : s.large; };
       const std::size_t turn = of(all[0]).next();
       const algorithm* const who = of(all[0]).who(turn);
@@ -108,9 +78,7 @@ TEST(contest, ranks_learn_alike_and_cheaply) {
         agreed = std::min(agreed, static_cast<std::uint64_t>(time) + random() % 100);
       }
       for (auto& s : all) {
-        const bool settled = of(s).settled();
-        if (!settled) of(s).learn(turn, agreed);
-        s.direct.agreed(who == &spread_out && settled);
+        if (!of(s).settled()) of(s).learn(turn, agreed);
       }
     }
     EXPECT_LT(spent, 1.1 * best) << "program " << program;

@@ -73,6 +73,5 @@ export function collect(page) {
     }
   }
   model.points = distinctPredictions(model.points);
-  model.points = distinctPredictions(model.points);
   return model;
 }

@@ -1,7 +1,6 @@
 // What is worth doing: at most three things, each with its command and what it saves, measured or predicted.
 import { groupBy } from "./algorithms.mjs";
 import { bytes, counted, percent, seconds } from "./format.mjs";
-import { imbalance } from "./traffic.mjs";
 
 const MOST_SLOWDOWN = 2; // that is worth a second buffer
 const LEAST_GAIN = 0.05; // of the time; less is not worth a change
@@ -11,87 +10,66 @@ export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text
 
 const baseName = (path) => path.split("/").at(-1);
 
-// A measured gain is certain where the intervals do not meet.
-const certain = (best, native) => best.high === null || native.low === null || best.high < native.low;
+// Measured, with intervals that do not meet.
+const known = (p) => p.basis === "measured" && p.low !== null && p.high !== null;
+const faster = (a, b) => known(a) && known(b) && a.high < b.low && a.time < b.time * (1 - LEAST_GAIN);
+
+// The program's call chooses as `auto` did. What `auto` chose is no name to ask for: another call, or another size, has
+// another choice, and a call by name goes another way.
+const commandOf = (p) => `mpirun -n ${p.ranks} taquin wrap${p.algorithm === "auto" ? "" : ` -a ${quoted(p.algorithm)}`} PROGRAM`;
 
 function fasterAlgorithms(model) {
   const things = [];
   for (const [, same] of groupBy(
-    model.points.filter((p) => !p.wrong),
-    (p) => JSON.stringify([p.label, p.ranks, p.bytes, p.basis]),
+    model.points.filter((p) => !p.wrong && known(p)),
+    (p) => JSON.stringify([p.label, p.ranks, p.bytes]),
   )) {
     const native = same.find((p) => p.algorithm === "native");
     if (!native) continue;
-    const isMeasured = (p) => p.basis === "measured" && p.label === native.label && p.ranks === native.ranks && p.bytes === native.bytes;
-    if (native.basis === "predicted" && model.points.some(isMeasured)) continue; // what was measured is told instead
-    const others = same.filter((p) => !p.algorithm.startsWith("native") && p.time < native.time * (1 - LEAST_GAIN));
-    const best = others.filter((p) => p.basis === "predicted" || certain(p, native)).sort((a, b) => a.time - b.time)[0];
+    const others = same.filter((p) => !p.algorithm.startsWith("native") && !p.inPlace && faster(p, native)).sort((a, b) => a.time - b.time);
+    const auto = others.find((p) => p.algorithm === "auto");
+    const best = auto && !others.some((p) => faster(p, auto)) ? auto : others[0];
     if (!best) continue;
     const gain = native.time - best.time;
     const recording = best.recorded && model.sources.find((s) => baseName(s.name) === baseName(labelFile(best.label)));
-    const what = recording ? `the recorded calls of ${baseName(recording.name)}` : `${best.label}, ${bytes(best.bytes)} per rank`;
-    const pick = best.chosen === "native" ? best.algorithm : best.chosen;
+    const what = best.recorded ? `the recorded calls of ${baseName(labelFile(best.label))}` : `${best.label}, ${bytes(best.bytes)} per rank`;
     things.push({
-      title: `Use ${best.algorithm === "auto" ? `taquin's choice (${best.chosen})` : best.algorithm}`,
+      title: best.algorithm === "auto" ? "Run the program with taquin" : `Use ${best.algorithm}`,
       text: `On ${best.ranks} ranks it takes ${seconds(best.time)} for ${what}; the MPI library takes ${seconds(native.time)}.`,
-      command: best.profile
-        ? `TAQUIN_PROFILE=${quoted(best.file)} mpirun -n ${best.ranks} taquin wrap PROGRAM`
-        : `mpirun -n ${best.ranks} taquin wrap -a ${quoted(pick)} PROGRAM`,
+      what,
+      command: commandOf(best),
       saves: gain,
       part: gain / native.time,
-      basis: best.basis,
-      per: recording ? "each time that these calls are made" : "each exchange",
-      weight: (best.basis === "measured" ? 1 : 0.5) * (gain / native.time) * (recording ? 2 : 1) * (model.sources.length === 0 || model.sources.some((s) => s.ranks === best.ranks) ? 1 : 0.5),
-      topic: best.basis === "predicted" ? "predicted algorithm" : `algorithm ${pick} ${recording ? "recorded" : ""}`,
+      basis: "measured",
+      per: best.recorded ? "each time that these calls are made" : "each exchange",
+      weight: (gain / native.time) * (recording ? 2 : 1) * (model.sources.length === 0 || model.sources.some((s) => s.ranks === best.ranks) ? 1 : 0.5),
     });
   }
-  return things;
+  return things.map((t) => {
+    const slower = model.points.filter((p) => known(p) && commandOf(p) === t.command).filter((p) => model.points.some((n) => n.algorithm === "native" && n.label === p.label && n.ranks === p.ranks && n.bytes === p.bytes && faster(n, p)));
+    const names = [...new Set(slower.map((p) => `${baseName(labelFile(p.label))} (${bytes(p.bytes)})`))];
+    return names.length ? { ...t, text: `${t.text} It is slower than the MPI library for ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}.` } : t;
+  });
 }
 
 // A case's label begins with its workload, which for a replay is the recording's path.
 const labelFile = (label) => label.split(", ")[0];
 
+// What the run itself measured, in the terminal's words. Advice without a measurement is not repeated.
 function fromReport(source) {
-  const things = [];
-  for (const a of source.advice ?? [])
-    things.push({
+  return (source.advice ?? [])
+    .filter((a) => a.basis === "measured")
+    .map((a) => ({
       title: a.title ?? "From the report of the run",
-      text: a.text,
+      text: `${a.text}.`.replace(/\.\.$/, "."),
       command: a.command ?? null,
       saves: a.saves_seconds ?? null,
       part: source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0,
-      basis: a.basis === "measured" ? "measured" : "predicted",
+      basis: "measured",
       per: "in this run",
       weight: 0.3 + (source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0),
       topic: `advice ${a.text}`,
-    });
-  for (const s of source.sites) {
-    if (s.native && s.native.seconds < s.seconds * (1 - LEAST_GAIN))
-      things.push({
-        title: "Leave a call site to the MPI library",
-        text: `${s.label}: ${seconds(s.seconds)}; the MPI library alone would take ${seconds(s.native.seconds)}.`,
-        command: `mpirun -n ${source.ranks} taquin wrap -a native PROGRAM`,
-        saves: s.seconds - s.native.seconds,
-        part: 1 - s.native.seconds / s.seconds,
-        basis: s.native.basis === "measured" ? "measured" : "predicted",
-        per: "in this run",
-        weight: (s.seconds - s.native.seconds) / Math.max(source.totals.seconds, 1e-12),
-        topic: `native ${s.index}`,
-      });
-    if (s.waiting !== null && s.seconds > 0 && s.waiting / s.seconds > 0.3)
-      things.push({
-        title: "Balance the work before a call",
-        text: `${s.label} spends ${percent(s.waiting / s.seconds)} of its time waiting for the last rank. No algorithm mends that.`,
-        command: null,
-        saves: s.waiting,
-        part: s.waiting / s.seconds,
-        basis: "predicted",
-        per: "in this run, at most",
-        weight: (0.9 * s.waiting) / Math.max(source.totals.seconds, 1e-12),
-        topic: `waiting ${s.index}`,
-      });
-  }
-  return things;
+    }));
 }
 
 function fromTraffic(source, model) {
@@ -109,23 +87,6 @@ function fromTraffic(source, model) {
       weight: 0.05,
       topic: "measure",
     });
-  for (const s of source.sites) {
-    const factor = Math.max(imbalance(s.sent), imbalance(s.received));
-    if (factor < 1.5 || s.ranks < 3) continue;
-    const what = imbalance(s.sent) >= imbalance(s.received) ? s.sent : s.received;
-    const busiest = what.indexOf(Math.max(...what.slice(0, 65536)));
-    things.push({
-      title: "Spread the data more evenly",
-      text: `${s.label}: rank ${busiest} ${what === s.sent ? "sends" : "receives"} ${factor.toFixed(1)} times the mean, and all others wait for it.`,
-      command: null,
-      saves: (s.seconds - (s.waiting ?? 0)) * (1 - 1 / factor),
-      part: 1 - 1 / factor,
-      basis: "predicted",
-      per: "in this run, at most: time goes by the bytes of the busiest rank",
-      weight: 0.4 * (1 - 1 / factor) * (s.seconds / Math.max(source.totals.seconds, 1e-12)),
-      topic: "balance",
-    });
-  }
   return things;
 }
 
@@ -154,21 +115,27 @@ function withinMemory(model) {
   return things;
 }
 
-/// The three that save most; measured ones count for more than predicted ones, and each topic comes once.
+/// The three that save most; each command and each topic comes once, and tells what else it is for.
 export function worthDoing(model, most = 3) {
   const all = [
     ...fasterAlgorithms(model),
     ...model.sources.flatMap((s) => [...fromReport(s), ...fromTraffic(s, model)]),
     ...withinMemory(model),
   ].sort((a, b) => b.weight - a.weight);
-  const topics = new Set();
+  const topics = new Map();
   const first = [];
   for (const thing of all) {
-    if (topics.has(thing.topic)) continue;
-    topics.add(thing.topic);
-    first.push(thing);
+    const topic = thing.command ?? thing.topic;
+    const before = topics.get(topic);
+    if (before) {
+      if (thing.what) before.also.push(thing.what);
+      continue;
+    }
+    const one = { ...thing, also: [] };
+    topics.set(topic, one);
+    first.push(one);
   }
-  return first.slice(0, most);
+  return first.slice(0, most).map((t) => (t.also.length ? { ...t, text: `${t.text} Also faster: ${t.also.slice(0, 4).join("; ")}${t.also.length > 4 ? ` and ${t.also.length - 4} more` : ""}.` } : t));
 }
 
 /// "saves 1.2 ms (34%) each exchange".
@@ -194,8 +161,8 @@ function allFigures(source) {
     { label: "Bytes exchanged", value: bytes(t.bytes), note: t.calls > 0 ? `${bytes(t.bytes / t.calls)} a call` : "" },
     {
       label: "Time in all-to-all",
-      value: seconds(t.seconds),
-      note: t.share !== null ? `${percent(t.share)} of the run` : "of the slowest rank, waiting included",
+      value: t.seconds !== null ? seconds(t.seconds) : "–",
+      note: t.seconds === null ? "" : t.share !== null ? `${percent(t.share)} of the run` : "of the slowest rank, waiting included",
     },
     {
       label: "Waiting for the last rank",

@@ -10,6 +10,11 @@ export function stepsOfRecords(records, file) {
     .map((r) => ({ ...stepsOf(r.over_time, file), label: labelOf(r) }));
 }
 
+// native is an exchange out of place: what arrives lies in a second buffer, which the caller has to have.
+function secondBuffer(r) {
+  return r.algorithm === "native" && Number.isFinite(r.blocks) && Number.isFinite(r.block_bytes) ? r.blocks * r.block_bytes : null;
+}
+
 export function redistributionRecords(records, file) {
   return records
     .filter((r) => Number.isFinite(r.median_s))
@@ -21,7 +26,7 @@ export function redistributionRecords(records, file) {
       low: r.ci95_s?.[0] ?? r.median_s,
       high: r.ci95_s?.[1] ?? r.median_s,
       ratio: r.ratio_to_native ?? null,
-      memory: r.peak_memory ?? null,
+      memory: secondBuffer(r) ?? r.peak_memory ?? null,
       limit: r.memory_limit ?? null,
       copied: r.bytes_copied ?? null,
       sent: r.bytes_sent ?? null,

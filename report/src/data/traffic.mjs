@@ -67,7 +67,7 @@ export function prepareTraffic(data, name) {
     sites,
     calls,
     callsLeftOut: data.entries - data.calls.length,
-    totals: totals(sites, null, null),
+    totals: totals(sites, null, null, data.totals),
   };
 }
 
@@ -127,12 +127,16 @@ export function prepareReport(data, name) {
     calls: [],
     callsLeftOut: 0,
     advice: data.advice ?? [],
-    totals: totals(sites, data.seconds ?? null, data.memory_limit ?? null),
+    totals: totals(sites, data.seconds ?? null, data.memory_limit ?? null, data.totals),
   };
 }
 
-function totals(sites, runSeconds, memoryLimit) {
-  const seconds = sum(sites.map((s) => s.seconds));
+// Call sites of different ranks run side by side: the time of all is that of the rank with the most, as the file tells it.
+// Files that do not tell have call sites on all ranks, or no total.
+function totals(sites, runSeconds, memoryLimit, told) {
+  const all = Math.max(0, ...sites.map((s) => s.ranks));
+  const together = sites.every((s) => s.ranks === all);
+  const seconds = told?.seconds ?? (together ? sum(sites.map((s) => s.seconds)) : null);
   const waits = sites.filter((s) => s.waiting !== null);
   const peaks = sites.filter((s) => s.peak !== null).map((s) => s.peak);
   return {
@@ -140,8 +144,8 @@ function totals(sites, runSeconds, memoryLimit) {
     bytes: sum(sites.map((s) => s.bytes)),
     seconds,
     runSeconds,
-    share: runSeconds > 0 ? seconds / runSeconds : null,
-    waiting: waits.length ? sum(waits.map((s) => s.waiting)) : null,
+    share: runSeconds > 0 && seconds !== null ? seconds / runSeconds : null,
+    waiting: told ? told.waiting_seconds ?? null : together && waits.length ? sum(waits.map((s) => s.waiting)) : null,
     peak: peaks.length ? Math.max(...peaks) : null,
     memoryLimit,
   };

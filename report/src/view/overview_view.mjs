@@ -1,5 +1,23 @@
 import { figuresOf, savingText, worthDoing } from "../data/overview.mjs";
-import { h } from "./dom.mjs";
+import { button, h } from "./dom.mjs";
+
+// Pages that are opened from disk may not have the clipboard's own functions.
+function copyButton(text) {
+  const press = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = h("textarea", {}, text);
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    element.textContent = "Copied";
+  };
+  const element = button("Copy", press, { class: "copy", "aria-label": "copy the command" });
+  return element;
+}
 
 const tile = (f) =>
   h("div", { class: "tile" }, h("dt", {}, f.label), h("dd", {}, h("strong", {}, f.value), f.note ? h("small", {}, f.note) : null));
@@ -13,6 +31,7 @@ function thing(t, index) {
     h("p", {}, t.text),
     h("p", {}, t.basis ? h("span", { class: `basis ${basis}` }, basis) : null, ` ${savingText(t)}`),
     t.command ? h("pre", { tabindex: 0, "aria-label": "command" }, h("code", {}, t.command)) : null,
+    t.command ? copyButton(t.command) : null,
   );
 }
 

@@ -51,7 +51,7 @@ function measured(records, style) {
   return RECORDS.filter((m) => records.some((r) => Number.isFinite(r[m.key]))).map((m) =>
     figure({
       title: m.title,
-      note: () => (m.key === "time" ? "Median; bars: 95% confidence intervals. native: the MPI library's exchange of as many bytes, out of place." : "The most of any rank."),
+      note: () => (m.key === "time" ? "Median; bars: 95% confidence intervals. native: the MPI library's exchange of as many bytes, out of place." : m.key === "memory" ? "The most of any rank, beside the data. native: the second buffer that it receives into." : "The most of any rank."),
       draw: (width) => {
         const rows = records.filter((r) => Number.isFinite(r[m.key])).sort((a, b) => a[m.key] - b[m.key]);
         return Plot.plot({

@@ -16,10 +16,27 @@ test("a faster algorithm is worth doing, with its command and what was measured"
   assert.match(savingText(things[0]), /^saves .* each exchange$/);
 });
 
-test("what was predicted says so", () => {
-  const things = worthDoing(model({ points: pointsOfPredictions(predictions(), "p.json") }));
-  assert.ok(things.length > 0);
-  assert.ok(things.every((t) => t.basis === "predicted"));
+test("what was only predicted is no advice", () => {
+  assert.equal(worthDoing(model({ points: pointsOfPredictions(predictions(), "p.json") })).length, 0);
+});
+
+test("a time without an interval is no advice", () => {
+  const one = { algorithm: "native", ranks: 2, workload: "uniform", bytes_per_rank: 8, median_s: 1 };
+  const { points } = pointsOfRecords([one, { ...one, algorithm: "pairwise", median_s: 0.1 }], "");
+  assert.equal(worthDoing(model({ points })).length, 0);
+});
+
+test("what auto chose is never named, and a command comes once", () => {
+  const one = { ranks: 4, collective: "recorded", bytes_per_rank: 8 };
+  const of = (workload) => [
+    { ...one, workload, algorithm: "native", median_s: 1, ci95_s: [0.99, 1.01] },
+    { ...one, workload, algorithm: "shared_memory", asked: "auto", median_s: 0.3, ci95_s: [0.29, 0.31] },
+    { ...one, workload, algorithm: "shared_memory", asked: "shared_memory", median_s: 2, ci95_s: [1.9, 2.1] },
+  ];
+  const things = worthDoing(model({ points: pointsOfRecords([...of("a.json"), ...of("b.json")], "").points }));
+  assert.deepEqual(things.map((t) => t.command), ["mpirun -n 4 taquin wrap PROGRAM"]);
+  assert.ok(!/shared_memory/.test(JSON.stringify(things)));
+  assert.match(things[0].text, /Also faster: the recorded calls of b.json/);
 });
 
 test("intervals that meet, small gains and wrong results are not worth doing", () => {
@@ -32,12 +49,11 @@ test("intervals that meet, small gains and wrong results are not worth doing", (
   assert.equal(things(other({ median_s: 0.1, ci95_s: [0.1, 0.1] })).length, 1);
 });
 
-test("at most three things, and the advice of a report among them", () => {
+test("of a report's advice the page repeats what was measured", () => {
   const report = JSON.parse(readFileSync(new URL("../inputs/report.json", import.meta.url)));
-  const things = worthDoing(model({ sources: [prepareReport(report, "report.json")], points: measured() }));
-  assert.equal(things.length, 3);
-  assert.ok(things.some((t) => /waiting/.test(t.text)));
-  assert.ok(things.some((t) => t.command === "TAQUIN_PROFILE=machine.json"));
+  const things = (advice) => worthDoing(model({ sources: [prepareReport({ ...report, advice }, "report.json")] }));
+  assert.equal(things(report.advice.map((a) => ({ ...a, basis: "predicted" }))).length, 0);
+  assert.equal(things(report.advice.map((a) => ({ ...a, basis: "measured" })))[0].command, "TAQUIN_PROFILE=machine.json");
 });
 
 test("a recording that was not measured is to be measured", () => {

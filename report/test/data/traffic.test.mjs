@@ -93,3 +93,9 @@ test("waiting is told apart where the recording does so, and else it is not know
   assert.equal(source.sites[0].evolution[0].waiting, 0.05);
   assert.equal(prepareTraffic(recording, "r.json").sites[0].waiting, null);
 });
+
+test("call sites on different ranks are not added up: the total is what the file tells by rank", () => {
+  const sites = [{ form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 4 }, calls: 1, bytes: 1, seconds: 1 }];
+  assert.equal(prepareReport({ ranks: 4, seconds: 10, sites, totals: { seconds: 4, waiting_seconds: 1 } }, "r").totals.share, 0.4);
+  assert.equal(prepareReport({ ranks: 4, seconds: 10, sites }, "r").totals.seconds, null);
+});

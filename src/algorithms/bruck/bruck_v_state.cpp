@@ -108,7 +108,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
     const size_field size = sizes_[static_cast<std::size_t>(t)];
     if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
     if (shorter && size < expected && expected <= route_.threshold) continue;
-    if (travels(size)) return invalid_argument{too_long(peer, size, x_.rank, expected), MPI_ERR_TRUNCATE, peer};
+    if (travels(size)) return detail::mismatch(peer, size, x_.rank, expected);
     return invalid_argument{fmt::format("rank {} sends more than {} bytes to rank {}, which expects {} bytes", peer,
                                         route_.threshold, x_.rank, expected),
                             MPI_ERR_TRUNCATE, peer};

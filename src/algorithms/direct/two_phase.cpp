@@ -191,7 +191,7 @@ class two_phase_body final : public operation {
   [[nodiscard]] std::optional<invalid_argument> mismatch() const {
     for (int i = 0; i < p_; ++i)
       if (const count_t sent = cut_.bytes(i, rank_), expected = recv_[i].bytes(); sent > expected)
-        return invalid_argument{too_long(i, sent, rank_, expected), MPI_ERR_TRUNCATE, i};
+        return detail::mismatch(i, sent, rank_, expected);
     return std::nullopt;
   }
 

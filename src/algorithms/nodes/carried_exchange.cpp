@@ -165,7 +165,8 @@ void carried_exchange::end() {
   const int rank = too_long_from_;
   const int own = step_.rank();
   const auto bytes = rank == own ? x_.send.bytes(own) : static_cast<count_t>(step_.block(rank).size());
-  throw usage_error(too_long(rank, bytes, own, x_.recv.bytes(rank)), MPI_ERR_TRUNCATE, own, rank);
+  const auto wrong = mismatch(rank, bytes, own, x_.recv.bytes(rank));
+  throw usage_error(wrong.what, wrong.mpi_class, own, rank);
 }
 
 // First of all: in place it may lie where others come to.

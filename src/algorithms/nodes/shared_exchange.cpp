@@ -142,7 +142,7 @@ void shared_exchange::reset() noexcept {
   next_ = looks_ = 0;
   any_moves_ = false;
   stage_ = stage::lines;
-  error_class_ = 0;
+  error_.reset();
 }
 
 void shared_exchange::post(std::uint32_t choices) {
@@ -237,9 +237,9 @@ void shared_exchange::deliver_or_fail(int writer) {
   try {
     writer == c_.rank() ? deliver_own() : deliver_from(writer);
   } catch (const error& e) {
-    fail(-1, e.mpi_class(), e.what());
+    fail({e.what(), e.mpi_class()});
   } catch (const std::bad_alloc&) {
-    fail(-1, MPI_ERR_NO_MEM, "out of memory");
+    fail(out_of_memory());
   }
 }
 
@@ -250,8 +250,7 @@ void shared_exchange::deliver_own() {
   const element& to = x_.recv.element_of(own);
   const count_t bytes = sent(own);
   const count_t n = std::min(bytes, expected(own));
-  if (bytes > n)
-    fail(own, MPI_ERR_TRUNCATE, fmt::format("rank {} sends {} bytes to itself and expects {} bytes", own, bytes, n));
+  if (bytes != expected(own)) fail(mismatch(own, bytes, own, expected(own)));
   if (n == 0) return;
   if (from.contiguous() && to.contiguous())
     copy_bytes(recv_at(own), send_at(own), static_cast<std::size_t>(n));
@@ -266,7 +265,7 @@ void shared_exchange::deliver_from(int writer) {
   const auto bytes = static_cast<count_t>(line.size());
   const count_t most = expected(writer);
   const count_t n = std::min(bytes, most);
-  if (bytes > n) fail(writer, MPI_ERR_TRUNCATE, too_long(writer, bytes, c_.rank(), n));
+  if (bytes != most) fail(mismatch(writer, bytes, c_.rank(), most));
   if (n == 0) return;
   switch (line.what()) {
     case kind::here:
@@ -317,9 +316,9 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
     }
   }
   if (code != 0)
-    fail(writer, MPI_ERR_BUFFER,
-         fmt::format("{} bytes of rank {} cannot be read by rank {}: {}", bytes, writer, c_.rank(),
-                     std::strerror(code)));
+    fail({fmt::format("{} bytes of rank {} cannot be read by rank {}: {}", bytes, writer, c_.rank(),
+                      std::strerror(code)),
+          MPI_ERR_BUFFER, writer});
 }
 
 // The next piece of every block that comes in pieces; all ranks go through as many steps as the longest needs.
@@ -359,15 +358,12 @@ void shared_exchange::take_pieces() {
   }
 }
 
-void shared_exchange::fail(int peer, int mpi_class, std::string what) noexcept {
-  if (error_class_ != 0) return;
-  error_ = std::move(what);
-  error_class_ = mpi_class;
-  error_peer_ = peer;
+void shared_exchange::fail(invalid_argument what) noexcept {
+  if (!error_) error_ = std::move(what);
 }
 
-void shared_exchange::check() const {
-  if (error_class_ != 0) throw usage_error(error_, error_class_, c_.rank(), error_peer_);
+std::exception_ptr shared_exchange::error_at_end() const {
+  return std::make_exception_ptr(usage_error(error_->what, error_->mpi_class, c_.rank(), error_->peer));
 }
 
 void shared_exchange::account(statistics& s) const {

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <exception>
+#include <optional>
 
+#include "base/invalid_argument.hpp"
 #include "node/channel.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
@@ -67,9 +69,11 @@ class shared_exchange {
   void finish_with_lines();
   /// Waits until everything is in place and the send buffer is free.
   void finish();
-  /// Throws what went wrong on this rank: a block that is longer than its receive block (MPI_ERR_TRUNCATE, naming both
-  /// ranks and sizes), or memory that could not be read. To be asked after the end.
-  void check() const;
+  /// Something went wrong on this rank, which took part to the end all the same: a block that is not as long as its
+  /// receive block, or memory that could not be read. To be asked after the end.
+  [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
+  /// Its usage_error.
+  [[nodiscard]] std::exception_ptr error_at_end() const;
 
   void account(statistics& s) const;
   [[nodiscard]] std::size_t room_used() const noexcept { return room_used_; }
@@ -127,7 +131,7 @@ class shared_exchange {
   void post_pieces();
   void take_pieces();
   bool lines_have_come();
-  void fail(int peer, int mpi_class, std::string what) noexcept;
+  void fail(invalid_argument what) noexcept;
   [[nodiscard]] count_t sent(int reader) const noexcept { return send_.bytes(reader); }
   [[nodiscard]] std::byte* send_at(int reader) const noexcept { return send_.at(reader); }
   [[nodiscard]] count_t expected(int writer) const noexcept { return recv_.bytes(writer); }
@@ -150,9 +154,7 @@ class shared_exchange {
   int looks_ = 0;            // fetching: for readers that have not come to what they were offered
   bool any_moves_ = false;   // a sender was moving its block when this rank looked
   stage stage_ = stage::lines;
-  std::string error_;
-  int error_class_ = 0;
-  int error_peer_ = -1;
+  std::optional<invalid_argument> error_;
 };
 
 }  // namespace taquin::detail

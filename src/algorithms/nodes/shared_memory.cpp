@@ -48,12 +48,12 @@ class shared_operation final : public operation {
   }
   bool test() override {
     if (!run_.advance()) return false;
-    run_.check();
+    if (run_.failed()) std::rethrow_exception(run_.error_at_end());
     return true;
   }
   void wait() override {
     run_.finish();
-    run_.check();
+    if (run_.failed()) std::rethrow_exception(run_.error_at_end());
   }
   void account(statistics& s) const override { run_.account(s); }
 

@@ -1,0 +1,201 @@
+// Sparse exchange: each rank knows to whom it sends; from whom something comes is found out.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <ranges>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "taquin/element_types.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+#include "taquin/ranges.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+namespace detail {
+struct sparse_access;
+}
+
+/// What a rank has for others: `destinations.size()` blocks, which lie in `data` one behind the other. A rank may be a
+/// destination several times, and its own; a block of no elements arrives as such.
+struct sparse_blocks {
+  const void* data = nullptr;             ///< the first element; must live until the data are received
+  std::span<const int> destinations{};    ///< a rank for each block
+  count_view counts{};                    ///< elements of each block
+  MPI_Datatype type = MPI_DATATYPE_NULL;  ///< of an element; as many bytes on all ranks
+};
+
+/// A sparse exchange in two steps. The first, which is the constructor, finds the sources of this rank and the sizes of
+/// what comes from them; the second, receive() or deliver(), moves the data. Move-only.
+///
+/// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
+/// `max_in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
+/// rank gets data that it has no place for, whoever sends how much to whom.
+///
+/// Extra memory: 24 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice passes
+/// through this rank on its way; all within `options::memory`, of which the smallest of any rank rules. Messages:
+/// ⌈log2 p⌉, and two for each block that comes.
+///
+/// Collective. The constructor, receive() and deliver() throw on every rank alike, before any data have moved:
+/// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
+/// other ranks; `budget_exceeded` when the memory is too small.
+class sparse_call {
+ public:
+  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and `on_timeout`
+  /// are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
+  sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o = {});
+  /// Takes over.
+  sparse_call(sparse_call&& other) noexcept;
+  /// Takes over.
+  sparse_call& operator=(sparse_call&& other) noexcept;
+  ~sparse_call();
+
+  /// The rank that each block comes from, in ascending order; blocks of one source in the order in which it has them.
+  [[nodiscard]] std::span<const int> sources() const noexcept;
+  /// Elements of each of these blocks.
+  [[nodiscard]] std::span<const count_t> counts() const noexcept;
+  /// Elements of all of them.
+  [[nodiscard]] count_t total() const noexcept;
+
+  /// A part of a block that has come.
+  struct piece {
+    std::size_t block = 0;       ///< its number in sources() and counts()
+    count_t first = 0;           ///< elements of the block before it
+    count_t count = 0;           ///< elements of it
+    const void* data = nullptr;  ///< valid until the function returns
+  };
+  /// What takes pieces. An exception that it throws is thrown by deliver() at the end, on this rank; the pieces that
+  /// follow are dropped.
+  using taker = std::function<void(const piece&)>;
+
+  /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Once. Collective.
+  void receive(void* into);
+  /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in memory
+  /// as there is room for, one at least. While `take` works nothing more is asked for: who writes to a disk slows down
+  /// those that send to it. Once; collective, each rank with its own piece size, or receive() on some ranks.
+  void deliver(count_t elements, const taker& take);
+
+ private:
+  friend struct detail::sparse_access;
+  using room = std::function<void*(const sparse_call&)>;
+  sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault, const room& make_room);
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+namespace detail {
+
+/// For what stands on the library. `fault`: what it has found wrong with this rank's arguments, which all ranks throw.
+/// `make_room`: says where the blocks shall be, which are then received; null where there is no memory, which is an error
+/// on all ranks. Without it nothing is received.
+struct sparse_access {
+  static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault,
+                          const sparse_call::room& make_room) {
+    return {mine, comm, o, fault, make_room};
+  }
+};
+
+}  // namespace detail
+
+/// What a sparse exchange brought.
+template <class T>
+struct sparse_received {
+  std::vector<int> sources;     ///< of each block, ascending
+  std::vector<count_t> counts;  ///< elements of each block
+  std::vector<T> data;          ///< all blocks, one behind the other
+};
+
+/// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`, and
+/// so on; returns what came to this rank, by source:
+///
+///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
+///
+/// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
+/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes. The result is beside
+/// what `o.memory` allows, and so are 8 bytes per destination.
+template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>
+[[nodiscard]] sparse_received<std::ranges::range_value_t<Data>> sparse_exchange(const Destinations& destinations,
+                                                                                const Counts& counts, const Data& data,
+                                                                                MPI_Comm comm, const options& o = {}) {
+  using T = std::ranges::range_value_t<Data>;
+  const std::span<const int> to(std::ranges::data(destinations), std::ranges::size(destinations));
+  const detail::row_of_blocks row(detail::to_counts(counts), to.size());
+  sparse_received<T> got;
+  static_cast<void>(
+      detail::sparse_access::make({std::ranges::data(data), to, count_view(row.counts.data()), datatype_of<T>()}, comm,
+                                  o, detail::fault_of(data, row), [&](const sparse_call& call) -> void* {
+                                    got.sources.assign(call.sources().begin(), call.sources().end());
+                                    got.counts.assign(call.counts().begin(), call.counts().end());
+                                    got.data.resize(static_cast<std::size_t>(call.total()));
+                                    return got.data.data();
+                                  }));
+  return got;
+}
+
+/// The same for pairs of a rank and a range of elements; pairs of a source and its elements come back. Beside the memory
+/// of the other form it takes that of one copy of what is sent and of what comes.
+template <transferable T>
+[[nodiscard]] std::vector<std::pair<int, std::vector<T>>> sparse_exchange(
+    const std::vector<std::pair<int, std::vector<T>>>& blocks, MPI_Comm comm, const options& o = {}) {
+  std::vector<int> to;
+  std::vector<count_t> counts;
+  std::vector<T> data;
+  for (const auto& [rank, elements] : blocks) {
+    to.push_back(rank);
+    counts.push_back(static_cast<count_t>(elements.size()));
+    data.insert(data.end(), elements.begin(), elements.end());
+  }
+  const auto got = sparse_exchange(to, counts, data, comm, o);
+  std::vector<std::pair<int, std::vector<T>>> result;
+  auto at = got.data.begin();
+  for (std::size_t i = 0; i < got.sources.size(); ++i) {
+    result.emplace_back(got.sources[i], std::vector<T>(at, at + got.counts[i]));
+    at += got.counts[i];
+  }
+  return result;
+}
+
+/// The same for a map from ranks to their elements, and from sources to theirs.
+template <transferable T>
+[[nodiscard]] std::map<int, std::vector<T>> sparse_exchange(const std::map<int, std::vector<T>>& blocks, MPI_Comm comm,
+                                                            const options& o = {}) {
+  std::vector<std::pair<int, std::vector<T>>> pairs(blocks.begin(), blocks.end());
+  std::map<int, std::vector<T>> result;
+  for (auto& [rank, elements] : sparse_exchange(pairs, comm, o)) result.emplace(rank, std::move(elements));
+  return result;
+}
+
+/// As sparse_exchange, but what comes is given to `take(source, elements)` in pieces of at most `piece` elements, ordered
+/// by source, and need not fit into memory: see sparse_call::deliver.
+template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data, class Take>
+void sparse_exchange_pieces(const Destinations& destinations, const Counts& counts, const Data& data, count_t piece,
+                            Take&& take, MPI_Comm comm, const options& o = {}) {
+  using T = std::ranges::range_value_t<Data>;
+  const std::span<const int> to(std::ranges::data(destinations), std::ranges::size(destinations));
+  const detail::row_of_blocks row(detail::to_counts(counts), to.size());
+  sparse_call call =
+      detail::sparse_access::make({std::ranges::data(data), to, count_view(row.counts.data()), datatype_of<T>()}, comm,
+                                  o, detail::fault_of(data, row), nullptr);
+  call.deliver(piece, [&](const sparse_call::piece& p) {
+    take(call.sources()[p.block], std::span(static_cast<const T*>(p.data), static_cast<std::size_t>(p.count)));
+  });
+}
+
+/// The ranks that have this one among their destinations, ascending: with `destinations` the input of
+/// MPI_Dist_graph_create_adjacent. Blocking, collective; throws as taquin::sparse_call.
+[[nodiscard]] inline std::vector<int> neighbours(MPI_Comm comm, std::span<const int> destinations,
+                                                 const options& o = {}) {
+  const sparse_call call({nullptr, destinations, count_view(0, 0), MPI_BYTE}, comm, o);
+  return {call.sources().begin(), call.sources().end()};
+}
+
+}  // namespace taquin

@@ -1,0 +1,177 @@
+#include "algorithms/sparse/grants.hpp"
+
+#include <algorithm>
+
+#include "mpi/backoff.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
+                             std::size_t window, std::size_t piece, std::pmr::memory_resource* memory)
+    : comm_(comm),
+      tag_(tag),
+      mine_(mine),
+      blocks_(blocks),
+      piece_(piece),
+      slots_(memory),
+      asked_(memory),
+      staging_(memory),
+      requests_(3 * window + 1, memory) {
+  array_list::take(*this, window, piece);
+}
+
+std::size_t sparse_grants::footprint(std::size_t window, std::size_t piece) noexcept {
+  return array_list::bytes<sparse_grants>(window, piece) + mpi::request_set::bytes(3 * window + 1);
+}
+
+void sparse_grants::receive(std::byte* into) {
+  into_ = into;
+  run();
+}
+
+std::exception_ptr sparse_grants::deliver(count_t elements, const sparse_call::taker& take) {
+  most_ = elements;
+  take_ = &take;
+  run();
+  return failure_;
+}
+
+void sparse_grants::run() {
+  if (mine_.to_send > 0) await_request();
+  for (mpi::backoff waiting(this); !over();) {
+    bool news = ask();
+    news = look() || news;
+    news = answer() || news;
+    news = hand_over() || news;
+    if (news)
+      waiting.reset();
+    else
+      waiting.pause();
+  }
+}
+
+bool sparse_grants::over() noexcept {
+  return all_asked() && requests_.in_flight() == 0 && asks_ < 0 && sent_ == mine_.to_send &&
+         std::ranges::none_of(slots_, &slot::busy);
+}
+
+// Blocks without elements are not asked for.
+bool sparse_grants::all_asked() noexcept {
+  while (block_ < blocks_.size() && first_ >= blocks_[block_].count) {
+    before_ += blocks_[block_].count;
+    ++block_;
+    first_ = 0;
+  }
+  return block_ == blocks_.size();
+}
+
+// Pieces that are given in order have their slots in turn.
+std::size_t sparse_grants::free_slot() const noexcept {
+  if (take_ != nullptr) {
+    const std::size_t s = begun_ % slots_.size();
+    return slots_[s].busy ? slots_.size() : s;
+  }
+  return static_cast<std::size_t>(std::ranges::find(slots_, false, &slot::busy) - slots_.begin());
+}
+
+std::byte* sparse_grants::place(std::size_t s) const noexcept {
+  if (take_ != nullptr) return staging_.data() + s * piece_ - mine_.element.true_lb;
+  return into_ + (before_ + first_) * mine_.element.extent;
+}
+
+bool sparse_grants::ask() {
+  bool news = false;
+  while (!all_asked()) {
+    const std::size_t s = free_slot();
+    if (s == slots_.size()) return news;
+    const notice& n = blocks_[block_];
+    const count_t count = most_ > 0 ? std::min(most_, n.count - first_) : n.count;
+    const auto what = mpi::make_counted(count, mine_.element.type);
+    requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
+    slots_[s] = {block_, first_, count, true, false};
+    asked_[s] = {n.first + first_, count};
+    requests_.send(asking() + s, &asked_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
+    if (n.from != comm_.rank()) ++messages_;
+    first_ += count;
+    ++begun_;
+    news = true;
+  }
+  return news;
+}
+
+bool sparse_grants::look() {
+  const auto done = [&](std::size_t i, const MPI_Status& status) {
+    if (i < asking()) slots_[i].arrived = true;
+    if (i == coming()) asks_ = status.MPI_SOURCE;
+  };
+  const auto room = [&](std::size_t i) -> count_t {
+    return i < asking() ? slots_[i].count * mine_.element.size : static_cast<count_t>(sizeof(request));
+  };
+  return requests_.in_flight() > 0 && requests_.test_some(done, room) > 0;
+}
+
+void sparse_grants::await_request() {
+  requests_.receive(coming(), &asked_.back(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag, comm_.get());
+}
+
+bool sparse_grants::answer() {
+  if (asks_ < 0) return false;
+  std::size_t i = leaving();
+  while (i < coming() && requests_.active(i)) ++i;
+  if (i == coming()) return false;
+  const request& r = asked_.back();
+  const auto what = mpi::make_counted(r.count, mine_.element.type);
+  requests_.send(i, mine_.at + r.first * mine_.element.extent, what.count, what.type, asks_, tag_ + data_tag,
+                 comm_.get());
+  if (asks_ != comm_.rank()) {
+    ++messages_;
+    bytes_ += static_cast<std::uint64_t>(r.count * mine_.element.size);
+  }
+  sent_ += r.count;
+  asks_ = -1;
+  if (sent_ < mine_.to_send) await_request();
+  return true;
+}
+
+void sparse_grants::give(const slot& s, const std::byte* data) {
+  if (failure_) return;
+  try {
+    (*take_)({s.block, s.first, s.count, data});
+  } catch (...) {  // the others go on: this rank does its part
+    failure_ = std::current_exception();
+  }
+}
+
+// A slot is free once its piece has come, its request has left, and its piece is given.
+bool sparse_grants::hand_over() {
+  bool news = false;
+  const auto complete = [&](std::size_t s) {
+    return slots_[s].busy && slots_[s].arrived && !requests_.active(asking() + s);
+  };
+  if (take_ == nullptr) {
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      if (!complete(s)) continue;
+      slots_[s].busy = false;
+      news = true;
+    }
+    return news;
+  }
+  for (; given_ < begun_ && complete(given_ % slots_.size()); ++given_) {
+    const std::size_t s = given_ % slots_.size();
+    give(slots_[s], place(s));
+    slots_[s].busy = false;
+    news = true;
+  }
+  return news;
+}
+
+void sparse_grants::describe(mpi::wait_note& note) const {
+  note.what = "pieces of a sparse exchange";
+  note.comm = comm_.get();
+  for (const slot& s : slots_)
+    if (s.busy && !s.arrived && blocks_[s.block].from != comm_.rank()) note.miss(blocks_[s.block].from);
+}
+
+}  // namespace taquin::detail

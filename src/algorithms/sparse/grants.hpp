@@ -1,0 +1,114 @@
+// The data of a sparse exchange: a receiver asks for pieces, a sender sends what it was asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "algorithms/sparse/notices.hpp"
+#include "base/arrays.hpp"
+#include "base/raw_buffer.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
+#include "mpi/watch.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/sparse.hpp"
+
+namespace taquin::detail {
+
+/// The sender's data of a sparse exchange, and what they are.
+struct sparse_data {
+  const std::byte* at = nullptr;
+  taquin::element element{};
+  count_t to_send = 0;  ///< elements of this rank for all
+};
+
+/// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
+/// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a request
+/// posted as long as elements of its own have not been asked for.
+class sparse_grants final : private mpi::awaited {
+ public:
+  static constexpr int request_tag = 1;  ///< beside the plan's first tag
+  static constexpr int data_tag = 2;
+
+  /// `window`: pieces on their way to this rank, and from it. `piece`: bytes of one that waits here; 0: none does.
+  sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
+                std::size_t window, std::size_t piece, std::pmr::memory_resource* memory);
+  static std::size_t footprint(std::size_t window, std::size_t piece) noexcept;
+
+  /// Before the run.
+  void set_tag(int first) noexcept { tag_ = first; }
+  /// All blocks, one behind the other.
+  void receive(std::byte* into);
+  /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all the same.
+  [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
+
+  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }
+
+ private:
+  struct request {  // for a piece
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  struct slot {
+    std::size_t block = 0;
+    count_t first = 0;  // in the block
+    count_t count = 0;
+    bool busy = false;
+    bool arrived = false;
+  };
+
+  void run();
+  bool ask();
+  bool answer();
+  bool hand_over();
+  bool look();
+  void await_request();
+  [[nodiscard]] std::size_t free_slot() const noexcept;
+  [[nodiscard]] bool all_asked() noexcept;
+  [[nodiscard]] bool over() noexcept;
+  [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
+  void give(const slot& s, const std::byte* data);
+  void describe(mpi::wait_note& note) const override;
+
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t window, std::size_t piece) {
+    each(&sparse_grants::slots_, window);
+    each(&sparse_grants::asked_, window + 1);
+    each(&sparse_grants::staging_, window * piece);
+  }
+  // Numbers of requests: receives of pieces, requests for them, pieces that leave, the request that comes.
+  [[nodiscard]] std::size_t asking() const noexcept { return slots_.size(); }
+  [[nodiscard]] std::size_t leaving() const noexcept { return 2 * slots_.size(); }
+  [[nodiscard]] std::size_t coming() const noexcept { return 3 * slots_.size(); }
+
+  mpi::communicator& comm_;
+  int tag_;
+  sparse_data mine_;
+  std::span<const notice> blocks_;
+  std::size_t piece_;
+  std::pmr::vector<slot> slots_;
+  std::pmr::vector<request> asked_;  // of each slot, and the one that comes
+  raw_buffer staging_;
+  mpi::request_set requests_;  // last: ended first
+  std::byte* into_ = nullptr;
+  count_t most_ = 0;  // elements of a piece; 0: whole blocks
+  const sparse_call::taker* take_ = nullptr;
+  std::exception_ptr failure_;
+  std::size_t block_ = 0;  // the next piece to be asked for
+  count_t first_ = 0;
+  count_t before_ = 0;       // elements of the blocks before it
+  std::uint64_t begun_ = 0;  // pieces asked for
+  std::uint64_t given_ = 0;  // in order
+  count_t sent_ = 0;
+  int asks_ = -1;  // who has sent the request that has come; -1: none
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace taquin::detail

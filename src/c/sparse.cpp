@@ -1,0 +1,122 @@
+// The C API's sparse exchange.
+#include "taquin/sparse.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include "c/fault.hpp"
+#include "c/options.hpp"
+#include "c/translate.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+using namespace taquin;
+using taquin::detail::guarded;
+using taquin::detail::sparse_access;
+
+struct TAQUIN_Sparse_state {
+  MPI_Comm comm;  // whose error handler is called
+  sparse_call call;
+};
+
+namespace {
+
+const char* fault_of(int blocks, bool lacks_address) {
+  const char* fault = detail::take_fault();
+  if (fault != nullptr) return fault;
+  if (blocks < 0) return "the number of blocks must be 0 or more";
+  return lacks_address ? "null address for a result" : nullptr;
+}
+
+sparse_blocks blocks_of(const void* data, int blocks, const int* destinations, const MPI_Count* counts,
+                        MPI_Datatype type) {
+  return {data, {destinations, static_cast<std::size_t>(std::max(blocks, 0))}, count_view(counts), type};
+}
+
+// More blocks than an int counts need a program that has them: it is told.
+int number_of(const sparse_call& call) {
+  if (call.sources().size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw usage_error("more than 2^31 - 1 blocks come to this rank", MPI_ERR_COUNT);
+  return static_cast<int>(call.sources().size());
+}
+
+template <class F>
+int with(TAQUIN_Sparse s, F f) noexcept {
+  return guarded(s == nullptr ? MPI_COMM_NULL : s->comm, [&] {
+    if (s == nullptr) throw usage_error("null sparse exchange", MPI_ERR_ARG);
+    f(s->call);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], const MPI_Count counts[],
+                        MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse* sparse, int* incoming, MPI_Count* elements) {
+  return guarded(comm, [&] {
+    if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
+    const char* fault = fault_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
+    auto made = std::make_unique<TAQUIN_Sparse_state>(
+        TAQUIN_Sparse_state{comm, sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
+                                                      detail::options_of(comm), fault, nullptr)});
+    *incoming = number_of(made->call);
+    *elements = static_cast<MPI_Count>(made->call.total());
+    *sparse = made.release();
+  });
+}
+
+int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]) {
+  return with(sparse, [&](const sparse_call& call) {
+    if (sources != nullptr) std::ranges::copy(call.sources(), sources);
+    if (counts != nullptr) std::ranges::copy(call.counts(), counts);
+  });
+}
+
+int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void* buffer) {
+  return with(sparse, [&](sparse_call& call) { call.receive(buffer); });
+}
+
+int TAQUIN_Sparse_end(TAQUIN_Sparse* sparse) {
+  return guarded(sparse == nullptr || *sparse == nullptr ? MPI_COMM_NULL : (*sparse)->comm, [&] {
+    if (sparse == nullptr) throw usage_error("null address of the sparse exchange", MPI_ERR_ARG);
+    const std::unique_ptr<TAQUIN_Sparse_state> gone(*sparse);
+    *sparse = TAQUIN_SPARSE_NULL;
+  });
+}
+
+int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[], const MPI_Count counts[],
+                           MPI_Datatype type, MPI_Comm comm, TAQUIN_Allocate* allocate, void* context, int* incoming,
+                           int** sources, MPI_Count** recvcounts, void* buffer) {
+  return guarded(comm, [&] {
+    const bool lacks =
+        allocate == nullptr || incoming == nullptr || sources == nullptr || recvcounts == nullptr || buffer == nullptr;
+    if (!lacks) {
+      *incoming = 0;
+      *sources = nullptr;
+      *recvcounts = nullptr;
+      *static_cast<void**>(buffer) = nullptr;
+    }
+    const auto make_room = [&](const sparse_call& call) -> void* {
+      *incoming = number_of(call);
+      const auto n = static_cast<std::size_t>(*incoming);
+      *sources = static_cast<int*>(allocate(n * sizeof(int), context));
+      *recvcounts = static_cast<MPI_Count*>(allocate(n * sizeof(MPI_Count), context));
+      if (n > 0 && (*sources == nullptr || *recvcounts == nullptr)) throw std::bad_alloc();
+      if (n > 0) std::ranges::copy(call.sources(), *sources);
+      if (n > 0) std::ranges::copy(call.counts(), *recvcounts);
+      const element e = element::of(type);
+      const count_t bytes =
+          call.total() == 0 ? 0 : (call.total() - 1) * e.extent + std::max(e.extent, e.true_lb + e.true_extent);
+      void* const into = allocate(static_cast<std::size_t>(bytes), context);
+      *static_cast<void**>(buffer) = into;
+      return into;
+    };
+    static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
+                                          detail::options_of(comm), fault_of(blocks, lacks), make_room));
+  });
+}
+
+}  // extern "C"

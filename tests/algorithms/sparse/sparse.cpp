@@ -1,0 +1,268 @@
+// Sparse exchanges over MPI, against the counts of all ranks.
+#include "taquin/sparse.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "support/world.hpp"
+#include "taquin/taquin.h"
+
+namespace taquin::test {
+namespace {
+
+struct sent_by {
+  std::vector<int> to;
+  std::vector<count_t> counts;
+  std::vector<std::int64_t> data;
+  void add(int dest, count_t n, int rank) {
+    for (count_t k = 0; k < n; ++k) data.push_back((rank * 1000 + static_cast<std::int64_t>(to.size())) * 100000 + k);
+    to.push_back(dest);
+    counts.push_back(n);
+  }
+};
+
+// What a rank sends in problem `seed`: every rank can make it of every other.
+sent_by random_blocks(unsigned seed, int rank, int ranks) {
+  std::mt19937 random(seed * 977U + static_cast<unsigned>(rank));
+  sent_by s;
+  const auto blocks = random() % 7U;
+  for (unsigned b = 0; b < blocks; ++b) {
+    constexpr std::array<count_t, 6> sizes{0, 1, 3, 60, 700, 20000};
+    const int dest = seed % 5 == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(ranks));
+    s.add(dest, sizes[random() % sizes.size()], rank);
+  }
+  return s;
+}
+
+template <class Sent>
+sparse_received<std::int64_t> expected(Sent sent) {
+  sparse_received<std::int64_t> e;
+  const int me = rank_in(MPI_COMM_WORLD);
+  for (int r = 0; r < size_of(MPI_COMM_WORLD); ++r) {
+    const sent_by s = sent(r);
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < s.to.size(); ++b) {
+      const auto n = static_cast<std::size_t>(s.counts[b]);
+      if (s.to[b] == me) {
+        e.sources.push_back(r);
+        e.counts.push_back(s.counts[b]);
+        e.data.insert(e.data.end(), s.data.begin() + static_cast<std::ptrdiff_t>(at),
+                      s.data.begin() + static_cast<std::ptrdiff_t>(at + n));
+      }
+      at += n;
+    }
+  }
+  return e;
+}
+
+bool same(const sparse_received<std::int64_t>& a, const sparse_received<std::int64_t>& b) {
+  return a.sources == b.sources && a.counts == b.counts && a.data == b.data;
+}
+
+TEST(sparse, brings_what_the_oracle_says_call_after_call) {
+  const int p = size_of(MPI_COMM_WORLD);
+  for (unsigned seed = 0; seed < (brief() ? 20U : 80U); ++seed) {
+    const sent_by mine = random_blocks(seed, rank_in(MPI_COMM_WORLD), p);
+    statistics stats;
+    const options o{.memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
+                    .max_in_flight = static_cast<int>(seed % 4),
+                    .stats = &stats};
+    const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);
+    EXPECT_TRUE(same(got, expected([&](int r) { return random_blocks(seed, r, p); }))) << "problem " << seed;
+    EXPECT_LE(stats.peak_memory, o.memory);
+    EXPECT_EQ(stats.algorithm, "notify_tree");
+  }
+}
+
+TEST(sparse, gives_pieces_in_order_and_in_their_size) {
+  const int p = size_of(MPI_COMM_WORLD);
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const sent_by mine = random_blocks(seed, rank_in(MPI_COMM_WORLD), p);
+    const auto e = expected([&](int r) { return random_blocks(seed, r, p); });
+    std::vector<std::int64_t> data;
+    const count_t most = seed % 2 == 0 ? 7 : 1000;
+    sparse_exchange_pieces(mine.to, mine.counts, mine.data, most,
+                           [&](int, std::span<const std::int64_t> piece) {
+                             EXPECT_LE(piece.size(), static_cast<std::size_t>(most));
+                             data.insert(data.end(), piece.begin(), piece.end());
+                           },
+                           MPI_COMM_WORLD, {.memory = 30000});
+    EXPECT_EQ(data, e.data) << "problem " << seed;
+  }
+}
+
+TEST(sparse, is_thrown_what_a_reader_throws_when_its_peers_have_all) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const std::vector<int> to{0, me};
+  const std::vector<int> counts{50, 50};
+  const std::vector<double> data(100, 1.5);
+  std::size_t seen = 0;
+  const auto run = [&] {
+    sparse_exchange_pieces(
+        to, counts, data, 9,
+        [&](int, std::span<const double> piece) {
+          seen += piece.size();
+          if (me == 0) throw std::runtime_error("the disk is full");
+        },
+        MPI_COMM_WORLD);
+  };
+  if (me == 0) {
+    EXPECT_THROW(run(), std::runtime_error);
+  } else {
+    EXPECT_NO_THROW(run());
+    EXPECT_EQ(seen, 50U);
+  }
+  EXPECT_EQ(neighbours(MPI_COMM_WORLD, {}).size(), 0U) << "the communicator serves on";
+}
+
+TEST(sparse, takes_much_more_than_its_memory_from_all_at_once) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  constexpr std::size_t n = (1U << 20U) / sizeof(std::int64_t);
+  const std::vector<std::int64_t> data(n, me);
+  std::size_t taken = 0;
+  statistics stats;
+  sparse_exchange_pieces(std::vector<int>{0}, std::vector<std::size_t>{n}, data, 2048,
+                         [&](int source, std::span<const std::int64_t> piece) {
+                           taken += piece.size();
+                           for (const auto v : piece) ASSERT_EQ(v, source);
+                         },
+                         MPI_COMM_WORLD, {.memory = 128U << 10U, .stats = &stats});
+  EXPECT_EQ(taken, me == 0 ? n * static_cast<std::size_t>(p) : 0U);
+  EXPECT_LE(stats.peak_memory, 128U << 10U);
+}
+
+TEST(sparse, takes_types_with_holes) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+  MPI_Datatype spaced = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(type, 0, 16, &spaced);
+  MPI_Type_commit(&spaced);
+  std::vector<int> data(12, me);
+  const std::array<int, 2> to{(me + 1) % p, (me + 1) % p};
+  const std::array<count_t, 2> counts{1, 2};
+  sparse_call call({data.data(), to, count_view(counts.data()), spaced}, MPI_COMM_WORLD);
+  ASSERT_EQ(call.total(), 3);
+  std::vector<int> got(12, -1);
+  call.receive(got.data());
+  const int from = (me + p - 1) % p;
+  EXPECT_EQ(got, (std::vector<int>{from, -1, from, -1, from, -1, from, -1, from, -1, from, -1}));
+  EXPECT_THROW(call.receive(got.data()), usage_error) << "once";
+  MPI_Type_free(&type);
+  MPI_Type_free(&spaced);
+}
+
+TEST(sparse, errors_of_one_rank_are_thrown_on_all_and_nothing_is_sent) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const int last = p - 1;
+  const std::vector<int> data(4, me);
+  const auto run = [&](int to, int count, std::size_t memory = unlimited) {
+    return sparse_exchange(std::vector<int>{to}, std::vector<int>{count}, data, MPI_COMM_WORLD, {.memory = memory});
+  };
+  const auto thrown = [&](int to, int count) {
+    try {
+      run(me == last ? to : 0, me == last ? count : 4);
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective());
+      EXPECT_EQ(e.rank(), last == e.rank() ? last : -2) << e.what();
+      return e.mpi_class();
+    }
+    return MPI_SUCCESS;
+  };
+  EXPECT_EQ(thrown(p, 4), MPI_ERR_RANK);
+  EXPECT_EQ(thrown(-1, 4), MPI_ERR_RANK);
+  EXPECT_EQ(thrown(0, -1), MPI_ERR_ARG);
+  EXPECT_EQ(thrown(0, 3), MPI_ERR_ARG) << "counts that are not those of the data";
+  const std::array<int, 1> to{0};
+  EXPECT_THROW(sparse_call({nullptr, to, count_view(me == last ? 1 : 0, 0), MPI_INT}, MPI_COMM_WORLD), usage_error);
+  EXPECT_THROW(sparse_call({nullptr, to, count_view(0, 0), me == last ? MPI_INT : MPI_CHAR}, MPI_COMM_WORLD,
+                           {.algorithm = me == last ? "none" : "auto"}),
+               usage_error);
+  EXPECT_THROW(static_cast<void>(run(0, 4, me == last ? 1 : unlimited)), budget_exceeded);
+  EXPECT_EQ(run(0, 4).data.size(), me == 0 ? 4U * static_cast<std::size_t>(p) : 0U) << "the communicator serves on";
+}
+
+TEST(sparse, works_from_the_memory_that_it_asks_for) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const std::vector<int> to{0, me};
+  const std::vector<int> counts{100, 100};
+  const std::vector<int> data(200, me);
+  std::size_t memory = 1;
+  for (int tries = 0;; ++tries) {
+    ASSERT_LT(tries, 20);
+    try {
+      const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.memory = memory});
+      EXPECT_EQ(got.data.size(), static_cast<std::size_t>(100 + (me == 0 ? 100 * size_of(MPI_COMM_WORLD) : 0)));
+      break;
+    } catch (const budget_exceeded& e) {
+      ASSERT_GT(e.requested(), memory);
+      memory = e.requested();
+    }
+  }
+  EXPECT_LT(memory, 4000U);
+}
+
+TEST(sparse, maps_pairs_and_neighbours_agree) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::map<int, std::vector<char>> mine{{(me + 1) % p, {'a', static_cast<char>('a' + me)}}};
+  const auto got = sparse_exchange(mine, MPI_COMM_WORLD);
+  const int from = (me + p - 1) % p;
+  EXPECT_EQ(got, (std::map<int, std::vector<char>>{{from, {'a', static_cast<char>('a' + from)}}}));
+  const std::array<int, 1> to{(me + 1) % p};
+  EXPECT_EQ(neighbours(MPI_COMM_WORLD, to), std::vector<int>{from});
+}
+
+void* allocate(std::size_t bytes, void* calls) {
+  ++*static_cast<int*>(calls);
+  return std::malloc(std::max<std::size_t>(bytes, 1));
+}
+
+TEST(sparse, c_brings_the_same_in_steps_and_at_once) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::array<int, 2> to{me, 0};
+  const std::array<MPI_Count, 2> counts{2, 1};
+  const std::array<int, 3> data{me, me, -me};
+  TAQUIN_Sparse s = TAQUIN_SPARSE_NULL;
+  int n = 0;
+  MPI_Count elements = 0;
+  ASSERT_EQ(TAQUIN_Sparse_begin(data.data(), 2, to.data(), counts.data(), MPI_INT, MPI_COMM_WORLD, &s, &n, &elements),
+            0);
+  ASSERT_EQ(n, 1 + (me == 0 ? p : 0));
+  std::vector<int> sources(static_cast<std::size_t>(n));
+  std::vector<MPI_Count> lengths(sources.size());
+  std::vector<int> in(static_cast<std::size_t>(elements));
+  EXPECT_EQ(TAQUIN_Sparse_sources(s, sources.data(), lengths.data()), 0);
+  EXPECT_EQ(TAQUIN_Sparse_data(s, in.data()), 0);
+  EXPECT_EQ(TAQUIN_Sparse_end(&s), 0);
+  EXPECT_EQ(s, nullptr);
+  int calls = 0;
+  int again = 0;
+  int* sources_again = nullptr;
+  MPI_Count* lengths_again = nullptr;
+  int* in_again = nullptr;
+  ASSERT_EQ(TAQUIN_Sparse_exchange(data.data(), 2, to.data(), counts.data(), MPI_INT, MPI_COMM_WORLD, allocate, &calls,
+                                   &again, &sources_again, &lengths_again, &in_again),
+            0);
+  EXPECT_EQ(calls, 3);
+  ASSERT_EQ(again, n);
+  EXPECT_TRUE(std::equal(sources.begin(), sources.end(), sources_again));
+  EXPECT_TRUE(std::equal(lengths.begin(), lengths.end(), lengths_again));
+  EXPECT_TRUE(std::equal(in.begin(), in.end(), in_again));
+  EXPECT_EQ(in.front(), me == 0 ? 0 : me);
+  std::free(sources_again);
+  std::free(lengths_again);
+  std::free(in_again);
+}
+
+}  // namespace
+}  // namespace taquin::test
