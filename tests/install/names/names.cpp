@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <taquin/taquin.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -227,6 +228,24 @@ void predict_everything() {
   expect(link.plogp.time(100) > 0 && link.plogp.cost(100).port >= 0 && link.plogp.at(100).gap >= 0, "plogp");
 }
 
+void exchange_sparsely() {
+  using namespace taquin;
+  const std::vector<int> to{0};
+  const std::vector<count_t> counts{1};
+  const std::vector<int> data{7};
+  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD);
+  const sparse_blocks mine{data.data(), to, count_view(counts.data()), MPI_INT};
+  sparse_call first(mine, MPI_COMM_WORLD);
+  sparse_call second(std::move(first));
+  first = std::move(second);
+  count_t delivered = 0;
+  first.deliver(1, [&](const sparse_call::piece& p) { delivered += p.count; });
+  sparse_call third(mine, MPI_COMM_WORLD);
+  std::vector<int> into(static_cast<std::size_t>(third.total()));
+  third.receive(into.data());
+  expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total(), "sparse");
+}
+
 template <class Error, class Thrower>
 bool throws(Thrower thrower) {
   try {
@@ -261,6 +280,7 @@ int main(int argc, char** argv) {
   collect_everything();
   lay_out_everything();
   predict_everything();
+  exchange_sparsely();
   catch_everything();
   MPI_Finalize();
 }
