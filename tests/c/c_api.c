@@ -294,8 +294,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
-  CHECK(back.aux_parts == 2 && back.aux_heap == 1 &&
-        back.sparse_requests == 1 && back.leaders == 2);
+  CHECK(back.aux_parts == 2 && back.aux_heap == 1 && back.sparse_requests == 1 && back.leaders == 2);
   CHECK(back.ports == 1 && back.node_count == 1 && back.nodes != &ranks && back.nodes[0] == ranks);
   blocking_calls_give_the_right_result(comm);
 
