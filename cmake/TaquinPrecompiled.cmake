@@ -8,16 +8,6 @@ set(taquin_precompiled <algorithm> <array> <atomic> <cstddef> <cstdint> <cstring
   <memory_resource> <numeric> <optional> <ranges> <span> <string> <string_view> <utility> <vector> <mpi.h>
   <fmt/format.h>)
 
-# taquin_own_names(TARGET): its calls of MPI have the PMPI names. The header comes before all others.
-function(taquin_own_names target)
-  set(header ${PROJECT_SOURCE_DIR}/src/mpi/own_names.hpp)
-  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    target_compile_options(${target} PRIVATE -include ${header})
-  else()
-    target_precompile_headers(${target} PRIVATE ${header})
-  endif()
-endfunction()
-
 # taquin_precompile(TARGET HEADERS…): those above, and HEADERS.
 function(taquin_precompile target)
   target_precompile_headers(${target} PRIVATE ${taquin_precompiled} ${ARGN})

@@ -5,11 +5,6 @@
 #include "interpose/next.hpp"
 #include "interpose/route.hpp"
 
-// Defined here by their own names.
-#undef MPI_Alltoall
-#undef MPI_Alltoallv
-#undef MPI_Alltoallw
-
 using namespace taquin::interpose;
 
 #define TAQUIN_INTERPOSE(NAME, FORM, SUFFIX, COUNT, DISPL)                   \

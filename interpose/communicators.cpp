@@ -21,11 +21,11 @@ std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
   std::iota(own.begin(), own.end(), 0);
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
-  TAQUIN_MPI(MPI_Comm_group(comm, &group));
-  TAQUIN_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
-  TAQUIN_MPI(MPI_Group_translate_ranks(group, size, own.data(), world, ranks.data()));
-  TAQUIN_MPI(MPI_Group_free(&group));
-  TAQUIN_MPI(MPI_Group_free(&world));
+  TAQUIN_MPI(PMPI_Comm_group(comm, &group));
+  TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
+  TAQUIN_MPI(PMPI_Group_translate_ranks(group, size, own.data(), world, ranks.data()));
+  TAQUIN_MPI(PMPI_Group_free(&group));
+  TAQUIN_MPI(PMPI_Group_free(&world));
   if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end()) ranks.clear();
   return ranks;
 }
@@ -36,14 +36,14 @@ std::uintptr_t name(recorder_state& s, MPI_Comm comm, int size, call_form form) 
   known_comm c;
   naming own;
   c.world_ranks = world_ranks_of(comm, size);
-  TAQUIN_MPI(MPI_Comm_rank(comm, &c.rank));
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank));
   const bool left_out = c.world_ranks.empty();
   if (!left_out && c.rank == 0) {
     const state_lock lock(s);
     own.name = {c.world_ranks.front(), s.named++};
   }
   if (!left_out && form == call_form::blocking) {
-    TAQUIN_MPI(MPI_Bcast(own.name.data(), 2, MPI_INT, 0, comm));
+    TAQUIN_MPI(PMPI_Bcast(own.name.data(), 2, MPI_INT, 0, comm));
     c.id = {own.name[0], own.name[1]};
   }
   const state_lock lock(s);
@@ -60,7 +60,7 @@ std::uintptr_t name(recorder_state& s, MPI_Comm comm, int size, call_form form) 
     TAQUIN_MPI(PMPI_Ibcast(later.name.data(), 2, MPI_INT, 0, comm, &later.request));
   }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the attribute is a number
-  TAQUIN_MPI(MPI_Comm_set_attr(comm, s.keyval, reinterpret_cast<void*>(index)));
+  TAQUIN_MPI(PMPI_Comm_set_attr(comm, s.keyval, reinterpret_cast<void*>(index)));
   return index;
 }
 
@@ -70,8 +70,8 @@ observed_comm* look_up(recorder_state& s, MPI_Comm comm, call_form form) {
   int size = 0;
   void* value = nullptr;
   int found = 0;
-  TAQUIN_MPI(MPI_Comm_size(comm, &size));
-  TAQUIN_MPI(MPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
+  TAQUIN_MPI(PMPI_Comm_size(comm, &size));
+  TAQUIN_MPI(PMPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
   const std::uintptr_t index = found != 0 ? reinterpret_cast<std::uintptr_t>(value) : name(s, comm, size, form);
   const state_lock lock(s);
   s.last_comm = comm;
@@ -88,7 +88,7 @@ int forget_communicator(MPI_Comm /*comm*/, int /*keyval*/, void* /*value*/, void
 
 void complete_names(recorder_state& s) {
   for (naming& n : s.names) {
-    TAQUIN_MPI(MPI_Wait(&n.request, MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Wait(&n.request, MPI_STATUS_IGNORE));
     s.writer.log().comms[n.comm].id = {n.name[0], n.name[1]};
   }
 }
@@ -100,7 +100,7 @@ void tell_waiting_apart(observed_comm& c, MPI_Comm comm) {
   };
   recorder_state& s = recorder_state::get();
   int rank = 0;
-  TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   std::vector<double> own;
   std::vector<last_entry> last;
   {
@@ -113,8 +113,8 @@ void tell_waiting_apart(observed_comm& c, MPI_Comm comm) {
   }
   std::vector<double> first = own;
   const int n = static_cast<int>(c.open.size());
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, last.data(), n, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, first.data(), n, MPI_DOUBLE, MPI_MIN, comm));
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, last.data(), n, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, first.data(), n, MPI_DOUBLE, MPI_MIN, comm));
   const state_lock lock(s);
   rank_log& log = s.writer.log();
   for (std::size_t i = 0; i < c.open.size(); ++i) {

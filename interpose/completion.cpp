@@ -14,19 +14,6 @@
 #include "interpose/route.hpp"
 #include "mpi/backoff.hpp"
 
-// Defined here by their own names.
-#undef MPI_Start
-#undef MPI_Startall
-#undef MPI_Wait
-#undef MPI_Waitall
-#undef MPI_Waitany
-#undef MPI_Waitsome
-#undef MPI_Test
-#undef MPI_Testall
-#undef MPI_Testany
-#undef MPI_Testsome
-#undef MPI_Request_free
-
 using namespace taquin::interpose;
 
 namespace {

@@ -22,19 +22,19 @@ namespace {
 void send_all(const std::vector<std::uint8_t>& bytes, MPI_Comm comm) {
   constexpr std::size_t most = std::size_t{1} << 30;
   std::uint64_t size = bytes.size();
-  TAQUIN_MPI(MPI_Send(&size, 1, MPI_UINT64_T, 0, 0, comm));
+  TAQUIN_MPI(PMPI_Send(&size, 1, MPI_UINT64_T, 0, 0, comm));
   for (std::size_t at = 0; at < bytes.size(); at += most)
-    TAQUIN_MPI(MPI_Send(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, 0, 0, comm));
+    TAQUIN_MPI(PMPI_Send(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, 0, 0, comm));
 }
 
 std::vector<std::uint8_t> receive_all(int from, MPI_Comm comm) {
   constexpr std::size_t most = std::size_t{1} << 30;
   std::uint64_t size = 0;
-  TAQUIN_MPI(MPI_Recv(&size, 1, MPI_UINT64_T, from, 0, comm, MPI_STATUS_IGNORE));
+  TAQUIN_MPI(PMPI_Recv(&size, 1, MPI_UINT64_T, from, 0, comm, MPI_STATUS_IGNORE));
   std::vector<std::uint8_t> bytes(size);
   for (std::size_t at = 0; at < bytes.size(); at += most)
-    TAQUIN_MPI(MPI_Recv(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, from, 0, comm,
-                        MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Recv(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, from, 0,
+                         comm, MPI_STATUS_IGNORE));
   return bytes;
 }
 
@@ -62,10 +62,10 @@ void write_observations() noexcept {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int size = 0;
-    TAQUIN_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    TAQUIN_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    TAQUIN_MPI(MPI_Comm_rank(comm, &rank));
-    TAQUIN_MPI(MPI_Comm_size(comm, &size));
+    TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    TAQUIN_MPI(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+    TAQUIN_MPI(PMPI_Comm_size(comm, &size));
     recorder_state& s = recorder_state::get();
     complete_names(s);
     rank_log& own = s.writer.log();
@@ -94,7 +94,7 @@ void write_observations() noexcept {
       }
       if (given.at_end != settings::report::none) write_report(logs);
     }
-    TAQUIN_MPI(MPI_Comm_free(&comm));
+    TAQUIN_MPI(PMPI_Comm_free(&comm));
   } catch (const std::exception& e) {
     say(std::string("what was observed is lost: ") + e.what());
   }

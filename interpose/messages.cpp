@@ -5,11 +5,6 @@
 #include "interpose/next.hpp"
 #include "interpose/recorder.hpp"
 
-// Defined here by their own names.
-#undef MPI_Send
-#undef MPI_Isend
-#undef MPI_Sendrecv
-
 using namespace taquin::interpose;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own

@@ -52,7 +52,7 @@ bool is_named_so(std::string_view runs) {
 bool is_the_library_built_for() noexcept {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 8192> text{};  // another library's may be longer
   int length = 0;
-  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return false;
+  if (PMPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return false;
   const std::string_view runs(text.data());
   const bool by_abi = runs_by_the_standard_abi();
   if (by_abi == built_for_any && (by_abi || is_named_so(runs))) return true;

@@ -45,11 +45,11 @@ leftovers& kept() {
 
 world ask_world() {
   world w;
-  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &w.rank));
-  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &w.ranks));
+  TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &w.rank));
+  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &w.ranks));
   int* bound = nullptr;
   int found = 0;
-  TAQUIN_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &found));
+  TAQUIN_MPI(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &found));
   constexpr int least_bound = 32767;
   w.tag = found != 0 ? *bound : least_bound;
   return w;
@@ -59,7 +59,7 @@ world ask_world() {
 bool all_within(std::vector<MPI_Request>& requests, clock::time_point end) {
   while (true) {
     int done = 0;
-    TAQUIN_MPI(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+    TAQUIN_MPI(PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
     if (done != 0) return true;
     if (clock::now() >= end) return false;
     sched_yield();
@@ -75,8 +75,8 @@ int gather_presence(const world& w, clock::time_point end) {
   late.values.assign(2 * others, 0);
   for (std::size_t i = 0; i < others; ++i) {
     const int from = static_cast<int>(i) + 1;
-    TAQUIN_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, w.tag, MPI_COMM_WORLD, &hello[i]));
-    TAQUIN_MPI(MPI_Irecv(&late.values[i], 1, MPI_INT, from, w.tag, MPI_COMM_WORLD, &stays[i]));
+    TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, from, w.tag, MPI_COMM_WORLD, &hello[i]));
+    TAQUIN_MPI(PMPI_Irecv(&late.values[i], 1, MPI_INT, from, w.tag, MPI_COMM_WORLD, &stays[i]));
   }
   std::vector<bool> answered(others, false);
   std::size_t here = 0;
@@ -84,23 +84,23 @@ int gather_presence(const world& w, clock::time_point end) {
     for (std::size_t i = 0; i < others; ++i) {
       int done = 0;
       if (answered[i]) continue;
-      TAQUIN_MPI(MPI_Test(&hello[i], &done, MPI_STATUS_IGNORE));
+      TAQUIN_MPI(PMPI_Test(&hello[i], &done, MPI_STATUS_IGNORE));
       if (done == 0) continue;
       answered[i] = true;
       ++here;
-      TAQUIN_MPI(MPI_Send(nullptr, 0, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
+      TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
     }
     sched_yield();
   }
   int missing = -1;
   for (std::size_t i = 0; i < others; ++i) {
-    if (answered[i]) TAQUIN_MPI(MPI_Wait(&stays[i], MPI_STATUS_IGNORE));  // it has said it, or will
+    if (answered[i]) TAQUIN_MPI(PMPI_Wait(&stays[i], MPI_STATUS_IGNORE));  // it has said it, or will
     if (missing < 0 && (!answered[i] || late.values[i] != serves)) missing = static_cast<int>(i) + 1;
   }
   const int verdict = missing < 0 ? serves : stands_aside;
   for (std::size_t i = 0; i < others; ++i) {
     if (answered[i] && late.values[i] == serves)
-      TAQUIN_MPI(MPI_Send(&verdict, 1, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
+      TAQUIN_MPI(PMPI_Send(&verdict, 1, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
     if (!answered[i]) late.requests.insert(late.requests.end(), {hello[i], stays[i]});
   }
   return missing;
@@ -109,17 +109,17 @@ int gather_presence(const world& w, clock::time_point end) {
 // On the other ranks: 0 when rank 0 is missing, -1 when nobody is, -2 when rank 0 knows who.
 int report_presence(const world& w, clock::time_point end) {
   std::vector<MPI_Request> answer(1);
-  TAQUIN_MPI(MPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, answer.data()));
-  TAQUIN_MPI(MPI_Send(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, answer.data()));
+  TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
   const bool heard = all_within(answer, end);
   const int waits = heard ? serves : stands_aside;
-  TAQUIN_MPI(MPI_Send(&waits, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Send(&waits, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
   if (!heard) {
     kept().requests.push_back(answer[0]);
     return 0;
   }
   int verdict = stands_aside;
-  TAQUIN_MPI(MPI_Recv(&verdict, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  TAQUIN_MPI(PMPI_Recv(&verdict, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   return verdict == serves ? -1 : -2;
 }
 
@@ -127,9 +127,9 @@ using variables = std::map<std::string, std::string>;
 
 std::string broadcast(std::string text, int from) {
   auto size = static_cast<int>(text.size());
-  TAQUIN_MPI(MPI_Bcast(&size, 1, MPI_INT, from, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Bcast(&size, 1, MPI_INT, from, MPI_COMM_WORLD));
   text.resize(static_cast<std::size_t>(size));
-  TAQUIN_MPI(MPI_Bcast(text.data(), size, MPI_CHAR, from, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Bcast(text.data(), size, MPI_CHAR, from, MPI_COMM_WORLD));
   return text;
 }
 
@@ -152,7 +152,7 @@ bool all_settings_agree(const world& w) {
     at = end + 1;
   }
   int differs = own == first ? w.ranks : w.rank;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
   if (differs == w.ranks) return true;
   if (differs == w.rank) {
     variables all = own;
@@ -188,9 +188,9 @@ bool agree_to_serve() noexcept {
 void forget_absent_ranks() noexcept {
   for (MPI_Request& r : kept().requests) {
     int done = 0;
-    if (MPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0) continue;
-    MPI_Cancel(&r);
-    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    if (PMPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0) continue;
+    PMPI_Cancel(&r);
+    PMPI_Wait(&r, MPI_STATUS_IGNORE);
   }
   kept().requests.clear();
 }

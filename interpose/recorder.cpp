@@ -37,28 +37,28 @@ void compare_clocks(recorder_state& s, int rank, const std::vector<int>& first) 
   constexpr int questions = 10;
   const int ranks = static_cast<int>(first.size());
   MPI_Comm comm = MPI_COMM_NULL;
-  TAQUIN_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &comm));
   for (int other = 1; other < ranks; ++other) {
     if (first[static_cast<std::size_t>(other)] != other || (rank != 0 && rank != other)) continue;
     double quickest = -1;
     for (int i = 0; i < questions; ++i) {
       double theirs = 0;
       if (rank == 0) {
-        TAQUIN_MPI(MPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE));
+        TAQUIN_MPI(PMPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE));
         theirs = now();
-        TAQUIN_MPI(MPI_Send(&theirs, 1, MPI_DOUBLE, other, 0, comm));
+        TAQUIN_MPI(PMPI_Send(&theirs, 1, MPI_DOUBLE, other, 0, comm));
         continue;
       }
       const double asked = now();
-      TAQUIN_MPI(MPI_Send(&theirs, 1, MPI_DOUBLE, 0, 0, comm));
-      TAQUIN_MPI(MPI_Recv(&theirs, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE));
+      TAQUIN_MPI(PMPI_Send(&theirs, 1, MPI_DOUBLE, 0, 0, comm));
+      TAQUIN_MPI(PMPI_Recv(&theirs, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE));
       const double answered = now();
       if (quickest >= 0 && answered - asked >= quickest) continue;
       quickest = answered - asked;
       s.offset = asked + quickest / 2 - theirs;
     }
   }
-  TAQUIN_MPI(MPI_Comm_free(&comm));
+  TAQUIN_MPI(PMPI_Comm_free(&comm));
 }
 
 call_key key_of(const recorder_state& s, const void* site, const observed_comm& c, call_traits traits, bool in_place,
@@ -94,18 +94,18 @@ void start_observing() {
   recorder_state& s = recorder_state::get();
   int rank = 0;
   int level = MPI_THREAD_MULTIPLE;
-  TAQUIN_MPI(MPI_Query_thread(&level));
+  TAQUIN_MPI(PMPI_Query_thread(&level));
   s.threads = level == MPI_THREAD_MULTIPLE;
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
   s.clock.start();
-  TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
-  TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
+  TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
   const auto first = detail::first_ranks_of_machines(MPI_COMM_WORLD);
   s.node = first[static_cast<std::size_t>(rank)];
   compare_clocks(s, rank, first);
   std::vector<double> offsets(first.size());
-  TAQUIN_MPI(MPI_Allgather(&s.offset, 1, MPI_DOUBLE, offsets.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD));
+  TAQUIN_MPI(PMPI_Allgather(&s.offset, 1, MPI_DOUBLE, offsets.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD));
   s.offset = offsets[static_cast<std::size_t>(s.node)];
   s.begin = now();
   observes = true;
@@ -139,7 +139,7 @@ observed_call::observed_call(MPI_Comm comm, workloads::call_kind kind, call_form
 moved moved_by(const exchange& x) {
   moved m;
   int size = 0;
-  TAQUIN_MPI(MPI_Comm_size(x.comm, &size));
+  TAQUIN_MPI(PMPI_Comm_size(x.comm, &size));
   measure(m, x, size, recorder_state::get().full);
   return m;
 }

@@ -22,7 +22,7 @@ std::atomic<bool> switched_on{true};  // by MPI_Pcontrol
 void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) {
   if (said.exchange(true)) return;
   int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  PMPI_Comm_rank(comm, &rank);
   if (rank == 0) say(text);
 }
 
@@ -31,7 +31,7 @@ void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) 
 bool served(MPI_Comm comm) noexcept {
   if (!running || !switched_on || comm == MPI_COMM_NULL) return false;
   int inter = 0;
-  return MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+  return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
 }
 
 void begin_service() noexcept { running = true; }
@@ -44,7 +44,7 @@ void switch_service(bool on) noexcept { switched_on = on; }
 
 void tell_warnings() noexcept {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
     for (const std::string& line : settings::get().warnings) say(line);
 }
@@ -118,9 +118,9 @@ bool all_ranks_fail() noexcept {
 
 bool is_fatal(MPI_Comm comm) noexcept {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+  if (PMPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
   const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
-  MPI_Errhandler_free(&handler);
+  PMPI_Errhandler_free(&handler);
   return fatal;
 }
 
@@ -137,7 +137,7 @@ int fail(MPI_Comm comm) noexcept {
   // another rank's abort can end this one.
   const bool all = all_ranks_fail();
   int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  PMPI_Comm_rank(comm, &rank);
   if ((!all || rank == 0) && is_fatal(comm)) say(detail::last_error());
   if (all) PMPI_Barrier(comm);
   return detail::call_errhandler(comm, code);

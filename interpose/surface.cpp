@@ -66,7 +66,7 @@ std::vector<int> neighbours(MPI_Comm comm, bool send) {
     return send ? targets : sources;
   }
   int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  PMPI_Comm_rank(comm, &rank);
   int n = 0;
   if (topology == MPI_GRAPH) {
     PMPI_Graph_neighbors_count(comm, rank, &n);
@@ -89,7 +89,7 @@ template <class Sent, class Received>
 moved among_neighbours(MPI_Comm comm, const count_view& sends, const Sent& send_types, const count_view& receives,
                        const Received& receive_types) {
   int size = 0;
-  MPI_Comm_size(comm, &size);
+  PMPI_Comm_size(comm, &size);
   moved r;
   const auto add = [&](std::vector<count_t>& row, bool send, const count_view& counts, const auto& types) {
     row.assign(static_cast<std::size_t>(size), 0);

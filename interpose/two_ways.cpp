@@ -37,7 +37,7 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
   both->decided_ = !measured || detail::chooser::of(mpi::communicator::of(x.comm)).followed_rule();
   if (both->decided_) return both;
   int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_size(x.comm, &ranks));
+  TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
   both->mine_.assign(ways, std::numeric_limits<double>::max());
   both->all_.resize(static_cast<std::size_t>(ranks) * ways);
   const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);

@@ -58,7 +58,7 @@ std::optional<std::string> hint(MPI_Info info, const char* key) {
   int length = MPI_MAX_INFO_VAL + 1;
   TAQUIN_MPI(PMPI_Info_get_string(info, key, &length, value.data(), &found));
 #else
-  TAQUIN_MPI(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found));
+  TAQUIN_MPI(PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found));
 #endif
   return found != 0 ? std::optional<std::string>(value.data()) : std::nullopt;
 }

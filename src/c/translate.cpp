@@ -41,7 +41,7 @@ int code_of_current_exception() noexcept {
 }
 
 int call_errhandler(MPI_Comm comm, int code) noexcept {
-  MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
   return code;
 }
 

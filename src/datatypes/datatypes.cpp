@@ -102,19 +102,20 @@ datatype make(const Layout& layout, count_t spanned, MPI_Datatype base) {
       if (r.count > mpi::count_limit()) refuse(fmt::format("vector of {} blocks", r.count));
       MPI_Datatype vector = MPI_DATATYPE_NULL;
       TAQUIN_MPI(
-          MPI_Type_create_hvector(static_cast<int>(r.count), block.count, r.stride * e.extent, block.type, &vector));
+          PMPI_Type_create_hvector(static_cast<int>(r.count), block.count, r.stride * e.extent, block.type, &vector));
       types.back() = vector;
       owners.emplace_back(vector);
     }
     if (block.owner) owners.push_back(std::move(block.owner));
   });
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(types.size()), lengths.data(), places.data(), types.data(), &all));
+  TAQUIN_MPI(
+      PMPI_Type_create_struct(static_cast<int>(types.size()), lengths.data(), places.data(), types.data(), &all));
   const mpi::datatype parts(all);
   MPI_Datatype resized = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_resized(parts.get(), 0, spanned * e.extent, &resized));
+  TAQUIN_MPI(PMPI_Type_create_resized(parts.get(), 0, spanned * e.extent, &resized));
   datatype made = datatype::from_native(resized);
-  TAQUIN_MPI(MPI_Type_commit(&resized));
+  TAQUIN_MPI(PMPI_Type_commit(&resized));
   return made;
 }
 
@@ -143,7 +144,7 @@ void unpack_layout(const Layout& layout, const void* from, void* to, MPI_Datatyp
 }  // namespace
 
 datatype::~datatype() {
-  if (type_ != MPI_DATATYPE_NULL && !mpi::finalized()) MPI_Type_free(&type_);
+  if (type_ != MPI_DATATYPE_NULL && !mpi::finalized()) PMPI_Type_free(&type_);
 }
 
 count_t elements(const bounded_vector& v) { return count_elements(v); }

@@ -7,7 +7,6 @@
 #include "datatypes/envelope.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/newer_names.hpp"
 
 namespace taquin::detail {
 
@@ -69,19 +68,6 @@ tree sequence(std::vector<tree> list) {
   return {0, 1, 0, 0, std::move(list)};
 }
 
-count_t extent_of(MPI_Datatype type) {
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
-  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
-  return extent;
-}
-
-count_t size_of(MPI_Datatype type) {
-  MPI_Count size = 0;
-  TAQUIN_MPI(MPI_Type_size_x(type, &size));
-  return size;
-}
-
 // Types side by side without holes. The extent is set, because a struct may be padded.
 signature joined(std::vector<signature> parts) {
   std::erase_if(parts, [](const signature& s) { return s.count == 0; });
@@ -100,16 +86,17 @@ signature joined(std::vector<signature> parts) {
     lengths.push_back(run.count);
     places.push_back(at);
     types.push_back(run.type);
-    at += s.count * size_of(s.type);
+    at += s.count * mpi::size_of(s.type);
     owners.push_back(std::move(run.owner));
   }
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(parts.size()), lengths.data(), places.data(), types.data(), &all));
+  TAQUIN_MPI(
+      PMPI_Type_create_struct(static_cast<int>(parts.size()), lengths.data(), places.data(), types.data(), &all));
   const mpi::datatype padded(all);
   MPI_Datatype exact = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_resized(padded.get(), 0, at, &exact));
+  TAQUIN_MPI(PMPI_Type_create_resized(padded.get(), 0, at, &exact));
   mpi::datatype owner(exact);
-  TAQUIN_MPI(MPI_Type_commit(&exact));
+  TAQUIN_MPI(PMPI_Type_commit(&exact));
   return {exact, 1, std::move(owner)};
 }
 
@@ -157,16 +144,16 @@ std::optional<std::pair<MPI_Datatype, count_t>> pair_of(MPI_Datatype type) {
 
 decoded basic(MPI_Datatype type) {
   if (const auto pair = pair_of(type)) {
-    const count_t first = size_of(pair->first);
+    const count_t first = mpi::size_of(pair->first);
     std::vector<tree> parts;
     append(parts, {0, 1, 0, first, {}});
-    append(parts, {pair->second, 1, 0, size_of(MPI_INT), {}});
+    append(parts, {pair->second, 1, 0, mpi::size_of(MPI_INT), {}});
     std::vector<signature> signs;
     signs.push_back({pair->first, 1, {}});
     signs.push_back({MPI_INT, 1, {}});
     return {sequence(std::move(parts)), joined(std::move(signs))};
   }
-  const count_t size = size_of(type);
+  const count_t size = mpi::size_of(type);
   if (size == 0) return {};
   return {tree{0, 1, 0, size, {}}, signature{type, 1, {}}};
 }
@@ -196,7 +183,7 @@ struct contents {
     }
 #else
     TAQUIN_MPI(
-        MPI_Type_get_contents(type, made.ints, made.places, made.types, numbers.data(), bytes.data(), types.data()));
+        PMPI_Type_get_contents(type, made.ints, made.places, made.types, numbers.data(), bytes.data(), types.data()));
 #endif
     ints.assign(numbers.begin(), numbers.end());
     places.assign(bytes.begin(), bytes.end());
@@ -205,7 +192,7 @@ struct contents {
   contents& operator=(const contents&) = delete;
   ~contents() {
     for (MPI_Datatype& t : types)
-      if (!is_leaf(envelope(t).combiner)) MPI_Type_free(&t);
+      if (!is_leaf(envelope(t).combiner)) PMPI_Type_free(&t);
   }
   [[nodiscard]] bool leaf() const { return is_leaf(made.combiner); }
   // Fortran's parametrised types are predefined types with a precision.
@@ -324,7 +311,8 @@ std::optional<decoded> structure(const contents& c) {
   for (std::size_t i = 0; i < c.types.size(); ++i) {
     auto child = decode_type(c.types[i]);
     if (!child || (loops += loops_of(child->data)) > most_loops) return std::nullopt;
-    append(parts, shifted(repeat(std::move(child->data), c.ints[i + 1], extent_of(c.types[i])), c.places[i]));
+    append(parts,
+           shifted(repeat(std::move(child->data), c.ints[i + 1], mpi::extent_of(c.types[i]).extent), c.places[i]));
     signs.push_back(times(std::move(child->sign), c.ints[i + 1]));
   }
   return decoded{sequence(std::move(parts)), joined(std::move(signs))};
@@ -341,7 +329,7 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
   if (c.types.size() != 1) return std::nullopt;
   auto child = decode_type(c.types[0]);
   if (!child) return std::nullopt;
-  const count_t extent = extent_of(c.types[0]);
+  const count_t extent = mpi::extent_of(c.types[0]).extent;
   const count_t* i = c.ints.data();
   const count_t n = c.ints.empty() ? 0 : i[0];
   switch (combiner) {

@@ -7,8 +7,8 @@
 
 #include "datatypes/decode.hpp"
 #include "datatypes/strided_copy.hpp"
+#include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/newer_names.hpp"
 
 namespace taquin::detail {
 
@@ -39,11 +39,7 @@ count_t bytes_of(const tree& t) noexcept {
 }
 
 // What the MPI library tells of the type's making must be the type.
-bool complete(const decoded& d, MPI_Datatype type) {
-  MPI_Count size = 0;
-  TAQUIN_MPI(MPI_Type_size_x(type, &size));
-  return bytes_of(d.data) == size;
-}
+bool complete(const decoded& d, MPI_Datatype type) { return bytes_of(d.data) == mpi::size_of(type); }
 
 // A duplicate of a type has the same map.
 int copy_map(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
@@ -75,13 +71,13 @@ const type_map* type_map::of(MPI_Datatype type) {
   static std::mutex mutex;
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    TAQUIN_MPI(MPI_Type_create_keyval(copy_map, delete_map, &made, nullptr));
+    TAQUIN_MPI(PMPI_Type_create_keyval(copy_map, delete_map, &made, nullptr));
     return made;
   }();
   void* value = nullptr;
   int found = 0;
   const std::lock_guard lock(mutex);
-  TAQUIN_MPI(MPI_Type_get_attr(type, key, static_cast<void*>(&value), &found));
+  TAQUIN_MPI(PMPI_Type_get_attr(type, key, static_cast<void*>(&value), &found));
   if (found != 0) return static_cast<const type_map*>(value);
   std::unique_ptr<const type_map> map(decode(type));
   if (map == nullptr) {
@@ -89,7 +85,7 @@ const type_map* type_map::of(MPI_Datatype type) {
     opaque->opaque_ = true;
     map = std::move(opaque);
   }
-  TAQUIN_MPI(MPI_Type_set_attr(type, key, const_cast<type_map*>(map.get())));
+  TAQUIN_MPI(PMPI_Type_set_attr(type, key, const_cast<type_map*>(map.get())));
   return map.release();
 }
 

@@ -37,16 +37,16 @@ void in_chunks(count_t count, const element& e, Step step) {
 void mpi_pack(const std::byte* from, count_t count, const element& e, std::byte* to) {
   in_chunks(count, e, [&](count_t done, int n) {
     int position = 0;
-    TAQUIN_MPI(MPI_Pack(from + done * e.extent, n, e.type, to + done * e.size, static_cast<int>(n * e.size), &position,
-                        MPI_COMM_SELF));
+    TAQUIN_MPI(PMPI_Pack(from + done * e.extent, n, e.type, to + done * e.size, static_cast<int>(n * e.size), &position,
+                         MPI_COMM_SELF));
   });
 }
 
 void mpi_unpack(const std::byte* from, std::byte* to, count_t count, const element& e) {
   in_chunks(count, e, [&](count_t done, int n) {
     int position = 0;
-    TAQUIN_MPI(MPI_Unpack(from + done * e.size, static_cast<int>(n * e.size), &position, to + done * e.extent, n,
-                          e.type, MPI_COMM_SELF));
+    TAQUIN_MPI(PMPI_Unpack(from + done * e.size, static_cast<int>(n * e.size), &position, to + done * e.extent, n,
+                           e.type, MPI_COMM_SELF));
   });
 }
 
@@ -208,8 +208,8 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const MPI_Comm self = mpi::communicator::of(MPI_COMM_SELF).get();
-  TAQUIN_MPI(MPI_Sendrecv(from, source.count, source.type, 0, 0, to, target.count, target.type, 0, 0, self,
-                          MPI_STATUS_IGNORE));
+  TAQUIN_MPI(PMPI_Sendrecv(from, source.count, source.type, 0, 0, to, target.count, target.type, 0, 0, self,
+                           MPI_STATUS_IGNORE));
 }
 
 }  // namespace taquin::detail

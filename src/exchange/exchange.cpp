@@ -8,8 +8,8 @@
 
 #include "datatypes/envelope.hpp"
 #include "datatypes/type_map.hpp"
+#include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/newer_names.hpp"
 
 namespace taquin {
 
@@ -28,23 +28,17 @@ element& known_element(MPI_Datatype type) {
 element ask(MPI_Datatype type) {
   element e;
   e.type = type;
-  MPI_Count size = 0;
-  MPI_Count lb = 0;
-  MPI_Count extent = 0;
-  TAQUIN_MPI(MPI_Type_size_x(type, &size));
-  TAQUIN_MPI(MPI_Type_get_extent_x(type, &lb, &extent));
+  e.size = mpi::size_of(type);
+  const auto [lb, extent] = mpi::extent_of(type);
   const detail::envelope made(type);
-  e.size = size;
   e.extent = extent;
-  if (made.combiner == MPI_COMBINER_NAMED && size == extent && lb == 0) {  // no more to ask
+  if (made.combiner == MPI_COMBINER_NAMED && e.size == extent && lb == 0) {  // no more to ask
     e.true_extent = extent;
     return known_element(type) = e;
   }
-  MPI_Count true_lb = 0;
-  MPI_Count true_extent = 0;
-  TAQUIN_MPI(MPI_Type_get_true_extent_x(type, &true_lb, &true_extent));
-  e.true_lb = true_lb;
-  e.true_extent = true_extent;
+  const auto exact = mpi::true_extent_of(type);
+  e.true_lb = exact.lb;
+  e.true_extent = exact.extent;
   // A long type with holes is decoded when its data are packed here, which many algorithms leave to the MPI library.
   constexpr int is_long = 1 << 12;
   if (!e.contiguous() && std::max<count_t>({made.ints, made.places, made.counts, made.types}) > is_long) return e;

@@ -42,8 +42,8 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
   for (int z = 1; z <= digits; ++z) {
     const auto to = static_cast<int>((comm.rank() + z * weight) % p);
     const std::span<const std::byte> message = ends.load(z);
-    TAQUIN_MPI(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, tag, comm.get(),
-                         &requests[static_cast<std::size_t>(z - 1)]));
+    TAQUIN_MPI(PMPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, tag, comm.get(),
+                          &requests[static_cast<std::size_t>(z - 1)]));
   }
   for (int z = 1; z <= digits; ++z) {
     const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
@@ -55,7 +55,7 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
       continue;
     }
     int bytes = 0;
-    TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
     ends.unload(z, room.first(static_cast<std::size_t>(bytes)));
   }
   mpi::complete(requests, "MPI_Waitall");

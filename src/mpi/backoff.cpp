@@ -21,7 +21,7 @@ long local_ranks() noexcept {
     if (const char* text = std::getenv(name); text != nullptr)
       if (const long n = std::strtol(text, nullptr, 10); n > 0) return n;
   int all = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &all);
+  PMPI_Comm_size(MPI_COMM_WORLD, &all);
   return all;
 }
 
@@ -57,20 +57,20 @@ void idle(const awaited* what) {
 
 int wait_inside(MPI_Request& request, MPI_Status* status) {
   communicator* const joined = present::current();
-  return joined != nullptr ? joined->wait(request, status) : MPI_Wait(&request, status);
+  return joined != nullptr ? joined->wait(request, status) : PMPI_Wait(&request, status);
 }
 
 int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
   communicator* const joined = present::current();
   return joined != nullptr ? joined->wait_some(n, requests, done, numbers, statuses)
-                           : MPI_Waitsome(n, requests, done, numbers, statuses);
+                           : PMPI_Waitsome(n, requests, done, numbers, statuses);
 }
 
 void complete(MPI_Request& request, const char* call, MPI_Status* status) {
   if (!must_look()) return check(wait_inside(request, status), call);
   int done = 0;
   for (backoff waiting;; waiting.pause()) {
-    check(MPI_Test(&request, &done, status), call);
+    check(PMPI_Test(&request, &done, status), call);
     if (done != 0) return;
   }
 }
@@ -83,7 +83,7 @@ int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Sta
   const auto size = static_cast<int>(into.size());
   if (!must_look()) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Irecv(into.data(), size, MPI_BYTE, from, tag, comm, &request), "MPI_Irecv");
+    check(PMPI_Irecv(into.data(), size, MPI_BYTE, from, tag, comm, &request), "MPI_Irecv");
     try {
       return wait_inside(request, &status);
     } catch (...) {
@@ -94,14 +94,14 @@ int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Sta
   const message_of sender(from, comm);
   for (backoff waiting(&sender);; waiting.pause()) {
     int there = 0;
-    check(MPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
-    if (there != 0) return MPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
+    check(PMPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) return PMPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
   }
 }
 
 void backoff::progress() const {
   int any = 0;
-  check(MPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
+  check(PMPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
 }
 
 }  // namespace taquin::mpi

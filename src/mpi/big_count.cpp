@@ -24,6 +24,38 @@ count_t count_limit() {
   return limit;
 }
 
+#if MPI_VERSION >= 4
+#define TAQUIN_LARGE(name) PMPI_##name##_c
+#else
+#define TAQUIN_LARGE(name) PMPI_##name##_x
+#endif
+
+count_t size_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  check(TAQUIN_LARGE(Type_size)(type, &size), "MPI_Type_size_x");
+  return size;
+}
+
+span_of_type extent_of(MPI_Datatype type) {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  check(TAQUIN_LARGE(Type_get_extent)(type, &lb, &extent), "MPI_Type_get_extent_x");
+  return {lb, extent};
+}
+
+span_of_type true_extent_of(MPI_Datatype type) {
+  MPI_Count lb = 0;
+  MPI_Count extent = 0;
+  check(TAQUIN_LARGE(Type_get_true_extent)(type, &lb, &extent), "MPI_Type_get_true_extent_x");
+  return {lb, extent};
+}
+
+count_t bytes_of(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  check(TAQUIN_LARGE(Get_elements)(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  return bytes;
+}
+
 // chunks × limit + rest: full chunks as contiguous types of contiguous types, and a struct that adds the rest. A vector
 // of chunks would say the same, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits. With
 // a lowered limit the number of chunks may pass the limit as well; that is an int all the same.
@@ -31,26 +63,23 @@ datatype contiguous(count_t count, MPI_Datatype type) {
   const count_t limit = count_limit();
   const auto chunks = static_cast<int>(count / limit);
   const auto rest = static_cast<int>(count % limit);
-  MPI_Aint lb = 0;
-  MPI_Aint extent = 0;
-  TAQUIN_MPI(MPI_Type_get_extent(type, &lb, &extent));
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_contiguous(chunks == 0 ? rest : static_cast<int>(limit), type, &all));
+  TAQUIN_MPI(PMPI_Type_contiguous(chunks == 0 ? rest : static_cast<int>(limit), type, &all));
   if (chunks > 0) {
     const datatype chunk(all);
-    TAQUIN_MPI(MPI_Type_contiguous(chunks, chunk.get(), &all));
+    TAQUIN_MPI(PMPI_Type_contiguous(chunks, chunk.get(), &all));
   }
   datatype head(all);
   if (chunks > 0 && rest > 0) {
     const std::array<int, 2> lengths{1, rest};
-    const std::array<MPI_Aint, 2> places{0, extent * limit * chunks};
+    const std::array<MPI_Aint, 2> places{0, extent_of(type).extent * limit * chunks};
     const std::array<MPI_Datatype, 2> types{head.get(), type};
     MPI_Datatype both = MPI_DATATYPE_NULL;
-    TAQUIN_MPI(MPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &both));
+    TAQUIN_MPI(PMPI_Type_create_struct(2, lengths.data(), places.data(), types.data(), &both));
     head = datatype(both);
   }
   MPI_Datatype committed = head.get();
-  TAQUIN_MPI(MPI_Type_commit(&committed));
+  TAQUIN_MPI(PMPI_Type_commit(&committed));
   return head;
 }
 

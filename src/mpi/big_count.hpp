@@ -23,6 +23,18 @@ struct counted {
 };
 counted make_counted(count_t count, MPI_Datatype type);
 
+/// A datatype's size, and its extents with their lower bounds, whatever their number of bits: MPI_Type_size_x and the like,
+/// whose names MPI 4.1 deprecates for those of MPI 4.
+struct span_of_type {
+  count_t lb = 0;
+  count_t extent = 0;
+};
+count_t size_of(MPI_Datatype type);
+span_of_type extent_of(MPI_Datatype type);
+span_of_type true_extent_of(MPI_Datatype type);
+/// The bytes of a message, by its status; MPI_UNDEFINED where the MPI library cannot tell.
+count_t bytes_of(const MPI_Status& status);
+
 /// A committed type that holds `count` elements of `type` in a row, any 64-bit count.
 datatype contiguous(count_t count, MPI_Datatype type);
 

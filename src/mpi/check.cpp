@@ -11,7 +11,7 @@ namespace taquin::mpi {
 
 int class_of(int code) {
   int mpi_class = MPI_ERR_UNKNOWN;
-  MPI_Error_class(code, &mpi_class);
+  PMPI_Error_class(code, &mpi_class);
   return mpi_class;
 }
 
@@ -23,14 +23,15 @@ bool running() {
 
 bool finalized() {
   int yes = 0;
-  MPI_Finalized(&yes);
+  PMPI_Finalized(&yes);
   return yes != 0;
 }
 
 void fail(int code, const char* call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
-  MPI_Error_string(code, text.data(), &length);
+  PMPI_Error_string(code, text.data(), &length);
+  if (std::string_view(call).starts_with("PMPI_")) ++call;  // as its users know it
   throw mpi_error(fmt::format("{}: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))),
                   class_of(code), code, call);
 }

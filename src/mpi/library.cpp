@@ -10,7 +10,7 @@ library running_library() noexcept {
   static const library runs = [] {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
-    if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return library::other;
+    if (PMPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return library::other;
     const std::string_view name(text.data());
     if (name.find("Open MPI") != std::string_view::npos) return library::open_mpi;
     return name.find("MPICH") != std::string_view::npos ? library::mpich : library::other;

@@ -41,7 +41,7 @@ class owned {
 struct datatype_kind {
   using handle = MPI_Datatype;
   static handle null() noexcept { return MPI_DATATYPE_NULL; }
-  static void free(handle* h, bool) noexcept { MPI_Type_free(h); }
+  static void free(handle* h, bool) noexcept { PMPI_Type_free(h); }
 };
 /// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed context
 /// to the next communicator, which would receive them.
@@ -49,7 +49,7 @@ struct comm_kind {
   using handle = MPI_Comm;
   static handle null() noexcept { return MPI_COMM_NULL; }
   static void free(handle* h, bool by_error) noexcept {
-    if (!by_error) MPI_Comm_free(h);
+    if (!by_error) PMPI_Comm_free(h);
   }
 };
 

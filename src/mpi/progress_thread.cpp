@@ -18,7 +18,7 @@ bool can_progress_by_thread() {
 #else
   static const bool multiple = [] {
     int provided = MPI_THREAD_SINGLE;
-    TAQUIN_MPI(MPI_Query_thread(&provided));
+    TAQUIN_MPI(PMPI_Query_thread(&provided));
     return provided == MPI_THREAD_MULTIPLE;
   }();
   return multiple;
@@ -79,9 +79,9 @@ class progress_thread {
       static_cast<progress_thread*>(self)->stop();
       return MPI_SUCCESS;
     };
-    TAQUIN_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, nullptr));
-    const int set = MPI_Comm_set_attr(MPI_COMM_SELF, key, this);
-    MPI_Comm_free_keyval(&key);  // no error: the attribute that is set would outlive this object
+    TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, nullptr));
+    const int set = PMPI_Comm_set_attr(MPI_COMM_SELF, key, this);
+    PMPI_Comm_free_keyval(&key);  // no error: the attribute that is set would outlive this object
     TAQUIN_MPI(set);
   }
 

@@ -10,7 +10,7 @@ namespace {
 
 count_t sent_bytes(const MPI_Status& status) {
   int sent = MPI_UNDEFINED;
-  if (MPI_Get_count(&status, MPI_BYTE, &sent) != MPI_SUCCESS) sent = MPI_UNDEFINED;
+  if (PMPI_Get_count(&status, MPI_BYTE, &sent) != MPI_SUCCESS) sent = MPI_UNDEFINED;
   return sent != MPI_UNDEFINED ? sent : 0;
 }
 
@@ -33,15 +33,15 @@ void refuse_truncation(const truncation& t, int rank) {
 void abandon(MPI_Request& request, request_kind what) noexcept {
   if (request == MPI_REQUEST_NULL || finalized()) return;
   if (what == request_kind::receive || what == request_kind::persistent_receive) {
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    PMPI_Cancel(&request);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
     int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
   }
   const bool persistent = what == request_kind::persistent_send || what == request_kind::persistent_receive;
   // Also a request that has failed: some MPI libraries keep it.
-  if (!persistent && request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  if (!persistent && request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
   request = MPI_REQUEST_NULL;
 }
 
@@ -51,7 +51,7 @@ void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, 
   if (!keeps_truncations_) fail_truncated(status, room, call);
   if (!kept_) kept_ = truncation{status.MPI_SOURCE, sent_bytes(status), room};
   const bool persistent = kinds_[i] == kind::persistent_send || kinds_[i] == kind::persistent_receive;
-  if (!persistent && requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+  if (!persistent && requests_[i] != MPI_REQUEST_NULL) PMPI_Request_free(&requests_[i]);
   requests_[i] = MPI_REQUEST_NULL;
 }
 

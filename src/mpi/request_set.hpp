@@ -78,18 +78,18 @@ class request_set {
   }
 
   void send(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    check(MPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
+    check(PMPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
     began(i, kind::send);
   }
   void receive(std::size_t i, void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
-    check(MPI_Irecv(data, count, type, from, tag, comm, &requests_[i]), "MPI_Irecv");
+    check(PMPI_Irecv(data, count, type, from, tag, comm, &requests_[i]), "MPI_Irecv");
     began(i, kind::receive);
   }
   /// Starts a persistent request, which its owner frees, after this set is gone or abandoned.
   void start(std::size_t i, MPI_Request persistent, kind what) {
     requests_[i] = persistent;
     began(i, what);
-    const int code = MPI_Start(&requests_[i]);
+    const int code = PMPI_Start(&requests_[i]);
     if (code == MPI_SUCCESS) return;
     ended(i);
     fail(code, "MPI_Start");
@@ -164,7 +164,7 @@ class request_set {
       int n = 0;
       const int code =
           block ? wait_some_inside(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data())
-                : MPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
+                : PMPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
       if (n == MPI_UNDEFINED) n = 0;
       if (code != MPI_SUCCESS) [[unlikely]]
         look_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
@@ -198,7 +198,7 @@ class request_set {
     int done = 1;
     completions c;
     const int n = window_size(begin);
-    const int code = MPI_Testall(n, &requests_[begin], &done, c.statuses.data());
+    const int code = PMPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
       for (int k = 0; k < n; ++k) c.numbers[static_cast<std::size_t>(k)] = k;
       if (look_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;

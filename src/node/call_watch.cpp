@@ -20,13 +20,13 @@ void translate(mpi::wait_note& note, MPI_Comm to) {
   if (note.comm == MPI_COMM_NULL || note.comm == to || note.missing.empty()) return;
   MPI_Group from_group = MPI_GROUP_NULL;
   MPI_Group to_group = MPI_GROUP_NULL;
-  TAQUIN_MPI(MPI_Comm_group(note.comm, &from_group));
-  TAQUIN_MPI(MPI_Comm_group(to, &to_group));
+  TAQUIN_MPI(PMPI_Comm_group(note.comm, &from_group));
+  TAQUIN_MPI(PMPI_Comm_group(to, &to_group));
   std::vector<int> ranks(note.missing.size());
   TAQUIN_MPI(PMPI_Group_translate_ranks(from_group, static_cast<int>(ranks.size()), note.missing.data(), to_group,
                                         ranks.data()));
-  TAQUIN_MPI(MPI_Group_free(&from_group));
-  TAQUIN_MPI(MPI_Group_free(&to_group));
+  TAQUIN_MPI(PMPI_Group_free(&from_group));
+  TAQUIN_MPI(PMPI_Group_free(&to_group));
   note.missing = ranks;
 }
 

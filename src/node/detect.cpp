@@ -24,14 +24,14 @@ namespace {
 std::vector<int> world_ranks(MPI_Comm comm, int size) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
-  TAQUIN_MPI(MPI_Comm_group(comm, &group));
-  TAQUIN_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  TAQUIN_MPI(PMPI_Comm_group(comm, &group));
+  TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
   std::vector<int> mine(static_cast<std::size_t>(size));
   std::vector<int> theirs(mine.size());
   std::iota(mine.begin(), mine.end(), 0);
-  TAQUIN_MPI(MPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data()));
-  TAQUIN_MPI(MPI_Group_free(&group));
-  TAQUIN_MPI(MPI_Group_free(&world));
+  TAQUIN_MPI(PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data()));
+  TAQUIN_MPI(PMPI_Group_free(&group));
+  TAQUIN_MPI(PMPI_Group_free(&world));
   return theirs;
 }
 
@@ -109,7 +109,7 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
   const auto& sizes = environment::get().nodes;
   if (sizes.empty()) return std::nullopt;
   int world = 0;
-  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world));
+  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &world));
   if (auto bad = check_sizes_of_nodes(sizes, world, "TAQUIN_NODES")) return bad;
   for (const auto& inner : environment::get().groups)
     if (auto bad = check_sizes_of_nodes(inner, world, "TAQUIN_NODES' groups")) return bad;
@@ -136,7 +136,7 @@ channel* channel_of_node(const node_view& view) {
   if (!view.reading_tried) {
     view.reading_tried = true;
     int ranks = 1;
-    TAQUIN_MPI(MPI_Comm_size(view.local.get(), &ranks));
+    TAQUIN_MPI(PMPI_Comm_size(view.local.get(), &ranks));
     std::pmr::monotonic_buffer_resource memory(view.bookkeeping.data(), view.bookkeeping.size(),
                                                std::pmr::null_memory_resource());
     if (ranks > 1)
@@ -162,7 +162,7 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
 
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
   int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_size(comm, &ranks));
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   std::vector<place> all(static_cast<std::size_t>(ranks));
   mpi::allgather(place(), std::span(all), comm);
   return first_ranks(all);

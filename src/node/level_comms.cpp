@@ -30,7 +30,7 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   std::vector<MPI_Comm> columns(static_cast<std::size_t>(groups.largest()), MPI_COMM_NULL);
   const MPI_Comm own = mpi::together(comm.get(), [&] {
     MPI_Comm copy = MPI_COMM_NULL;
-    TAQUIN_MPI(MPI_Comm_dup(view.local.get(), &copy));
+    TAQUIN_MPI(PMPI_Comm_dup(view.local.get(), &copy));
     for_each_column(groups.index[rank], groups.size(group), groups.largest(),
                     [&](int c) { columns[static_cast<std::size_t>(c)] = make_column(comm.get(), groups, c, ranks); });
     return copy;

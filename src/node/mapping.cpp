@@ -33,7 +33,7 @@ std::byte* map(int file, std::size_t bytes) noexcept {
 std::uint64_t find_host_id() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
   int length = 0;
-  TAQUIN_MPI(MPI_Get_processor_name(name.data(), &length));
+  TAQUIN_MPI(PMPI_Get_processor_name(name.data(), &length));
   fingerprint id;
   id.add(std::string_view(name.data(), static_cast<std::size_t>(length)));
   return id.value();

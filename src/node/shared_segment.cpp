@@ -82,8 +82,8 @@ void* attach(const segment_name& name, std::size_t bytes) noexcept {
 shared_segment shared_segment::make(MPI_Comm node, std::size_t bytes) {
   int rank = 0;
   int ranks = 1;
-  TAQUIN_MPI(MPI_Comm_rank(node, &rank));
-  TAQUIN_MPI(MPI_Comm_size(node, &ranks));
+  TAQUIN_MPI(PMPI_Comm_rank(node, &rank));
+  TAQUIN_MPI(PMPI_Comm_size(node, &ranks));
   shared_segment s;
   s.size_ = bytes;
   s.ranks_ = static_cast<std::uint64_t>(ranks);

@@ -15,7 +15,7 @@ mpi::datatype duplicate([[maybe_unused]] MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL) return {};
   if (envelope(type).combiner == MPI_COMBINER_NAMED) return {};
   MPI_Datatype copy = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_dup(type, &copy));
+  TAQUIN_MPI(PMPI_Type_dup(type, &copy));
   return mpi::datatype(copy);
 #endif
 }

@@ -98,7 +98,7 @@ plan_state::plan_state(const exchange& given, const options& asked, bool reused,
   const watched during(*this);
   int ranks = 0;
   if (inter) {
-    TAQUIN_MPI(MPI_Comm_remote_size(given.comm, &ranks));
+    TAQUIN_MPI(PMPI_Comm_remote_size(given.comm, &ranks));
   } else {
     ranks = comm->size();
   }
@@ -332,7 +332,7 @@ void plan_state::run() {
     throw;
   }
   const bool blocking = (facts & mpi::whereabouts::plan) == 0;
-  if (blocking && comm != nullptr && comm->choices != nullptr) comm->choices->took(MPI_Wtime() - begun);
+  if (blocking && comm != nullptr && comm->choices != nullptr) comm->choices->took(PMPI_Wtime() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

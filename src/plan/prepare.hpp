@@ -60,7 +60,7 @@ struct plan_state final : private mpi::started {
   std::uint64_t number = 0;           // of the call that prepares it, or of its last start
   std::string_view running;           // the algorithm, once there is one
   patience timeout;
-  seconds begun = MPI_Wtime();
+  seconds begun = PMPI_Wtime();
   bool by_thread = false;  // the progress thread looks after it
   bool under_way = false;
 

@@ -62,7 +62,7 @@ void mpi_port::completed(std::size_t number, const MPI_Status& status) {
   if (done.incoming) {
     // What an int does not count is never less than was asked for.
     int bytes = MPI_UNDEFINED;
-    TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
     if (bytes != MPI_UNDEFINED && store_.unit_bytes() > 0)
       done.length = bytes / static_cast<count_t>(store_.unit_bytes());
   } else {
@@ -95,7 +95,7 @@ bool mpi_port::find_transfer() {
 
 bool mpi_port::arrived(int from, int what, MPI_Status& status) const {
   int found = 0;
-  TAQUIN_MPI(MPI_Iprobe(from, tag_ + what, comm_.get(), &found, &status));
+  TAQUIN_MPI(PMPI_Iprobe(from, tag_ + what, comm_.get(), &found, &status));
   return found != 0;
 }
 
@@ -103,11 +103,11 @@ bool mpi_port::find_message(int from) {
   MPI_Status status;
   if (!arrived(from, control(), status)) return false;
   int n = 0;
-  TAQUIN_MPI(MPI_Get_count(&status, MPI_UINT32_T, &n));
+  TAQUIN_MPI(PMPI_Get_count(&status, MPI_UINT32_T, &n));
   word* const into = words_.data() + std::size_t{limits_.messages} * limits_.words;
   if (n > static_cast<int>(limits_.words))
     mpi::fail_truncated(status, static_cast<count_t>(limits_.words * sizeof(word)), "MPI_Iprobe");
-  TAQUIN_MPI(MPI_Recv(into, n, MPI_UINT32_T, status.MPI_SOURCE, tag_ + control(), comm_.get(), MPI_STATUS_IGNORE));
+  TAQUIN_MPI(PMPI_Recv(into, n, MPI_UINT32_T, status.MPI_SOURCE, tag_ + control(), comm_.get(), MPI_STATUS_IGNORE));
   next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(into, static_cast<std::size_t>(n)), {}};
   return true;
 }
@@ -144,11 +144,11 @@ bool mpi_port::lost_patience() {
   constexpr int patience_looks = 64;
   if (limits_.patience < 0) return false;
   if (fruitless_++ == 0) {
-    last_news_ = MPI_Wtime();
+    last_news_ = PMPI_Wtime();
     told_quiet_ = false;
     return false;
   }
-  if (told_quiet_ || fruitless_ <= patience_looks || MPI_Wtime() - last_news_ <= limits_.patience) return false;
+  if (told_quiet_ || fruitless_ <= patience_looks || PMPI_Wtime() - last_news_ <= limits_.patience) return false;
   told_quiet_ = true;
   next_ = {event::kind::quiet, -1, 0, {}, {}};
   return true;
@@ -236,14 +236,14 @@ std::size_t mpi_port::free_transfer() const {
 mpi::datatype mpi_port::type_of(std::span<const unit_run> runs) {
   const count_t unit = store_.plain() ? static_cast<count_t>(store_.unit_bytes()) : store_.length();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    TAQUIN_MPI(MPI_Get_address(store_.at(runs[i].at), &addresses_[i]));
+    TAQUIN_MPI(PMPI_Get_address(store_.at(runs[i].at), &addresses_[i]));
     lengths_[i] = static_cast<int>(runs[i].length * unit);
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_hindexed(static_cast<int>(runs.size()), lengths_.data(), addresses_.data(),
-                                      store_.plain() ? MPI_BYTE : store_.element().type, &type));
+  TAQUIN_MPI(PMPI_Type_create_hindexed(static_cast<int>(runs.size()), lengths_.data(), addresses_.data(),
+                                       store_.plain() ? MPI_BYTE : store_.element().type, &type));
   mpi::datatype owner(type);
-  TAQUIN_MPI(MPI_Type_commit(&type));
+  TAQUIN_MPI(PMPI_Type_commit(&type));
   return owner;
 }
 

@@ -40,7 +40,7 @@ executor::~executor() {
   slots_.abandon();
   if (persistent_.empty() || mpi::finalized()) return;
   for (auto& request : persistent_)
-    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
 }
 
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
@@ -149,7 +149,7 @@ void executor::copy_locally() {
       shared += static_cast<std::size_t>(schedule_.bytes(from));
     if (how == merge::combine) {
       const auto all = mpi::make_counted(to.count, e.type);
-      TAQUIN_MPI(MPI_Reduce_local(at(from), at(to), all.count, all.type, where_.op));
+      TAQUIN_MPI(PMPI_Reduce_local(at(from), at(to), all.count, all.type, where_.op));
       continue;
     }
     for (std::uint32_t run = 0; run < from.repeat; ++run)
@@ -266,7 +266,7 @@ void executor::check_sizes() {
   const auto kept = slots_.take_truncation();
   if (!kept) return;
   int rank = 0;
-  TAQUIN_MPI(MPI_Comm_rank(where_.comm, &rank));
+  TAQUIN_MPI(PMPI_Comm_rank(where_.comm, &rank));
   mpi::refuse_truncation(*kept, rank);
 }
 

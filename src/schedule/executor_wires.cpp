@@ -51,7 +51,7 @@ executor::wire executor::make_wire(const message& m, std::byte*& staging) {
 executor::wire executor::make_derived(const message& m) {
   MPI_Datatype all = indexed(m) ? make_indexed(m) : make_struct(m);
   derived_.emplace_back(all);
-  TAQUIN_MPI(MPI_Type_commit(&all));
+  TAQUIN_MPI(PMPI_Type_commit(&all));
   return {MPI_BOTTOM, 1, all, nullptr};
 }
 
@@ -62,7 +62,7 @@ MPI_Datatype executor::make_indexed(const message& m) {
   std::pmr::vector<MPI_Aint> places(m.regions, memory);
   bool alike = true;
   for (std::uint32_t i = 0; i < m.regions; ++i) {
-    TAQUIN_MPI(MPI_Get_address(at(first[i]), &places[i]));
+    TAQUIN_MPI(PMPI_Get_address(at(first[i]), &places[i]));
     lengths[i] = static_cast<int>(first[i].count);
     alike = alike && lengths[i] == lengths[0];
   }
@@ -70,9 +70,9 @@ MPI_Datatype executor::make_indexed(const message& m) {
   const MPI_Datatype type = schedule_.types[first->type].type;
   MPI_Datatype all = MPI_DATATYPE_NULL;
   if (alike) {
-    TAQUIN_MPI(MPI_Type_create_hindexed_block(n, lengths[0], places.data(), type, &all));
+    TAQUIN_MPI(PMPI_Type_create_hindexed_block(n, lengths[0], places.data(), type, &all));
   } else {
-    TAQUIN_MPI(MPI_Type_create_hindexed(n, lengths.data(), places.data(), type, &all));
+    TAQUIN_MPI(PMPI_Type_create_hindexed(n, lengths.data(), places.data(), type, &all));
   }
   return all;
 }
@@ -88,7 +88,7 @@ MPI_Datatype executor::make_struct(const message& m) {
   parts.reserve(2 * std::size_t{m.regions});
   for (std::uint32_t i = 0; i < m.regions; ++i) {
     const region& r = first[i];
-    TAQUIN_MPI(MPI_Get_address(at(r), &places[i]));
+    TAQUIN_MPI(PMPI_Get_address(at(r), &places[i]));
     auto run = mpi::make_counted(r.count, schedule_.types[r.type].type);
     if (run.owner) parts.push_back(std::move(run.owner));
     lengths[i] = run.count;
@@ -99,16 +99,16 @@ MPI_Datatype executor::make_struct(const message& m) {
       std::vector<MPI_Aint> down(static_cast<std::size_t>(r.repeat));
       for (std::size_t k = 0; k < down.size(); ++k) down[k] = static_cast<MPI_Aint>(k) * r.stride;
       TAQUIN_MPI(
-          MPI_Type_create_hindexed_block(static_cast<int>(r.repeat), run.count, down.data(), run.type, &strided));
+          PMPI_Type_create_hindexed_block(static_cast<int>(r.repeat), run.count, down.data(), run.type, &strided));
     } else {
-      TAQUIN_MPI(MPI_Type_create_hvector(static_cast<int>(r.repeat), run.count, r.stride, run.type, &strided));
+      TAQUIN_MPI(PMPI_Type_create_hvector(static_cast<int>(r.repeat), run.count, r.stride, run.type, &strided));
     }
     parts.emplace_back(strided);
     lengths[i] = 1;
     types[i] = strided;
   }
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(MPI_Type_create_struct(static_cast<int>(m.regions), lengths.data(), places.data(), types.data(), &all));
+  TAQUIN_MPI(PMPI_Type_create_struct(static_cast<int>(m.regions), lengths.data(), places.data(), types.data(), &all));
   return all;
 }
 
@@ -123,9 +123,9 @@ void executor::make_requests() {
     if (m.way == direction::send && !persistent_sends) continue;
     const int tag = where_.tag + m.lane;
     if (m.way == direction::send) {
-      TAQUIN_MPI(MPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
+      TAQUIN_MPI(PMPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
     } else {
-      TAQUIN_MPI(MPI_Recv_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
+      TAQUIN_MPI(PMPI_Recv_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
     }
   }
 }

@@ -113,14 +113,14 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   agree_on_invalid_argument(state, check({collective::scan, send, recv, count, type, op}, state.size()));
   MPI_Comm filled = MPI_COMM_NULL;
   mpi::barrier(state.get());
-  TAQUIN_MPI(MPI_Comm_split(state.get(), count > 0 ? 0 : MPI_UNDEFINED, state.rank(), &filled));
+  TAQUIN_MPI(PMPI_Comm_split(state.get(), count > 0 ? 0 : MPI_UNDEFINED, state.rank(), &filled));
   if (count == 0) return;
   const element e = element::of(type);
   const auto* from = static_cast<const std::byte*>(send);
   auto* to = static_cast<std::byte*>(recv);
   typed_copy(from, count, e, to, count, e);
   for (count_t i = 1; i < count; ++i)
-    TAQUIN_MPI(MPI_Reduce_local(to + (i - 1) * e.extent, to + i * e.extent, 1, type, op));
+    TAQUIN_MPI(PMPI_Reduce_local(to + (i - 1) * e.extent, to + i * e.extent, 1, type, op));
   const auto span = static_cast<std::size_t>(std::max(e.true_extent, e.extent) + std::abs(e.true_lb));
   std::vector<std::byte> totals(2 * span);
   std::byte* mine = totals.data() + std::max<count_t>(0, -e.true_lb);
@@ -131,10 +131,10 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   // The scan includes this rank: its predecessor's result is what stands before.
   const int next = group.rank() + 1 < group.size() ? group.rank() + 1 : MPI_PROC_NULL;
   const int previous = group.rank() > 0 ? group.rank() - 1 : MPI_PROC_NULL;
-  TAQUIN_MPI(MPI_Sendrecv(before, 1, type, next, 0, mine, 1, type, previous, 0, group.get(), MPI_STATUS_IGNORE));
+  TAQUIN_MPI(PMPI_Sendrecv(before, 1, type, next, 0, mine, 1, type, previous, 0, group.get(), MPI_STATUS_IGNORE));
   if (group.rank() > 0)
-    for (count_t i = 0; i < count; ++i) TAQUIN_MPI(MPI_Reduce_local(mine, to + i * e.extent, 1, type, op));
-  TAQUIN_MPI(MPI_Comm_free(&filled));
+    for (count_t i = 0; i < count; ++i) TAQUIN_MPI(PMPI_Reduce_local(mine, to + i * e.extent, 1, type, op));
+  TAQUIN_MPI(PMPI_Comm_free(&filled));
 }
 
 }  // namespace taquin::patterns

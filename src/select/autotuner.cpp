@@ -53,7 +53,7 @@ void autotuner::begin() {
   if (telling_ != nullptr) current_ = starts_ % all_.size();
   if (tells()) telling_->start();
   phase_ = phase::exchanging;
-  begun_ = MPI_Wtime();
+  begun_ = PMPI_Wtime();
 }
 
 // The first start brings into memory what the others find there, and other programs only slow down: the best is true.
@@ -70,7 +70,7 @@ void autotuner::keep_the_fastest() {
 // The candidate is done. The exchange in which ranks tell their times is over with these.
 bool autotuner::end(bool block) {
   if (phase_ == phase::exchanging && telling_ != nullptr && !tells()) {
-    best_[current_] = std::min(best_[current_], MPI_Wtime() - begun_);
+    best_[current_] = std::min(best_[current_], PMPI_Wtime() - begun_);
     ++starts_;
   } else if (phase_ != phase::idle && tells()) {
     phase_ = phase::telling;

@@ -26,8 +26,8 @@ seconds median(std::vector<seconds> v) { return percentiles(std::move(v)).median
 int repetitions(count_t bytes) { return bytes <= 65536 ? 60 : 16; }
 
 void work(seconds duration) {
-  const double end = MPI_Wtime() + duration;
-  while (MPI_Wtime() < end) {
+  const double end = PMPI_Wtime() + duration;
+  while (PMPI_Wtime() < end) {
   }
 }
 
@@ -60,16 +60,16 @@ class pair_meter {
   }
 
  private:
-  void send(std::size_t slot = 0) { TAQUIN_MPI(MPI_Send(at(slot), bytes_, MPI_BYTE, other_, tag, comm_)); }
+  void send(std::size_t slot = 0) { TAQUIN_MPI(PMPI_Send(at(slot), bytes_, MPI_BYTE, other_, tag, comm_)); }
   void receive(std::size_t slot = 0) {
-    TAQUIN_MPI(MPI_Recv(at(slot), bytes_, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Recv(at(slot), bytes_, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE));
   }
   std::byte* at(std::size_t slot) { return buffer_.data() + slot * static_cast<std::size_t>(bytes_); }
-  void signal() { TAQUIN_MPI(MPI_Send(nullptr, 0, MPI_BYTE, other_, tag, comm_)); }
-  void await() { TAQUIN_MPI(MPI_Recv(nullptr, 0, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE)); }
+  void signal() { TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_BYTE, other_, tag, comm_)); }
+  void await() { TAQUIN_MPI(PMPI_Recv(nullptr, 0, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE)); }
 
   seconds round_trip() {
-    const double begin = MPI_Wtime();
+    const double begin = PMPI_Wtime();
     if (first_) {
       send();
       receive();
@@ -77,27 +77,27 @@ class pair_meter {
       receive();
       send();
     }
-    return MPI_Wtime() - begin;
+    return PMPI_Wtime() - begin;
   }
 
   // Saturation: a train of messages and one answer; per message, without the answer's way.
   seconds saturate() {
     std::array<MPI_Request, train> requests;
-    const double begin = MPI_Wtime();
+    const double begin = PMPI_Wtime();
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (first_) {
-        TAQUIN_MPI(MPI_Isend(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
+        TAQUIN_MPI(PMPI_Isend(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
       } else {
-        TAQUIN_MPI(MPI_Irecv(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
+        TAQUIN_MPI(PMPI_Irecv(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
       }
     }
-    TAQUIN_MPI(MPI_Waitall(train, requests.data(), MPI_STATUSES_IGNORE));
+    TAQUIN_MPI(PMPI_Waitall(train, requests.data(), MPI_STATUSES_IGNORE));
     if (first_) {
       await();
     } else {
       signal();
     }
-    return (MPI_Wtime() - begin) / train;
+    return (PMPI_Wtime() - begin) / train;
   }
 
   // The sender's part: the call, and completing it after work that covers the message's way.
@@ -108,13 +108,13 @@ class pair_meter {
       return 0;
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    double begin = MPI_Wtime();
-    TAQUIN_MPI(MPI_Isend(at(0), bytes_, MPI_BYTE, other_, tag, comm_, &request));
-    seconds busy = MPI_Wtime() - begin;
+    double begin = PMPI_Wtime();
+    TAQUIN_MPI(PMPI_Isend(at(0), bytes_, MPI_BYTE, other_, tag, comm_, &request));
+    seconds busy = PMPI_Wtime() - begin;
     work(delay);
-    begin = MPI_Wtime();
-    TAQUIN_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    busy += MPI_Wtime() - begin;
+    begin = PMPI_Wtime();
+    TAQUIN_MPI(PMPI_Wait(&request, MPI_STATUS_IGNORE));
+    busy += PMPI_Wtime() - begin;
     await();
     return busy;
   }
@@ -129,9 +129,9 @@ class pair_meter {
     }
     send();
     work(2 * delay);
-    const double begin = MPI_Wtime();
+    const double begin = PMPI_Wtime();
     receive();
-    return MPI_Wtime() - begin;
+    return PMPI_Wtime() - begin;
   }
 
   MPI_Comm comm_;
@@ -144,9 +144,9 @@ class pair_meter {
 /// A barrier whose early ranks leave the processor to those who still measure: what sharing it costs is `wait`'s.
 void sleep_until_all_are_here(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  TAQUIN_MPI(MPI_Ibarrier(comm, &request));
+  TAQUIN_MPI(PMPI_Ibarrier(comm, &request));
   for (int done = 0; done == 0;) {
-    TAQUIN_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
     if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -159,9 +159,9 @@ std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, cou
   }
   sleep_until_all_are_here(comm);
   std::uint64_t count = samples.size();
-  TAQUIN_MPI(MPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm));
+  TAQUIN_MPI(PMPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm));
   samples.resize(count);
-  TAQUIN_MPI(MPI_Bcast(samples.data(), static_cast<int>(count * sizeof(message_sample)), MPI_BYTE, 0, comm));
+  TAQUIN_MPI(PMPI_Bcast(samples.data(), static_cast<int>(count * sizeof(message_sample)), MPI_BYTE, 0, comm));
   return samples;
 }
 
@@ -177,10 +177,10 @@ local_cost measure_local(bool strided) {
     const std::size_t distance = most / runs;  // all over the memory: an exchange's blocks are not in the nearest cache
     std::vector<seconds> t;
     for (int i = 0; i < 9; ++i) {
-      const double begin = MPI_Wtime();
+      const double begin = PMPI_Wtime();
       for (std::size_t k = 0; k < runs; ++k)
         std::memcpy(to.data() + k * (strided ? run : distance), from.data() + k * distance * (strided ? 2 : 1), run);
-      t.push_back((MPI_Wtime() - begin) / static_cast<double>(runs));
+      t.push_back((PMPI_Wtime() - begin) / static_cast<double>(runs));
     }
     bytes.push_back(static_cast<count_t>(run));
     times.push_back(std::max(median(t), 1e-10));
@@ -195,9 +195,9 @@ seconds measure_wait(MPI_Comm comm, const machine_model& m, int level, int size)
   constexpr int batch = 20;
   seconds best = 1;
   for (int i = 0; i < 20; ++i) {
-    const double begin = MPI_Wtime();
-    for (int k = 0; k < batch; ++k) TAQUIN_MPI(MPI_Barrier(comm));
-    best = std::min(best, (MPI_Wtime() - begin) / batch);
+    const double begin = PMPI_Wtime();
+    for (int k = 0; k < batch; ++k) TAQUIN_MPI(PMPI_Barrier(comm));
+    best = std::min(best, (PMPI_Wtime() - begin) / batch);
   }
   int rounds = 0;
   for (int reach = 1; reach < size; reach *= 2) ++rounds;
@@ -238,9 +238,9 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
   // Rank 0's figures hold for all.
   std::string json = to_json({c.model, {}});
   auto bytes = static_cast<int>(json.size());
-  TAQUIN_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
+  TAQUIN_MPI(PMPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
   json.resize(static_cast<std::size_t>(bytes));
-  TAQUIN_MPI(MPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
+  TAQUIN_MPI(PMPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
   c.model = from_json(json).model;
   return c;
 }

@@ -31,7 +31,6 @@
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/newer_names.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/error.hpp"
 
@@ -181,9 +180,8 @@ class bruck_v_body final : public piggyback_operation {
       if (!state_.comes_directly(distance)) continue;
       MPI_Message message = MPI_MESSAGE_NULL;
       MPI_Status status;
-      MPI_Count bytes = 0;
       TAQUIN_MPI(PMPI_Mprobe((x_.rank - distance + x_.ranks) % x_.ranks, tag_ + 1, comm_.get(), &message, &status));
-      TAQUIN_MPI(MPI_Get_elements_x(&status, MPI_BYTE, &bytes));
+      const count_t bytes = mpi::bytes_of(status);
       arrived.resize(static_cast<std::size_t>(bytes));
       const auto room = mpi::make_counted(bytes, MPI_BYTE);
       TAQUIN_MPI(PMPI_Mrecv(arrived.data(), room.count, room.type, &message, &status));

@@ -90,7 +90,7 @@ class native_operation final : public operation {
 
   bool test() override {
     int done = 0;
-    TAQUIN_MPI(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Test(&request_, &done, MPI_STATUS_IGNORE));
     return done != 0;
   }
 
@@ -169,11 +169,11 @@ class native_operation final : public operation {
       auto run = mpi::make_counted(k.count / parts, k.element.type);
       if (run.owner) owned_.push_back(std::move(run.owner));
       MPI_Aint address = 0;
-      TAQUIN_MPI(MPI_Get_address(static_cast<std::byte*>(b.base) + k.offset, &address));
+      TAQUIN_MPI(PMPI_Get_address(static_cast<std::byte*>(b.base) + k.offset, &address));
       MPI_Datatype type = MPI_DATATYPE_NULL;
-      TAQUIN_MPI(MPI_Type_create_hindexed(1, &run.count, &address, run.type, &type));
+      TAQUIN_MPI(PMPI_Type_create_hindexed(1, &run.count, &address, run.type, &type));
       owned_.emplace_back(type);
-      TAQUIN_MPI(MPI_Type_commit(&type));
+      TAQUIN_MPI(PMPI_Type_commit(&type));
       types_.push_back(type);
     }
     const std::size_t zeros = ints_.size();

@@ -62,7 +62,7 @@ class notify_round {
   }
   void came(const MPI_Status& status) {
     int bytes = 0;
-    TAQUIN_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
     const std::size_t n = static_cast<std::size_t>(bytes) / sizeof(notice);
     f_.attempt([&] { f_.notices.add(std::span<const notice>(in_).first(n)); });
     if (n == most) receive();
