@@ -12,7 +12,7 @@
 #include "base/memory_budget.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
 #include "taquin/options.hpp"

@@ -8,7 +8,7 @@
 
 namespace taquin::mpi {
 
-enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution, sparse };
+enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution, sparse, migration };
 
 /// What a rank that leaves a call in the middle says, in memory that others read.
 struct alignas(64) leave_note {

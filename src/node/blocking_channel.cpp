@@ -162,6 +162,11 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
   state.places = a->places;
 }
 
+const rank_places* places_of(MPI_Comm comm) {
+  const attribute* const a = kept().find(comm);
+  return a == nullptr ? nullptr : a->places.get();
+}
+
 void leave(MPI_Comm comm, const std::exception& why) noexcept {
   try {
     attribute* a = kept().find(comm);

@@ -7,6 +7,7 @@
 
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
+#include "node/places.hpp"
 
 namespace taquin::detail {
 
@@ -17,6 +18,9 @@ channel* blocking_channel(MPI_Comm comm);
 
 /// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
+
+/// Where the ranks of a communicator that has a channel can be asked for; null where they cannot.
+const rank_places* places_of(MPI_Comm comm);
 
 /// An error takes this rank out of the middle of a call on the communicator: it is lost to this rank, where every later
 /// call is refused, and the others are told.

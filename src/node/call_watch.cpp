@@ -53,46 +53,46 @@ patience patience::of(const options& o) noexcept {
 
 // Where nothing else is known: ranks of this node that have not begun this call, or have gone.
 void call_watch::miss_by_places(mpi::wait_note& note) const {
-  if (comm_.places == nullptr) return;
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (rank == comm_.rank()) continue;
-    const rank_state s = look_at(comm_.places->of[static_cast<std::size_t>(rank)]);
+  if (on_.places == nullptr) return;
+  int own = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
+  for (int rank = 0; rank < static_cast<int>(on_.places->of.size()); ++rank) {
+    if (rank == own) continue;
+    const rank_state s = look_at(on_.places->of[static_cast<std::size_t>(rank)]);
     if (s.gone || (s.known && s.calls < number_)) note.miss(rank);
   }
 }
 
 std::string call_watch::report(const mpi::awaited* what) const {
+  int own = 0;
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
+  TAQUIN_MPI(PMPI_Comm_size(on_.comm, &ranks));
+  const std::string who = fmt::format("taquin: rank {} of {} has waited {:.1f} s in", own, ranks, waited());
+  if (on_.calls == nullptr)
+    return fmt::format(
+        "{} the first call of {}: {}\n"
+        "taquin:   which ranks it waits for is not known before they have met\n",
+        who, in_quotes(mpi::make_call_record(on_.comm)->name.data()), name_of_call(facts_));
   mpi::wait_note note;
   if (what != nullptr) what->describe(note);
-  translate(note, comm_.get());
+  translate(note, on_.comm);
   if (note.missing.empty()) miss_by_places(note);
-  std::string text =
-      fmt::format("taquin: rank {} of {} has waited {:.1f} s in call {} of {}: {}, algorithm {}{}{}\n", comm_.rank(),
-                  comm_.size(), waited(), number_, in_quotes(comm_.calls().name.data()), name_of_call(facts_),
-                  algorithm_.empty() ? "not chosen yet" : algorithm_, note.what.empty() ? "" : ", ", note.what);
+  std::string text = fmt::format(
+      "{} call {} of {}: {}, algorithm {}{}{}\n", who, number_, in_quotes(on_.calls->name.data()), name_of_call(facts_),
+      algorithm_.empty() ? "not chosen yet" : algorithm_, note.what.empty() ? "" : ", ", note.what);
   if (note.missing.empty()) text += "taquin:   which ranks it waits for is not known\n";
   std::ranges::sort(note.missing);
   for (const int rank : note.missing) {
-    const bool here = comm_.places != nullptr && rank >= 0 && rank < comm_.size() &&
-                      comm_.places->of[static_cast<std::size_t>(rank)].process >= 0;
+    const rank_place* const place =
+        on_.places != nullptr && rank >= 0 && rank < ranks ? &on_.places->of[static_cast<std::size_t>(rank)] : nullptr;
     text += fmt::format("taquin:   rank {} is missing: {}\n", rank,
-                        here ? describe(look_at(comm_.places->of[static_cast<std::size_t>(rank)]))
-                             : "it is on another node, or cannot be asked");
+                        place != nullptr && place->process >= 0 ? describe(look_at(*place))
+                                                                : "it is on another node, or cannot be asked");
   }
   return text;
 }
 
-void call_watch::expired(const mpi::awaited* what) { tell(report(what), then_, comm_.get()); }
-
-void meeting_watch::expired(const mpi::awaited*) {
-  int rank = 0;
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank));
-  TAQUIN_MPI(PMPI_Comm_size(comm_, &ranks));
-  tell(fmt::format("taquin: rank {} of {} has waited {:.1f} s in the first call of {}: {}\n"
-                   "taquin:   which ranks it waits for is not known before they have met\n",
-                   rank, ranks, waited(), in_quotes(mpi::make_call_record(comm_)->name.data()), name_of_call(facts_)),
-       then_, comm_);
-}
+void call_watch::expired(const mpi::awaited* what) { tell(report(what), then_, on_.comm); }
 
 }  // namespace taquin::detail

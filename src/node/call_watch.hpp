@@ -8,6 +8,7 @@
 
 #include "mpi/communicator.hpp"
 #include "mpi/watch.hpp"
+#include "node/places.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -19,37 +20,39 @@ struct patience {
   [[nodiscard]] static patience of(const options& o) noexcept;
 };
 
+/// What is known of the communicator that a call is on.
+struct known_comm {
+  MPI_Comm comm = MPI_COMM_NULL;
+  const mpi::call_record* calls = nullptr;  ///< null: its ranks have not met
+  const rank_places* places = nullptr;      ///< null: its ranks cannot be asked
+
+  static known_comm of(const mpi::communicator& c) noexcept { return {c.get(), &c.calls(), c.places.get()}; }
+};
+
 /// From the beginning of a call, or of a plan's start, test or wait, to its end.
 class call_watch final : public mpi::watch {
  public:
   /// `facts`: as in mpi::whereabouts; `algorithm` may still be empty, and must outlive this.
-  call_watch(mpi::communicator& comm, std::uint64_t facts, std::uint64_t number, const std::string_view& algorithm,
+  call_watch(const known_comm& on, std::uint64_t facts, std::uint64_t number, const std::string_view& algorithm,
              patience p)
-      : watch(p.seconds), comm_(comm), facts_(facts), number_(number), algorithm_(algorithm), then_(p.then) {}
+      : watch(p.seconds), on_(on), facts_(facts), number_(number), algorithm_(algorithm), then_(p.then) {}
+
+  /// The ranks have met, in the call `number`.
+  void meet(const mpi::call_record* calls, const rank_places* places, std::uint64_t number) noexcept {
+    on_.calls = calls;
+    on_.places = places;
+    number_ = number;
+  }
 
  private:
   void expired(const mpi::awaited* what) override;
   [[nodiscard]] std::string report(const mpi::awaited* what) const;
   void miss_by_places(mpi::wait_note& note) const;
 
-  mpi::communicator& comm_;
+  known_comm on_;
   std::uint64_t facts_;
   std::uint64_t number_;
   const std::string_view& algorithm_;
-  after_timeout then_;
-};
-
-/// The beginning of a call whose ranks meet on their communicator for the first time: who has come is not known yet.
-class meeting_watch final : public mpi::watch {
- public:
-  meeting_watch(MPI_Comm user, std::uint64_t facts, patience p)
-      : watch(p.seconds), comm_(user), facts_(facts), then_(p.then) {}
-
- private:
-  void expired(const mpi::awaited* what) override;
-
-  MPI_Comm comm_;
-  std::uint64_t facts_;
   after_timeout then_;
 };
 

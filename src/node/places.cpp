@@ -35,7 +35,7 @@ rank_state look_at(const rank_place& place) {
 
 std::string name_of_call(std::uint64_t word) {
   static constexpr std::array<const char*, 8> names{"alltoall", "alltoallv", "alltoallw", "redistribution",
-                                                    "sparse",   "",          "",          ""};
+                                                    "sparse",   "migration", "",          ""};
   return fmt::format("{}{}{}", (word & whereabouts::plan) != 0 ? "plan of " : "",
                      names[static_cast<std::size_t>(whereabouts::kind(word))],
                      (word & whereabouts::in_place) != 0 ? " in place" : "");

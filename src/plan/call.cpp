@@ -17,7 +17,7 @@
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
-#include "plan/prepare.hpp"
+#include "plan/plan_state.hpp"
 
 namespace taquin::detail {
 
@@ -101,7 +101,7 @@ node_call run_on_node(const exchange& x, const options& o) {
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {
     share_calls(x.comm, *state);
-    watching.emplace(*state, facts_of(x), number, shared_memory.name, timeout);
+    watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "exchange/agree.hpp"
-#include "schedule/operation.hpp"
+#include "call/agree.hpp"
+#include "call/operation.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {

@@ -1,50 +1,27 @@
 #include "taquin/plan.hpp"
 
-#include "exchange/meet.hpp"
+#include "call/call.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
 #include "plan/call.hpp"
-#include "plan/prepare.hpp"
+#include "plan/plan_state.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/in_place.hpp"
 
 namespace taquin {
 
-namespace {
-
-template <class Call>
-auto or_leave(detail::plan_state& s, Call call) {
-  return mpi::or_leave(
-      [&](const std::exception& why) {
-        if (s.comm != nullptr) s.comm->leave(why);
-      },
-      call);
+plan::plan(const exchange& x, const options& o) {
+  detail::check_communicator(x.comm);
+  state_ = detail::begin_together<detail::plan_state>(x, o, true);
 }
-
-}  // namespace
-
-plan::plan(const exchange& x, const options& o)
-    : state_((detail::check_communicator(x.comm),
-              mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                            [&] { return detail::make_together<detail::plan_state>(x, o, true); }))) {}
 plan::plan(plan&&) noexcept = default;
 plan& plan::operator=(plan&&) noexcept = default;
 plan::~plan() = default;
 
-void plan::start() {
-  state_->check_idle();
-  or_leave(*state_, [&] { state_->start(); });
-}
-bool plan::test() {
-  return or_leave(*state_, [&] { return state_->test(); });
-}
-void plan::wait() {
-  or_leave(*state_, [&] { state_->wait(); });
-}
-void plan::run() {
-  state_->check_idle();
-  or_leave(*state_, [&] { state_->run(); });
-}
+void plan::start() { state_->start(); }
+bool plan::test() { return state_->test(); }
+void plan::wait() { state_->wait(); }
+void plan::run() { state_->run(); }
 std::string_view plan::algorithm() const noexcept { return state_->chosen->name; }
 std::size_t plan::memory() const noexcept { return state_->budget.used(); }
 std::size_t plan::peak_memory() const noexcept { return state_->budget.peak(); }
@@ -57,14 +34,14 @@ bool detail::completes_alone(const plan& p) noexcept {
 
 void run(const exchange& x, const options& o) {
   detail::check_communicator(x.comm);
-  const std::exception_ptr at_end = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                                                  [&]() -> std::exception_ptr {
-                                                    const auto on_node = detail::run_on_node(x, o);
-                                                    if (!on_node.served) detail::plan_state(x, o, false, false).run();
-                                                    return on_node.error_at_end;
-                                                  });
-  if (at_end) [[unlikely]]
-    std::rethrow_exception(at_end);
+  const auto on_node = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                                     [&] { return detail::run_on_node(x, o); });
+  if (on_node.error_at_end) [[unlikely]]
+    std::rethrow_exception(on_node.error_at_end);
+  if (on_node.served) return;
+  detail::plan_state state(x, o, false);
+  state.begin(x, o, false);
+  state.run();
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

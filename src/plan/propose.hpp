@@ -4,7 +4,7 @@
 #include <memory_resource>
 #include <string_view>
 
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"

@@ -6,7 +6,7 @@
 
 #include "protocol/mpi_port.hpp"
 #include "protocol/task.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 
 namespace taquin::detail {
 

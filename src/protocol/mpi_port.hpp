@@ -22,7 +22,7 @@
 #include "node/offers.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 
 namespace taquin::detail {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {

@@ -13,18 +13,16 @@
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
-#include "exchange/agree.hpp"
+#include "call/call.hpp"
 #include "mpi/collectives.hpp"
-#include "mpi/leave.hpp"
 #include "mpi/progress.hpp"
-#include "node/blocking_channel.hpp"
 #include "node/detect.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_reader.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
-#include "redistribute/watched.hpp"
+#include "redistribute/patience.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin {
@@ -71,131 +69,130 @@ std::uint64_t choices_of(const redistribute_options& o) {
 
 }  // namespace
 
-struct redistribution::state final : private mpi::started {
-  state(void* data, count_t mine, count_t length, MPI_Datatype type, const meeting& here, const redistribute_options& o,
-        const char* fault, bool lacks_memory)
-      : budget(o.memory), options(o), comm(here.state->keep()) {
-    channel* const node = here.node;
-    number = mpi::count_call(comm->calls());
-    const in_redistribution during(*comm, number, running_name, options);
-    proposal p;
-    p.bad = lacks_memory ? out_of_memory() : check_arguments(data, mine, length, type, o, fault);
-    const element e = p.bad ? element{} : element::of(type);
-    if (!p.bad && !(checked(mine) * length * std::max(e.size, e.extent)).fits())
-      p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", mine, length),
+struct redistribution::state final {
+  /// A redistribution's arguments.
+  struct arguments {
+    void* data;
+    count_t blocks;
+    count_t length;
+    MPI_Datatype type;
+    MPI_Comm comm;
+    const char* fault;  // of the interface on top; null: none
+  };
+
+  state(const arguments&, const redistribute_options& o)
+      : running(facts, patience_of(o), o.stats), budget(o.memory), options(o) {}
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { running.forget(); }
+
+  void begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
+    running.meet(x.comm);
+    running.stage([&] {
+      const element e = describe(x, lacks_memory);
+      proposed.algorithm = options.algorithm;
+      const agreed all = running.agree(proposed, &budget);
+      if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
+      tell_blocks(x.blocks, e, all);
+      prepare(x, e, all);
+    });
+  }
+
+  // What this rank brings to the agreement.
+  element describe(const arguments& x, bool lacks_memory) {
+    proposal& p = proposed;
+    p.bad = lacks_memory ? out_of_memory() : check_arguments(x.data, x.blocks, x.length, x.type, options, x.fault);
+    const element e = p.bad ? element{} : element::of(x.type);
+    if (!p.bad && !(checked(x.blocks) * x.length * std::max(e.size, e.extent)).fits())
+      p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", x.blocks, x.length),
                                MPI_ERR_COUNT};
-    p.choices = choices_of(o);
-    p.memory = o.memory;
-    p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(length * e.size);
-    p.facts = in_redistribution::facts | mpi::whereabouts::plan;
-    p.number = number;
-    p.algorithm = o.algorithm;
-    const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, node), &budget);
-    if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
-    const std::size_t bytes = all.max_block_bytes;
-    // A limit below the array of lengths fails everywhere, as this rank's need is part of every rank's.
-    std::size_t least = 0;
-    std::size_t most = 0;
-    const auto ranks = static_cast<std::size_t>(comm->size());
-    const auto too_small = [&](std::size_t needed) {
-      throw on_all_ranks(budget_exceeded(
-          fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
-          all.memory));
-    };
-    if (ranks * sizeof(count_t) > all.memory) too_small(ranks * sizeof(count_t));
-    blocks = std::pmr::vector<count_t>(ranks, 0, &budget);
-    if (comm->between != nullptr) nodes = nodes_of(*comm, {});
-    // Complemented by a rank whose blocks others cannot read where they are.
+    p.choices = choices_of(options);
+    p.memory = options.memory;
+    p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(x.length * e.size);
+    return e;
+  }
+
+  // A limit below what any rank needs is too small on all.
+  [[noreturn]] static void refuse_limit(std::size_t needed, const agreed& all) {
+    throw on_all_ranks(budget_exceeded(
+        fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
+        all.memory));
+  }
+
+  // How many blocks each rank has, and whether others can read them where they are.
+  void tell_blocks(count_t mine, const element& e, const agreed& all) {
+    mpi::communicator& comm = *running.comm();
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
+    blocks.emplace(ranks, 0, &budget);
+    if (comm.between != nullptr) nodes = nodes_of(comm, {});
+    const channel* const node = running.node();
     const bool copies =
         node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
-    const bool readable = copies && bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
-    const count_t told = readable ? mine : ~mine;
-    mpi::allgather(told, std::span(*blocks), comm->get());
-    const auto readers = who_reads();
-    for (count_t& b : *blocks) {
+    const bool readable = copies && all.max_block_bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
+    const count_t told = readable ? mine : ~mine;  // complemented: they cannot be read
+    mpi::allgather(told, std::span(*blocks), comm.get());
+    readers = who_reads();
+    for (count_t& b : *blocks)
       if (b < 0) b = ~b;
+  }
+
+  void prepare(const arguments& x, const element& e, const agreed& all) {
+    mpi::communicator& comm = *running.comm();
+    const std::size_t bytes = all.max_block_bytes;
+    std::size_t least = 0;  // blocks of a rank that has some
+    std::size_t most = 0;
+    for (const count_t b : *blocks) {
       const auto n = static_cast<std::size_t>(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
       most = std::max(most, n);
     }
-    chosen = find_redistribution(o.algorithm);
-    running_name = chosen->name;
-    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm->size(), most, bytes); };
+    chosen = find_redistribution(options.algorithm);
+    running.algorithm = chosen->name;
+    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm.size(), most, bytes); };
     sizes = redistribution_sizes(bytes, least);
     while (sizes.chunk > 1 && need() > all.memory) sizes = redistribution_sizes(bytes, least, sizes.chunk - 1);
     const std::size_t needed = need();
-    if (mine == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
-    if (needed > all.memory) too_small(needed);
-    units.emplace(data, mine, length, e, sizes.staging_slots(), &budget);
-    net.emplace(*comm, comm->next_tag(), *units, redistribution_limits(sizes, comm->size()), &budget);
+    if (x.blocks == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
+    if (needed > all.memory) refuse_limit(needed, all);
+    units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
+    net.emplace(comm, comm.next_tag(), *units, redistribution_limits(sizes, comm.size()), &budget);
     if (readers) net->let_read(*readers);
-    if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm->rank()));
-  }
-
-  ~state() override { forget(); }
-
-  void check_idle() const {
-    if (running) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+    if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
   }
 
   void start(const given_map& given) {
-    check_idle();
-    number = mpi::count_call(comm->calls());
-    const in_redistribution during(*comm, number, running_name, options);
-    net->begin_run();
-    copied = units->bytes_copied();
-    try {
-      mpi::or_leave(*comm, [&] {
-        running.emplace(*this, given);
-        running->steps.start();
-      });
-    } catch (...) {
-      running.reset();
-      throw;
-    }
-    begin(by_thread(options));
+    running.check_idle("the redistribution");
+    in_error_forget(
+        [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); });
   }
 
   bool test() {
-    return ended([&] { return look(); });
+    if (!moving) return true;
+    bool over = false;
+    in_error_forget([&] { over = running.test(); });
+    if (over) end();
+    return over;
   }
   void wait() {
-    ended([&] {
-      finish();
-      return true;
-    });
+    if (!moving) return;
+    in_error_forget([&] { running.wait(); });
+    end();
   }
 
-  bool advance() override { return net->test(running->steps); }
-  void await() override { net->wait(running->steps); }
-
   template <class Step>
-  bool ended(Step step) {
-    if (!running) return true;
-    const in_redistribution during(*comm, number, running_name, options);
+  void in_error_forget(Step step) {
     try {
-      const bool over = mpi::or_leave(*comm, [&] {
-        const bool done = step();
-        if (!done) mpi::present::look();
-        return done;
-      });
-      if (!over) return false;
+      step();
     } catch (...) {
-      running.reset();
+      moving.reset();
       throw;
     }
-    const std::uint64_t rounds = running->m.rounds;
-    running.reset();
-    if (options.stats == nullptr) return true;
-    statistics& s = *options.stats;
-    ++s.starts;
-    s.rounds += rounds;
-    s.messages += net->messages();
-    s.bytes_sent += net->bytes_sent() + net->control_bytes();
-    s.bytes_copied += units->bytes_copied() - copied;
-    s.peak_memory = std::max(s.peak_memory, budget.peak());
-    s.algorithm = chosen->name;
-    return true;
+  }
+
+  void end() {
+    running.account([&](statistics& s) { moving->account(s); }, budget.peak());
+    moving.reset();
   }
 
   /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what ranks
@@ -207,7 +204,7 @@ struct redistribution::state final : private mpi::started {
       return all ? std::optional(rank_group::all()) : std::nullopt;
     }
     const level& all = nodes->topology.nodes();
-    const int own = all.group[static_cast<std::size_t>(comm->rank())];
+    const int own = all.group[static_cast<std::size_t>(running.comm()->rank())];
     bool any = false;
     bool here = false;
     for (int node = 0; node < all.groups(); ++node) {
@@ -216,60 +213,76 @@ struct redistribution::state final : private mpi::started {
       here = here || node == own;
     }
     if (!any) return std::nullopt;
-    return here ? rank_group::of(all, comm->rank()) : rank_group::none();
+    return here ? rank_group::of(all, running.comm()->rank()) : rank_group::none();
   }
 
-  /// A call under way.
-  struct call {
-    call(state& s, const given_map& given)
+  /// Blocks on their way to their places.
+  class transfer final : public operation {
+   public:
+    transfer(state& s, const given_map& given)
         : memory(&s.budget),
-          all(s),
-          bad(check_ranges(given, *s.blocks, s.comm->rank())),
-          map(*s.units, memory),
-          known(memory),
-          m{.memory = memory,
-            .rank = s.comm->rank(),
-            .ranks = s.comm->size(),
-            .map = &map,
-            .net = &*s.net,
-            .sizes = s.sizes,
-            .least_progress = s.options.least_progress,
-            .known = &known},
-          steps(run()) {
-      for (slot k = 0; !bad && k < static_cast<slot>(given.length); ++k)
+          all_(s),
+          copied_(s.units->bytes_copied()),
+          bad_(check_ranges(given, *s.blocks, s.running.comm()->rank())),
+          map_(*s.units, memory),
+          known_(memory),
+          m_{.memory = memory,
+             .rank = s.running.comm()->rank(),
+             .ranks = s.running.comm()->size(),
+             .map = &map_,
+             .net = &*s.net,
+             .sizes = s.sizes,
+             .least_progress = s.options.least_progress,
+             .known = &known_},
+          steps_(run_steps()) {
+      s.net->begin_run();
+      for (slot k = 0; !bad_ && k < static_cast<slot>(given.length); ++k)
         if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
-          map.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
+          map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
     }
 
-    task run() {
-      co_await agree_on(m, bad);
-      co_await exchange_targets(m, known);
-      if (all.options.check || known.crowded) co_await check_injective(m, known);
-      co_await redistribute_blocks(m, *all.chosen);
+    void start() override { steps_.start(); }
+    bool test() override { return all_.net->test(steps_); }
+    void wait() override { all_.net->wait(steps_); }
+    void account(statistics& s) const override {
+      s.rounds += m_.rounds;
+      s.messages += all_.net->messages();
+      s.bytes_sent += all_.net->bytes_sent() + all_.net->control_bytes();
+      s.bytes_copied += all_.units->bytes_copied() - copied_;
     }
 
     std::pmr::memory_resource* memory;  // of the tasks
-    state& all;
-    std::optional<invalid_argument> bad;
-    block_map map;
-    targets known;
-    machine m;
-    task steps;
+
+   private:
+    task run_steps() {
+      co_await agree_on(m_, bad_);
+      co_await exchange_targets(m_, known_);
+      if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
+      co_await redistribute_blocks(m_, *all_.chosen);
+    }
+
+    state& all_;
+    std::uint64_t copied_;  // before the call
+    std::optional<invalid_argument> bad_;
+    block_map map_;
+    targets known_;
+    machine m_;
+    task steps_;
   };
 
-  memory_budget budget;  // first: everything else returns its memory to it
+  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
+  call running;          // first: what follows uses its communicator
+  memory_budget budget;  // before what returns its memory to it
   redistribute_options options;
-  mpi::communicator::lease comm;
+  proposal proposed;
   std::shared_ptr<const node_view> nodes;  // where there are several that share memory
-  std::uint64_t number = 0;                // of this object's last call on the communicator
-  std::string_view running_name;           // the algorithm, once it is agreed on
   std::optional<std::pmr::vector<count_t>> blocks;
+  std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;
   std::optional<store> units;
   std::optional<mpi_port> net;
-  std::optional<call> running;
-  std::uint64_t copied = 0;  // before the call
+  std::optional<transfer> moving;
 };
 
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
@@ -277,13 +290,8 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
     : redistribution(data, blocks, block_length, type, comm, o, nullptr) {}
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
                                const redistribute_options& o, const char* fault) {
-  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  if (mpi::is_inter(comm)) throw usage_error("redistribution needs an intracommunicator", MPI_ERR_COMM);
-  mpi::or_leave([&](const std::exception& why) { detail::leave(comm, why); },
-                [&] {
-                  const detail::meeting here = detail::meet(comm, o);
-                  state_ = detail::make_together<state>(data, blocks, block_length, type, here, o, fault);
-                });
+  check_communicator(comm, "redistribution");
+  state_ = begin_together<state>(state::arguments{data, blocks, block_length, type, comm, fault}, o);
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;
@@ -326,7 +334,7 @@ void redistribution::operator()(std::span<const int> dest_ranks, std::span<const
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
-  check_sort(dest_ranks, dest_indices.size(), state_->units->border(), state_->comm->size());
+  check_sort(dest_ranks, dest_indices.size(), state_->units->border(), state_->running.comm()->size());
   redistribution_access::sort(*this, dest_ranks, dest_indices);
 }
 
@@ -337,7 +345,7 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
   for (slot s = 0; s < n; ++s)
     if (dest_ranks[s] >= 0) map.set(s, {dest_ranks[s], static_cast<slot>(dest_indices[s])});
   const std::uint64_t copied = state.units->bytes_copied();
-  map.sort(state.comm->size(), map.slots() - 1, &state.budget);
+  map.sort(state.running.comm()->size(), map.slots() - 1, &state.budget);
   for (slot s = 0; s < n; ++s) {
     dest_ranks[s] = map[s].rank;
     dest_indices[s] = static_cast<int>(map[s].index);

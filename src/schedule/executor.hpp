@@ -14,7 +14,7 @@
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/shared_segment.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
 

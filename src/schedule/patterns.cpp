@@ -11,7 +11,7 @@
 
 #include "base/memory_budget.hpp"
 #include "datatypes/typed_copy.hpp"
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"

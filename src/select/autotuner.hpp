@@ -13,7 +13,7 @@
 #include "base/memory_budget.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 
 namespace taquin::detail {
 

@@ -129,6 +129,17 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
   }
 }
 
+// Ranks that share memory have met in calls without a timeout, which take no communicator of taquin's own.
+TEST_F(timeouts, name_the_rank_that_does_not_come_after_calls_without_one) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  MPI_Comm_set_name(comm.get(), "met before");
+  for (int k = 0; k < 3; ++k) run(ints(comm.get()), {});
+  const std::string told = told_by([&] { run(ints(comm.get()), impatient("auto")); });
+  if (told.empty()) return;
+  expect_mentions(told, "in call 4 of 'met before': alltoall");
+  expect_mentions(told, missing + ": its last call here was number 3");
+}
+
 // A collective of the MPI library cannot be cancelled: what it still writes, and where, is nobody else's.
 TEST_F(timeouts, of_a_first_call_are_errors_after_which_nothing_is_written) {
   MPI_Comm comm = duplicate(MPI_COMM_WORLD);  // not freed: the MPI library is still in a collective on it
@@ -254,7 +265,7 @@ TEST_F(timeouts, of_a_migration_begin_with_its_first_step) {
   run(ints(comm.get()), {});  // whose ranks know each other afterwards
   const std::string told = told_by(
       [&] { migrate(data, [&](int) { return rank; }, comm.get(), {.on_timeout = after_timeout::fail, .timeout = 1}); });
-  if (!told.empty()) expect_mentions(told, ": redistribution, algorithm migrate");
+  if (!told.empty()) expect_mentions(told, ": migration, algorithm migrate");
 }
 
 TEST(places, tell_that_a_process_has_ended) {

@@ -27,7 +27,7 @@
 #include "algorithms/bruck/bruck_v_state.hpp"
 #include "algorithms/direct/spread_out.hpp"
 #include "algorithms/whole.hpp"
-#include "exchange/log_round.hpp"
+#include "call/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"

@@ -25,7 +25,7 @@
 #include "algorithms/whole.hpp"
 #include "base/raw_buffer.hpp"
 #include "datatypes/typed_copy.hpp"
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "exchange/validate.hpp"
 #include "model/terms.hpp"

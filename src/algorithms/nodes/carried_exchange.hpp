@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/memory_budget.hpp"
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "node/internode.hpp"
-#include "schedule/operation.hpp"
+#include "call/operation.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {

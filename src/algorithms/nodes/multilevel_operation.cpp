@@ -6,7 +6,7 @@
 
 #include "algorithms/nodes/level_shapes.hpp"
 #include "datatypes/typed_copy.hpp"
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"

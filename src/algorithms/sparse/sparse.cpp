@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "algorithms/sparse/algorithm.hpp"
@@ -13,12 +12,7 @@
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
 #include "base/memory_charge.hpp"
-#include "exchange/agree.hpp"
-#include "exchange/meet.hpp"
-#include "mpi/collectives.hpp"
-#include "mpi/leave.hpp"
-#include "node/blocking_channel.hpp"
-#include "node/call_watch.hpp"
+#include "call/call.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin {
@@ -65,41 +59,37 @@ std::optional<invalid_argument> check_blocks(const sparse_blocks& x, int ranks, 
   return std::nullopt;
 }
 
-// In a call on the communicator, from its beginning to its end.
-class in_sparse {
- public:
-  in_sparse(mpi::communicator& comm, std::uint64_t number, const std::string_view& algorithm, const options& o)
-      : here_(&comm.calls(), sparse_facts), present_(&comm) {
-    if (const patience p = patience::of(o); p.seconds > 0) [[unlikely]]
-      clock_.emplace(comm, sparse_facts, number, algorithm, p);
-  }
-
- private:
-  mpi::in_call here_;
-  mpi::present present_;
-  std::optional<call_watch> clock_;
-};
-
 }  // namespace
 
 struct sparse_call::state {
-  state(const sparse_blocks& mine, const meeting& here, const options& o, const char* fault, bool lacks_memory)
-      : comm(here.state->keep()), opts(o) {
-    number = mpi::count_call(comm->calls());
-    const in_sparse during(*comm, number, name, opts);
-    const agreed all = agree_on_call(mine, here, fault, lacks_memory);
-    budget.emplace(all.memory);
-    find(mine);
+  /// What a rank brings: its blocks, on a communicator; `fault`: of the interface on top, or null.
+  struct arguments {
+    const sparse_blocks& blocks;
+    MPI_Comm comm;
+    const char* fault;
+  };
+
+  state(const arguments&, const options& o) : running(sparse_facts, patience::of(o), o.stats), opts(o) {}
+
+  void begin(const arguments& x, const options&, bool lacks_memory) {
+    running.meet(x.comm);
+    running.stage([&] {
+      const agreed all = agree_on_call(x.blocks, x.fault, lacks_memory);
+      budget.emplace(all.memory);
+      find(x.blocks);
+    });
   }
 
+  [[nodiscard]] mpi::communicator& comm() const noexcept { return *running.comm(); }
+
   // Describe and agree.
-  agreed agree_on_call(const sparse_blocks& mine, const meeting& here, const char* fault, bool lacks_memory) {
+  agreed agree_on_call(const sparse_blocks& mine, const char* fault, bool lacks_memory) {
     proposal p;
     checked sent = 0;
     if (lacks_memory) p.bad = out_of_memory();
     if (!p.bad && fault != nullptr) p.bad = invalid_argument{fault, MPI_ERR_ARG};
     if (!p.bad) p.bad = check_options(opts);
-    if (!p.bad) p.bad = check_blocks(mine, comm->size(), sent);
+    if (!p.bad) p.bad = check_blocks(mine, comm().size(), sent);
     if (!p.bad) data.element = element::of(mine.type);
     const count_t span = std::max({data.element.size, data.element.extent, data.element.true_extent});
     if (!p.bad && data.element.extent < 0)
@@ -114,10 +104,8 @@ struct sparse_call::state {
     p.choices = choices.value();
     p.memory = opts.memory;
     p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
-    p.facts = sparse_facts;
-    p.number = number;
     p.algorithm = opts.algorithm;
-    const agreed all = agree(*comm, comm->next_tag(), p, way_of(*comm, here.node), std::pmr::new_delete_resource());
+    const agreed all = running.agree(p, std::pmr::new_delete_resource());
     if (!all.uniform)
       throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
     return all;
@@ -126,14 +114,14 @@ struct sparse_call::state {
   // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
   void find(const sparse_blocks& mine) {
     const sparse_algorithm& how = *find_sparse(opts.algorithm);
-    name = how.name;
-    notices.emplace(comm->rank(), comm->size(), &*budget);
-    finding f{.comm = *comm, .tag = comm->next_tag(), .notices = *notices};
+    running.algorithm = how.name;
+    notices.emplace(comm().rank(), comm().size(), &*budget);
+    finding f{.comm = comm(), .tag = comm().next_tag(), .notices = *notices};
     f.attempt([&] {
       notices->reserve(mine.destinations.size());
       for (std::size_t i = 0; i < mine.destinations.size(); ++i) {
         const count_t n = mine.counts[static_cast<int>(i)];
-        notices->add({comm->rank(), mine.destinations[i], n, data.to_send});
+        notices->add({comm().rank(), mine.destinations[i], n, data.to_send});
         data.to_send += n;
       }
     });
@@ -160,14 +148,7 @@ struct sparse_call::state {
   void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint(1, piece)); }
 
   void agree_on(std::size_t lacking, const std::optional<invalid_argument>& bad) {
-    std::array<std::uint64_t, 2> all{lacking, bad ? 1U : 0U};
-    if (comm->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, comm->get());
-    if (all[1] > 0) agree_on_invalid_argument(*comm, bad);
-    if (all[0] > 0)
-      throw on_all_ranks(
-          budget_exceeded(fmt::format("a sparse exchange needs at least {} bytes of extra memory, {} are allowed",
-                                      all[0], budget->limit()),
-                          all[0], 0, budget->limit()));
+    running.agree_again({.bad = bad, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
   // How many pieces have room, at most as many as may be on their way.
@@ -190,7 +171,7 @@ struct sparse_call::state {
       try {
         reserve_least(piece);
         const std::size_t w = window_of(piece);
-        move.emplace(*comm, 0, data, blocks, w, piece, &*budget);
+        move.emplace(comm(), 0, data, blocks, w, piece, &*budget);
       } catch (const budget_exceeded& e) {
         lacking = e.used() + e.requested();
       } catch (const std::bad_alloc&) {
@@ -204,7 +185,7 @@ struct sparse_call::state {
   // Move and account.
   template <class Run>
   void run(Run how) {
-    move->set_tag(comm->next_tag());
+    move->set_tag(comm().next_tag());
     const auto done = [&] {
       messages += move->messages();
       bytes += move->bytes_sent();
@@ -220,20 +201,18 @@ struct sparse_call::state {
     done();
   }
 
-  void account() const noexcept {
-    if (opts.stats == nullptr) return;
-    statistics& s = *opts.stats;
-    ++s.starts;
-    s.rounds += static_cast<std::uint64_t>(notice_rounds::rounds(comm->size())) + 2;
-    s.messages += messages;
-    s.bytes_sent += bytes;
-    s.peak_memory = std::max(s.peak_memory, budget->peak());
-    s.algorithm = name;
+  void account() const {
+    running.account(
+        [&](statistics& s) {
+          s.rounds += static_cast<std::uint64_t>(notice_rounds::rounds(comm().size())) + 2;
+          s.messages += messages;
+          s.bytes_sent += bytes;
+        },
+        budget->peak());
   }
 
   void receive(void* into, const char* fault) {
-    const in_sparse during(*comm, number, name, opts);
-    mpi::or_leave(*comm, [&] {
+    running.stage([&] {
       std::optional<invalid_argument> bad;
       if (fault != nullptr) bad = invalid_argument{fault, MPI_ERR_NO_MEM};
       if (!bad && into == nullptr && elements() > 0)
@@ -244,9 +223,8 @@ struct sparse_call::state {
   }
 
   void deliver(count_t piece, const taker& take) {
-    const in_sparse during(*comm, number, name, opts);
     std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
-    mpi::or_leave(*comm, [&] {
+    running.stage([&] {
       std::optional<invalid_argument> bad;
       if (piece < 1) bad = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
       if (!bad && !take) bad = invalid_argument{"no function for the pieces"};
@@ -262,10 +240,8 @@ struct sparse_call::state {
 
   [[nodiscard]] count_t elements() const noexcept { return total.value(); }
 
-  mpi::communicator::lease comm;
+  call running;  // first: what follows uses its communicator
   options opts;
-  std::uint64_t number = 0;
-  std::string_view name;
   sparse_data data;
   std::optional<memory_budget> budget;  // before what takes from it
   std::optional<notice_rounds> notices;
@@ -284,13 +260,8 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
 
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault,
                          const room& make_room) {
-  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  if (mpi::is_inter(comm)) throw usage_error("a sparse exchange needs an intracommunicator", MPI_ERR_COMM);
-  mpi::or_leave([&](const std::exception& why) { detail::leave(comm, why); },
-                [&] {
-                  const meeting here = meet(comm, sparse_facts, patience::of(o));
-                  state_ = make_together<state>(mine, here, o, fault);
-                });
+  check_communicator(comm, "a sparse exchange");
+  state_ = begin_together<state>(state::arguments{mine, comm, fault}, o);
   if (!make_room) return;
   void* into = nullptr;
   const char* lacks = nullptr;

@@ -1,4 +1,4 @@
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/raw_buffer.hpp"
-#include "exchange/log_round.hpp"
+#include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"

@@ -6,7 +6,7 @@
 #include <memory_resource>
 #include <utility>
 
-#include "exchange/agree.hpp"
+#include "call/agree.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {

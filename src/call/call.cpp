@@ -1,0 +1,122 @@
+#include "call/call.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <span>
+
+#include "mpi/collectives.hpp"
+#include "node/blocking_channel.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+void check_communicator(MPI_Comm user, const char* what) {
+  if (user == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (what != nullptr && mpi::is_inter(user))
+    throw usage_error(fmt::format("{} needs an intracommunicator", what), MPI_ERR_COMM);
+}
+
+call::presence::presence(const call& c)
+    : here_(c.comm_ != nullptr ? &c.comm_->calls() : nullptr, c.comm_ != nullptr ? c.facts_ : 0),
+      present_(c.comm_.get()) {
+  if (c.timeout_.seconds > 0 && c.comm_ != nullptr) [[unlikely]]
+    clock_.emplace(known_comm::of(*c.comm_), c.facts_, c.number_, c.algorithm, c.timeout_);
+}
+
+void call::meet(MPI_Comm user, bool counted) {
+  user_ = user;
+  mpi::or_leave([this](const std::exception& why) { leave(why); },
+                [&] {
+                  mpi::communicator* state = mpi::communicator::known(user);
+                  const bool first = state == nullptr;
+                  if (first && mpi::is_inter(user)) return;
+                  std::optional<call_watch> clock;
+                  if (first && timeout_.seconds > 0) [[unlikely]]
+                    clock.emplace(known_comm{user}, facts_, 1, algorithm, timeout_);
+                  node_ = blocking_channel(user);
+                  if (first && node_ != nullptr) {
+                    if (clock) clock->meet(node_->calls(), places_of(user), node_->calls()->calls + 1);
+                    // Some ranks may be on the short way through the channel.
+                    meet_on_node(*node_);
+                  }
+                  if (first) {
+                    state = &mpi::communicator::of(user);
+                  }
+                  share_calls(user, *state);
+                  comm_ = state->keep();
+                  // The short way does not watch over a first call.
+                  if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {
+                    number_ = comm_->calls().calls.load(std::memory_order_relaxed);
+                  } else {
+                    count();
+                  }
+                });
+}
+
+void call::leave(const std::exception& why) noexcept {
+  if (comm_ != nullptr) {
+    comm_->leave(why);
+  } else {
+    detail::leave(user_, why);
+  }
+}
+
+void call::count() {
+  if (comm_ != nullptr) number_ = mpi::count_call(comm_->calls());
+}
+
+agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory) {
+  mine.facts = facts_;
+  mine.number = number_;
+  return detail::agree(*comm_, tag, mine, way, memory);
+}
+
+agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
+  return agree(mine, comm_->next_tag(), way_of(*comm_, node_), memory);
+}
+
+bool call::agree_again(const findings& mine, std::string_view what) {
+  std::array<std::uint64_t, 3> all{mine.lacking, mine.bad ? 1U : 0U, mine.any ? 1U : 0U};
+  if (comm_->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, comm_->get());
+  if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.bad);
+  if (all[0] > 0)
+    throw on_all_ranks(budget_exceeded(
+        fmt::format("{} needs at least {} bytes of extra memory, {} are allowed", what, all[0], mine.limit), all[0], 0,
+        mine.limit));
+  return all[2] > 0;
+}
+
+void call::check_idle(std::string_view what) const {
+  if (body_ != nullptr) throw usage_error(fmt::format("{} is started already", what), MPI_ERR_REQUEST);
+}
+
+bool call::test() {
+  if (body_ == nullptr) return true;
+  return stage([this] {
+    try {
+      const bool over = look();
+      if (!over) mpi::present::look();
+      if (over) body_ = nullptr;
+      return over;
+    } catch (...) {
+      body_ = nullptr;
+      throw;
+    }
+  });
+}
+
+void call::wait() {
+  if (body_ == nullptr) return;
+  stage([this] {
+    try {
+      finish();
+    } catch (...) {
+      body_ = nullptr;
+      throw;
+    }
+    body_ = nullptr;
+  });
+}
+
+}  // namespace taquin::detail

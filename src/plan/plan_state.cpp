@@ -1,0 +1,88 @@
+#include "plan/plan_state.hpp"
+
+#include <algorithm>
+
+#include "base/environment.hpp"
+#include "plan/preparation.hpp"
+#include "plan/propose.hpp"
+#include "select/choose.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+std::uint64_t facts_of(const exchange& x) noexcept {
+  return static_cast<std::uint64_t>(x.kind) << 1U | (x.in_place ? mpi::whereabouts::in_place : 0);
+}
+
+std::size_t elements_needed(const exchange& x, int ranks) {
+  if (x.kind != exchange::form::alltoallw || exchange_fault::of(x) != nullptr) return 0;
+  return (x.in_place && x.symmetric ? 1U : 2U) * static_cast<std::size_t>(ranks);
+}
+
+exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements) {
+  exchange y = x;
+  const bool shared = x.in_place && x.symmetric;  // both sides have the receive side's types
+  elements.reserve(elements_needed(x, ranks));
+  for (int i = 0; i < ranks; ++i) elements.push_back(element::of(x.recv.types[i]));
+  if (!shared)
+    for (int i = 0; i < ranks; ++i) elements.push_back(element::of(x.send.types[i]));
+  y.recv.elements = elements.data();
+  y.send.elements = elements.data() + (shared ? 0 : ranks);
+  return y;
+}
+
+plan_state::plan_state(const exchange& x, const options& o, bool reused)
+    : running(facts_of(x) | (reused ? mpi::whereabouts::plan : 0), patience::of(o), o.stats),
+      budget(o.memory, &pool),
+      elements(&budget),
+      types(&budget) {}
+
+void plan_state::begin(const exchange& x, const options& given, bool lacks_memory) {
+  options o = given;
+  if (environment::get().invalid_argument.empty()) o.progress = progress_of(given);
+  by_thread = o.progress == progress_by::thread;
+  preparation(*this, x, o, running.is_plan()).run(lacks_memory);
+}
+
+void plan_state::start() {
+  running.check_idle("the plan");
+  running.start([&]() -> operation& { return *body; }, by_thread);
+  if (tuned != nullptr) chosen = tuned->running();
+}
+
+bool plan_state::test() {
+  if (!running.under_way()) return true;
+  if (!running.test()) return false;
+  end();
+  return true;
+}
+
+void plan_state::wait() {
+  if (!running.under_way()) return;
+  running.wait();
+  end();
+}
+
+void plan_state::run() {
+  running.check_idle("the plan");
+  if (running.is_plan()) running.count();
+  running.stage([&] {
+    try {
+      body->run();
+    } catch (const error&) {
+      if (tuned != nullptr) chosen = tuned->running();
+      throw;
+    }
+  });
+  const mpi::communicator* const comm = running.comm();
+  if (!running.is_plan() && comm != nullptr && comm->choices != nullptr) comm->choices->took(PMPI_Wtime() - begun);
+  if (tuned != nullptr) chosen = tuned->running();
+  end();
+}
+
+void plan_state::end() {
+  running.algorithm = chosen->name;
+  running.account([&](statistics& s) { body->account(s); }, budget.peak());
+}
+
+}  // namespace taquin::detail

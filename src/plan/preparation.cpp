@@ -1,0 +1,263 @@
+#include "plan/preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "algorithms/nodes/carried_exchange.hpp"
+#include "base/environment.hpp"
+#include "mpi/check.hpp"
+#include "mpi/simulated_time.hpp"
+#include "plan/propose.hpp"
+#include "select/choose.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+const algorithm* named(std::string_view name, const shape& s) {
+  const algorithm* a = find_algorithm(name);
+  if (!a->supports(s))
+    throw on_all_ranks(
+        usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                    MPI_ERR_UNSUPPORTED_OPERATION));
+  return a;
+}
+
+bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
+  return a.ends_by_itself != nullptr && a.ends_by_itself(s, o, s.memory_limit);
+}
+
+}  // namespace
+
+void preparation::run(bool lacks_memory) {
+  // A blocking call on a node was counted when the short way was tried.
+  p_.running.meet(x_.comm, !reused_);
+  p_.running.stage([&] {
+    describe(lacks_memory);
+    agree();
+    choose();
+    if (p_.body == nullptr) prepare();  // else the agreement has carried it
+  });
+}
+
+bool preparation::free_choice() const noexcept { return !inter() && name_ == automatic; }
+
+std::size_t preparation::memory_left() const noexcept {
+  return all_.memory == unlimited ? unlimited : all_.memory - std::min(all_.memory, element_bytes_);
+}
+
+void preparation::describe(bool lacks_memory) {
+  if (inter()) {
+    TAQUIN_MPI(PMPI_Comm_remote_size(x_.comm, &ranks_));
+  } else {
+    ranks_ = comm()->size();
+  }
+  name_ = o_.algorithm;
+  if (name_ == automatic && !environment::get().algorithm.empty()) name_ = environment::get().algorithm;
+
+  // A limit below what is taken in any case fails after the agreement, on all ranks.
+  element_bytes_ = elements_needed(x_, ranks_) * (sizeof(element) + sizeof(mpi::datatype));
+  const bool enough = element_bytes_ <= o_.memory;
+  try {
+    if (lacks_memory) throw std::bad_alloc();
+    if (enough && element_bytes_ > 0) x_ = with_elements(x_, ranks_, p_.elements);
+    mine_ = enough ? propose(x_, o_, name_, ranks_, comm(), &p_.budget) : propose_nothing(x_, o_, name_);
+    if (!inter() && (name_ == automatic || name_ == native.name)) set_aside_for_native();
+  } catch (const std::bad_alloc&) {  // the others must not wait for this rank
+    mine_ = propose_nothing(x_, o_, name_);
+    mine_.bad = out_of_memory();
+  }
+  mine_.algorithm = name_;
+  if (inter()) return;
+  if (comm()->choices != nullptr) mine_.last_time = comm()->choices->last_time();
+  tag_ = comm()->next_tag();
+}
+
+void preparation::agree() {
+  all_ = {static_cast<const rank_facts&>(mine_), false};
+  if (inter()) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
+    if (mine_.bad) throw usage_error(mine_.bad->what, mine_.bad->mpi_class, -1, mine_.bad->peer);
+    return;
+  }
+  all_ = agree_with_payload();
+  if (comm()->choices != nullptr) comm()->choices->learn(all_.last_time);
+  if (x_.kind == exchange::form::alltoall && !all_.uniform)
+    throw on_all_ranks(usage_error(
+        fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all_.max_block_bytes),
+        MPI_ERR_TRUNCATE));
+  if (all_.unmatched != 0) refuse_mismatch(*comm(), tag_ + mpi::communicator::agreement_tag, x_);
+}
+
+void preparation::describe_shape() {
+  channel* const node = p_.running.node();
+  shape& s = p_.shape;
+  s = {.ranks = ranks_,
+       .kind = x_.kind,
+       .inter = inter(),
+       .in_place = x_.in_place,
+       .symmetric = x_.symmetric,
+       .shared = !inter() && (node != nullptr || (ranks_ == 1 && !mpi::simulated)),
+       .single_copies = node != nullptr && node->single_copies(),
+       .uniform = all_.uniform};
+  detail::describe(all_, s);
+  // In place there is a choice that the step alone can serve.
+  const bool carries =
+      !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice() && all_.memory == unlimited);
+  if (!inter() && !reused_ && carries && comm()->between != nullptr) s.carried_block = comm()->between->most_bytes();
+}
+
+void preparation::choose() {
+  describe_shape();
+  shape& s = p_.shape;
+  if (!free_choice()) p_.chosen = named(inter() ? "native" : name_, s);
+  if (free_choice() || (p_.chosen->needs_nodes && !inter())) {
+    p_.nodes = nodes_of(*comm(), o_.nodes);
+    detail::describe(p_.nodes->topology, s);
+    s.nodes_share = p_.nodes->shares;
+  }
+  s.memory_limit = memory_left();
+  if ((free_choice() || p_.chosen == &multilevel) && any_automatic(o_.multilevel.levels)) {
+    p_.levels = chooser::of(*comm()).levels(s, o_);
+    o_.multilevel.levels = p_.levels->view();
+  }
+  if (free_choice()) choose_freely();
+  check_memory();
+  p_.running.algorithm = p_.chosen->name;
+  if (p_.chosen != &native) p_.pool.forget_spare();
+}
+
+void preparation::choose_freely() {
+  const algorithm* const carried = all_.carried ? &node_aggregated : chooser::last_choice(*comm(), x_.kind);
+  p_.chosen = chooser::of(*comm()).choose(p_.shape, o_, reused_, p_.shape.memory_limit);
+  if (all_.early && p_.chosen != &spread_out) {
+    chooser::of(*comm()).forget_last();  // its time is not that of the choice
+    p_.chosen = &spread_out;
+  } else if (p_.chosen != carried && !all_.early) {
+    p_.body.reset();  // its blocks travelled for nothing: another algorithm was chosen
+  }
+}
+
+void preparation::check_memory() const {
+  if (all_.memory == unlimited || all_.early) return;
+  const std::size_t needed = element_bytes_ + p_.chosen->memory(p_.shape, o_);
+  if (needed > all_.memory)
+    throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
+                                                   p_.chosen->name, needed, all_.memory),
+                                       needed, 0, all_.memory));
+}
+
+void preparation::prepare() {
+  // No blocks travelled with the agreement, as not all ranks knew that this algorithm would be chosen. A second step with
+  // the blocks takes less time than preparing the algorithm.
+  if (p_.chosen->carried.between_nodes && all_.memory == unlimited && p_.shape.carries()) {
+    auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
+    blocks->carry(tag_);
+    p_.body = std::move(blocks);
+    return;
+  }
+  if (reused_) p_.types.keep(x_, p_.elements);
+  // Messages that wait for their turn would need this rank.
+  const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
+  if (reused_ && all_at_once && o_.max_in_flight == 0) o_.max_in_flight = ranks_;
+  if (free_choice() && reused_ && o_.tune && tune()) return;
+  const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
+  context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};
+  p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
+  if (p_.body != nullptr) return;
+  if (!free_choice())
+    throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
+  choose_without_shared_memory(c);
+}
+
+// Ranks that wait inside the MPI library would not notice that one of them has none.
+void preparation::set_aside_for_native() {
+  const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
+  if (most <= o_.memory / 2) p_.pool.set_aside(most);
+}
+
+// The choice was made for ranks that share memory, and there is none left. The same on all ranks. Plans do not remember
+// this: there may be memory again.
+void preparation::choose_without_shared_memory(context& c) {
+  shape& s = p_.shape;
+  s.shared = false;
+  chooser& choices = chooser::of(*comm());
+  const auto best = reused_ ? choices.ranked(s, o_, s.memory_limit) : std::vector<const algorithm*>();
+  p_.chosen = best.empty() ? choices.choose(s, o_, reused_, s.memory_limit) : best.front();
+  p_.running.algorithm = p_.chosen->name;
+  p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
+}
+
+agreed preparation::agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory) {
+  return p_.running.agree(mine, tag_ + mpi::communicator::agreement_tag, way, memory);
+}
+
+agreed preparation::agree_with_payload() {
+  agreement_way way = way_of(*comm(), p_.running.node());
+  // Not every rank may have come here with "auto": only the agreement tells.
+  const algorithm* a = name_ == automatic ? chooser::last_choice(*comm(), x_.kind) : find_algorithm(name_);
+  const bool carry = !reused_ && ranks_ > 1;
+  if (way.between != nullptr) return agree_between(way, a, carry);
+  if (way.node != nullptr || !carry || x_.in_place || a == nullptr || a->carried.prepare == nullptr ||
+      a->carried.capacity(ranks_, o_) == 0)
+    return agree(mine_, way, &p_.budget);
+  const std::size_t capacity = a->carried.capacity(ranks_, o_);
+  try {
+    if (!mine_.bad) {
+      piggyback_ptr payload;
+      try {
+        payload = a->carried.prepare(x_, *comm(), tag_, o_, p_.budget);
+      } catch (const std::bad_alloc&) {
+        mine_.bad = out_of_memory();
+        return agree(mine_, way, &p_.budget);
+      }
+      way.payload = payload.get();
+      p_.body = std::move(payload);
+      return agree(mine_, way, &p_.budget);
+    }
+    empty_piggyback nothing(capacity, &p_.budget);
+    way.payload = &nothing;
+    return agree(mine_, way, &p_.budget);
+  } catch (const budget_exceeded&) {
+    // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
+    // in memory outside its budget, because not every MPI library survives a message that is too long.
+    p_.body.reset();
+    empty_piggyback nothing(capacity, std::pmr::new_delete_resource());
+    way.payload = &nothing;
+    return agree(mine_, way, std::pmr::new_delete_resource());
+  }
+}
+
+// Several candidates, as far as the memory allows; false where it allows one only.
+bool preparation::tune() {
+  const shape& s = p_.shape;
+  const std::size_t limit = s.memory_limit;
+  const auto few = candidates(chooser::of(*comm()).ranked(s, o_, limit), s, o_, limit);
+  if (few.size() < 2) return false;
+  std::size_t needed = autotuner::overhead(s.ranks, few.size());
+  for (const candidate_plan& c : few) needed += c.memory;
+  // Those that make use of more than they need share what is left.
+  const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
+  std::pmr::vector<prepared_candidate> all(&p_.budget);
+  all.reserve(few.size());
+  const int tag = p_.tags.take(*comm(), static_cast<int>(few.size()));
+  for (const auto& [a, opts, memory] : few) {
+    shape own = s;
+    if (limit != unlimited) own.memory_limit = memory + share;
+    if (ends_by_itself(*a, s, opts) && !ends_by_itself(*a, own, opts)) continue;  // with so much less memory
+    const int own_tag = tag + static_cast<int>(all.size()) * mpi::communicator::tags_per_plan;
+    const context c{comm(), own_tag, &own, &opts, p_.nodes.get(), true, own.memory_limit};
+    if (auto made = prepare_operation(*a, x_, c, p_.budget)) all.push_back({a, std::move(made)});
+  }
+  auto made =
+      make_operation<autotuner>(p_.budget, std::move(all), *comm(), tag + mpi::communicator::agreement_tag, p_.budget);
+  p_.tuned = made.get();
+  p_.chosen = p_.tuned->running();
+  p_.body = std::move(made);
+  return true;
+}
+
+}  // namespace taquin::detail

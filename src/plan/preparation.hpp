@@ -1,0 +1,63 @@
+// The stages of a blocking exchange, and of a plan, from meet to prepare.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "algorithms/algorithm.hpp"
+#include "call/agree.hpp"
+#include "plan/plan_state.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+class preparation {
+ public:
+  preparation(plan_state& made, const exchange& x, const options& o, bool reused)
+      : p_(made), x_(x), o_(o), reused_(reused) {}
+
+  /// All stages; the plan has a body then. Collective. With `lacks_memory` it throws on all ranks.
+  void run(bool lacks_memory);
+
+ private:
+  /// What this rank brings to the agreement.
+  void describe(bool lacks_memory);
+  void agree();
+  /// From what all ranks know alike.
+  void choose();
+  void prepare();
+
+  // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
+  agreed agree_with_payload();
+  // Between nodes: begin_between_nodes.cpp.
+  agreed agree_between(agreement_way& way, const algorithm* last, bool may);
+  void begin_between(agreement_way& way, const algorithm* last);
+  void complete_unwanted() noexcept;
+  agreed agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory);
+
+  void describe_shape();
+  void choose_freely();
+  void check_memory() const;
+  bool tune();
+  void set_aside_for_native();
+  void choose_without_shared_memory(context& c);
+
+  [[nodiscard]] mpi::communicator* comm() const noexcept { return p_.running.comm(); }
+  [[nodiscard]] bool inter() const noexcept { return comm() == nullptr; }
+  [[nodiscard]] bool free_choice() const noexcept;
+  [[nodiscard]] std::size_t memory_left() const noexcept;
+
+  plan_state& p_;
+  exchange x_;
+  options o_;
+  bool reused_;
+  int ranks_ = 0;
+  std::string_view name_;          // of the algorithm, as it was asked for
+  std::size_t element_bytes_ = 0;  // memory that is taken whatever the algorithm
+  proposal mine_;
+  int tag_ = 0;
+  agreed all_;
+};
+
+}  // namespace taquin::detail
