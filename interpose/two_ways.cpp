@@ -10,7 +10,7 @@
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/prepare.hpp"
+#include "plan/plan_state.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
 

@@ -77,6 +77,13 @@ void describe_processors(node_member& me) noexcept {
   while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
 }
 
+// What neighbours read and write back to find out whether single copies are permitted. It lives as long as the process: a
+// rank that leaves with an error does not wait for a neighbour that is about to write here.
+std::uint64_t& probe_word() noexcept {
+  static std::uint64_t word = host_id();
+  return word;
+}
+
 // Reads a word of another rank's and writes it back as it was.
 bool can_copy(const node_member& other) noexcept {
   std::uint64_t seen = 0;
@@ -98,10 +105,10 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   c.head_ = up_to_page(head_bytes(p));
   c.part_ = c.head_ + 2 * c.room_;
 
-  std::uint64_t host = host_id();
+  const std::uint64_t host = host_id();
   node_member me;
   me.host = host;
-  me.probe = reinterpret_cast<std::uint64_t>(&host);
+  me.probe = reinterpret_cast<std::uint64_t>(&probe_word());
   me.process = getpid();
   describe_processors(me);
   me.last = reinterpret_cast<std::uint64_t>(&mpi::here);

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "plan/prepare.hpp"
+#include "plan/plan_state.hpp"
 #include "support/heap_watch.hpp"
 #include "support/world.hpp"
 

@@ -327,7 +327,7 @@ TEST_F(disagreement, on_the_form_is_named_with_the_calls_of_both_ranks) {
     }
   });
   expect_mentions(told, "rank 0 calls plan of alltoall (");
-  expect_mentions(told, "rank 1 plan of redistribution (");
+  expect_mentions(told, "rank 1 redistribution (");
   run(ints(comm.get()));
   for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
 }
