@@ -4,10 +4,13 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/sparse/algorithm.hpp"
 #include "cli/command.hpp"
 #include "harness/sizes.hpp"
+#include "harness/sparse_ways.hpp"
 #include "redistribute/footprint.hpp"
 
 namespace taquin::cli {
@@ -58,6 +61,26 @@ std::size_t memory_of(const algorithm& a) {
   return 0;
 }
 
+// The algorithms of sparse exchanges, and those written by hand that they are measured against.
+struct sparse_row {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  std::string_view rounds;
+  std::size_t memory;  // where each rank has `sample_peers` blocks on either side
+};
+
+constexpr std::size_t sample_peers = 4;
+
+std::vector<sparse_row> sparse_rows() {
+  std::vector<sparse_row> rows;
+  for (const auto* a : detail::sparse_algorithms())
+    rows.push_back({a->name, a->summary, a->source, a->rounds, detail::sparse_memory(sample_peers)});
+  for (const auto& w : sparse_ways())
+    rows.push_back({w.name, w.summary, w.source, w.rounds, w.memory(sample_ranks, sample_peers)});
+  return rows;
+}
+
 void print_json() {
   auto all = nlohmann::json::array();
   for (const algorithm* a : detail::algorithms()) {
@@ -68,6 +91,18 @@ void print_json() {
                        {"memory_bytes_64_ranks", memory_of(*a)},
                        {"schedule", a->build != nullptr}};
     for (const ability& can : abilities) one["supports"][can.name] = a->supports(can.example);
+    one["supports"]["sparse"] = false;
+    all.push_back(std::move(one));
+  }
+  for (const sparse_row& a : sparse_rows()) {
+    nlohmann::json one{{"name", a.name},
+                       {"summary", a.summary},
+                       {"source", a.source},
+                       {"rounds", a.rounds},
+                       {"memory_bytes_64_ranks", a.memory},
+                       {"schedule", false}};
+    for (const ability& can : abilities) one["supports"][can.name] = false;
+    one["supports"]["sparse"] = true;
     all.push_back(std::move(one));
   }
   fmt::print("{}\n", all.dump(2));
@@ -86,6 +121,9 @@ void print_markdown() {
   for (const algorithm* a : detail::algorithms())
     fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", a->name, a->summary, calls(*a, ""), a->rounds,
                show_size(static_cast<count_t>(memory_of(*a))), a->source);
+  for (const sparse_row& a : sparse_rows())
+    fmt::print("| `{}` | {} | sparse | {} | {} | {} |\n", a.name, a.summary, a.rounds,
+               show_size(static_cast<count_t>(a.memory)), a.source);
 }
 
 void print_text() {
@@ -93,6 +131,10 @@ void print_text() {
     fmt::print("{}\n  {}\n  serves  {}\n  rounds  {}\n  memory  {} extra at {} ranks with blocks of {}\n  source  {}\n",
                a->name, a->summary, calls(*a, ""), a->rounds, show_size(static_cast<count_t>(memory_of(*a))),
                sample_ranks, show_size(sample_block), a->source);
+  for (const sparse_row& a : sparse_rows())
+    fmt::print("{}\n  {}\n  serves  sparse\n  rounds  {}\n  memory  {} extra at {} ranks with {} peers\n  source  {}\n",
+               a.name, a.summary, a.rounds, show_size(static_cast<count_t>(a.memory)), sample_ranks, sample_peers,
+               a.source);
 }
 
 // The algorithms of `taquin redistribute`.

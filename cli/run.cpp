@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/option_flags.hpp"
+#include "cli/run_sparse.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
 #include "harness/names.hpp"
@@ -129,6 +130,12 @@ void announce(const workloads::traffic& t, const std::string& path, output& out)
   std::fflush(out.text());
 }
 
+sparse_run sparse_arguments(const arguments& a) {
+  if (a.in_place || a.persistent || a.shared_buffers || !a.traffic.empty())
+    throw usage("a sparse exchange is run without --in-place, --persistent, --shared-buffers and --traffic");
+  return {a.workload, a.bytes, a.algorithms, a.memory, a.json, a.opts, a.seed, a.batch, a.repetitions, a.per_pair};
+}
+
 int work(const choices& c, int rank, int ranks) {
   const arguments& a = *c.given;
   setting s{.workload = a.workload,
@@ -177,6 +184,8 @@ Examples:
   mpirun -n 8 taquin run -w zipf:1.2 -b 1K..1M -a spread_out,pairwise
   mpirun -n 4 taquin run --per-pair -b 8 --persistent            plans made once, outside of the timing
   mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of extra memory
+  mpirun -n 8 taquin run --collective sparse -w sparse:4 --per-pair -b 1K -a auto
+                                                 beside nbx, counts_reduced and counts_exchanged, written by hand
   mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
 }
 
@@ -201,7 +210,9 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer (native: out of place, in a second one)");
   app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
-  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--collective", a->collective,
+                 "alltoall, alltoallv, alltoallw, or sparse: receivers do not know who sends to them")
+      ->capture_default_str();
   app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
@@ -213,6 +224,7 @@ std::function<int()> setup(CLI::App& app) {
   add_option_flags(app, a->opts);
   app.footer(footer());
   return [a] {
+    if (a->collective == "sparse") return run_sparse(sparse_arguments(*a));
     const choices c = interpret(*a);
     return in_session([&](int rank, int ranks) { return work(c, rank, ranks); });
   };

@@ -61,8 +61,8 @@ void zipf(const problem_size& s, double exponent, int from, std::span<count_t> r
   row[static_cast<std::size_t>(order[0])] = left;
 }
 
-void sparse(const problem_size& s, double peers, int from, std::span<count_t> row) {
-  random_stream stream(s.seed, from);
+// Equal parts to `chosen` random other ranks; a rank that is alone sends to itself.
+void to_random_others(const problem_size& s, double peers, int from, random_stream& stream, std::span<count_t> row) {
   std::vector<int> others;
   for (int to = 0; to < s.ranks; ++to)
     if (to != from || s.ranks == 1) others.push_back(to);
@@ -70,6 +70,28 @@ void sparse(const problem_size& s, double peers, int from, std::span<count_t> ro
   shuffle(others, chosen, stream);
   for (std::size_t i = 0; i < chosen; ++i)
     row[static_cast<std::size_t>(others[i])] = part(s.bytes, static_cast<count_t>(chosen), static_cast<count_t>(i));
+}
+
+void sparse(const problem_size& s, double peers, int from, std::span<count_t> row) {
+  random_stream stream(s.seed, from);
+  to_random_others(s, peers, from, stream, row);
+}
+
+// A rank has at least k peers with probability k^(1 - exponent).
+void powerlaw(const problem_size& s, double exponent, int from, std::span<count_t> row) {
+  random_stream stream(s.seed, from);
+  const double chance = static_cast<double>(stream.below(1U << 20U) + 1) / (1U << 20U);
+  to_random_others(s, std::floor(std::pow(chance, -1 / (exponent - 1))), from, stream, row);
+}
+
+count_t all_to_one(const problem_size& s, double, int from, int to) { return to == 0 && from != 0 ? s.bytes : 0; }
+
+// With two ranks both neighbours are the same one.
+count_t ring(const problem_size& s, double, int from, int to) {
+  const int next = (from + 1) % s.ranks;
+  const int last = (from + s.ranks - 1) % s.ranks;
+  if (next == last) return to == next && to != from ? s.bytes : 0;
+  return to == next ? part(s.bytes, 2, 0) : (to == last ? part(s.bytes, 2, 1) : 0);
 }
 
 count_t shift(const problem_size& s, double distance, int from, int to) {
@@ -122,6 +144,18 @@ constexpr std::array all{
               .summary = "equal parts to k random other ranks",
               .least = 1,
               .row = sparse},
+    generator{.name = "powerlaw",
+              .parameter = "[s]",
+              .summary = "equal parts to random other ranks; few ranks have many peers, by a power law; s = 2",
+              .fallback = 2,
+              .least = 1.1,
+              .whole = false,
+              .row = powerlaw},
+    generator{.name = "ring", .parameter = "", .summary = "half to each neighbour in a ring of ranks", .block = ring},
+    generator{.name = "all_to_one",
+              .parameter = "",
+              .summary = "everything to rank 0, which sends nothing",
+              .block = all_to_one},
     generator{.name = "shift",
               .parameter = "[k]",
               .summary = "everything to rank + k; k = 1",

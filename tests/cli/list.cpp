@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/sparse/algorithm.hpp"
+#include "harness/sparse_ways.hpp"
 #include "program.hpp"
 #include "redistribute/machine.hpp"
 
@@ -11,10 +13,15 @@ TEST(list, json_names_every_algorithm_of_the_list_in_order) {
   const auto r = taquin(0, "list --json");
   ASSERT_EQ(r.status, 0) << r.err;
   const auto all = r.json();
-  ASSERT_EQ(all.size(), detail::algorithms().size());
+  std::vector<std::string> names;
+  for (const auto* a : detail::algorithms()) names.emplace_back(a->name);
+  for (const auto* a : detail::sparse_algorithms()) names.emplace_back(a->name);
+  for (const auto& way : harness::sparse_ways()) names.emplace_back(way.name);
+  ASSERT_EQ(all.size(), names.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(all[i]["name"], detail::algorithms()[i]->name);
+    EXPECT_EQ(all[i]["name"], names[i]);
     EXPECT_TRUE(all[i]["supports"]["alltoallv"].is_boolean());
+    EXPECT_EQ(all[i]["supports"]["sparse"], i >= detail::algorithms().size());
   }
 }
 

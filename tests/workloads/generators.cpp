@@ -74,6 +74,27 @@ TEST(workloads, sparse_reaches_k_other_ranks) {
   }
 }
 
+TEST(workloads, sparse_patterns_name_their_ranks) {
+  EXPECT_EQ(row("ring", 4, 9, 0), (std::vector<count_t>{0, 5, 0, 4}));
+  EXPECT_EQ(row("ring", 2, 9, 1), (std::vector<count_t>{9, 0}));
+  EXPECT_EQ(row("ring", 1, 9, 0), std::vector<count_t>{0});
+  EXPECT_EQ(row("all_to_one", 3, 9, 2), (std::vector<count_t>{9, 0, 0}));
+  EXPECT_EQ(row("all_to_one", 3, 9, 0), std::vector<count_t>(3, 0));
+}
+
+TEST(workloads, powerlaw_has_few_ranks_with_many_peers) {
+  int one = 0;
+  std::ptrdiff_t most = 0;
+  for (int from = 0; from < 200; ++from) {
+    const auto peers = 200 - std::ranges::count(row("powerlaw", 200, 10000, from), 0);
+    one += peers == 1 ? 1 : 0;
+    most = std::max(most, peers);
+  }
+  EXPECT_GT(one, 70);
+  EXPECT_LT(one, 130);
+  EXPECT_GT(most, 30);
+}
+
 TEST(workloads, shift_goes_round) {
   EXPECT_EQ(row("shift", 3, 9, 2), (std::vector<count_t>{9, 0, 0}));
   EXPECT_EQ(row("shift:-1", 3, 9, 0), (std::vector<count_t>{0, 0, 9}));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,10 +43,17 @@ struct finding {
 
 struct sparse_algorithm {
   std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  std::string_view rounds;
   /// Afterwards each rank has the notices for it. Collective.
   void (*find)(finding& f);
 };
 
+/// The list, the default first.
+std::span<const sparse_algorithm* const> sparse_algorithms() noexcept;
+/// The least extra memory of a rank with so many blocks on either side.
+std::size_t sparse_memory(std::size_t blocks) noexcept;
 /// By name, "auto" included; null when it is unknown.
 const sparse_algorithm* find_sparse(std::string_view name) noexcept;
 /// All names, separated by commas.

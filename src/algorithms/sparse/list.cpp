@@ -18,6 +18,8 @@ const std::array all{
 
 }  // namespace
 
+std::span<const sparse_algorithm* const> sparse_algorithms() noexcept { return all; }
+
 const sparse_algorithm* find_sparse(std::string_view name) noexcept {
   if (name == "auto") return all.front();
   for (const sparse_algorithm* a : all)

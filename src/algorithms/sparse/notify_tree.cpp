@@ -85,6 +85,11 @@ void find(finding& f) {
 }  // namespace
 
 extern const sparse_algorithm notify_tree;
-const sparse_algorithm notify_tree{"notify_tree", find};
+const sparse_algorithm notify_tree{
+    .name = "notify_tree",
+    .summary = "notices of blocks in log rounds by way of other ranks, then data as their receivers ask for them",
+    .source = "Bruck et al.; sc_notify of libsc",
+    .rounds = "⌈log2 p⌉ + 2",
+    .find = find};
 
 }  // namespace taquin::detail

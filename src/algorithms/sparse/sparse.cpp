@@ -255,6 +255,10 @@ struct sparse_call::state {
   std::uint64_t bytes = 0;
 };
 
+std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
+  return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint(1, 0);
+}
+
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o)
     : sparse_call(mine, comm, o, nullptr, nullptr) {}
 

@@ -1,0 +1,193 @@
+#include "harness/sparse_measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "harness/pattern.hpp"
+#include "harness/session.hpp"
+#include "harness/statistics.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+#include "taquin/sparse.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+constexpr count_t nothing = -1;
+
+// Of each rank's blocks as one rank has them: whoever has bytes in the workload has `bytes` in a problem per pair.
+std::vector<count_t> sizes(std::vector<count_t> row, count_t bytes, bool per_pair) {
+  for (count_t& n : row) n = n == 0 ? nothing : (per_pair ? bytes : n);
+  return row;
+}
+
+// A contender with what it runs.
+class runner {
+ public:
+  runner(const sparse_problem& x, contender& c) : x_(x), c_(c) {
+    c.opts.algorithm = c.asked;
+    c.opts.stats = c.raw ? nullptr : &c.stats;
+    if (c.raw) way_ = find_sparse_way(c.asked)->make(MPI_COMM_WORLD);
+  }
+
+  // What all ranks find alike disqualifies it.
+  void first_run() {
+    std::optional<std::string> fault;
+    if (c_.raw) {
+      count_t coming = 0;
+      for (const count_t n : x_.comes) coming += std::max<count_t>(n, 0);
+      fault = beyond_sparse_ways(std::max(coming, static_cast<count_t>(x_.sent.data.size())));
+    }
+    c_.fault = any_failure(fault, MPI_COMM_WORLD);
+    if (c_.fault) return;
+    try {
+      repetition(1);
+    } catch (const usage_error& e) {
+      c_.fault = e.what();
+    } catch (const budget_exceeded& e) {
+      c_.fault = e.what();
+    }
+    c_.fault = any_failure(c_.fault, MPI_COMM_WORLD);
+  }
+
+  // The slowest rank's seconds of one exchange.
+  double repetition(int inner) {
+    // What the arrays hold must have come now: their memory is kept, as programs do.
+    std::ranges::fill(came_.data, poison);
+    TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
+    const double start = MPI_Wtime();
+    for (int i = 0; i < inner; ++i) run();
+    exchanges_ += static_cast<std::uint64_t>(inner);
+    double seconds = (MPI_Wtime() - start) / inner;
+    TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
+    c_.wrong += x_.wrong_bytes(came_);
+    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    return seconds;
+  }
+
+  void end() {
+    if (c_.fault) return;
+    if (c_.raw) c_.stats = account(*find_sparse_way(c_.asked), x_.sent, MPI_COMM_WORLD);
+    reduce(c_, c_.raw ? 1 : exchanges_);
+  }
+
+  [[nodiscard]] contender& who() const noexcept { return c_; }
+
+ private:
+  void run() {
+    if (way_ != nullptr) return way_->run(x_.sent, came_);
+    static_cast<void>(detail::sparse_access::make(
+        {x_.sent.data.data(), x_.sent.destinations, count_view(x_.sent.counts.data()), MPI_BYTE}, MPI_COMM_WORLD,
+        c_.opts, nullptr, [this](const sparse_call& call) -> void* {
+          came_.sources.assign(call.sources().begin(), call.sources().end());
+          came_.counts.assign(call.counts().begin(), call.counts().end());
+          came_.data.resize(static_cast<std::size_t>(call.total()));
+          return came_.data.data();
+        }));
+  }
+
+  const sparse_problem& x_;
+  contender& c_;
+  std::unique_ptr<sparse_by_hand> way_;
+  sparse_came came_;
+  std::uint64_t exchanges_ = 0;
+};
+
+constexpr int least_repetitions = 10;
+constexpr int most_repetitions = 200;
+constexpr double seconds_each = 2;  // per contender, verification included
+constexpr double shortest = 1e-3;   // a repetition
+constexpr int most_inner = 10000;
+
+// So many exchanges that the fastest takes long enough for the clock.
+int calibrate(const std::vector<runner*>& racing) {
+  double least = shortest;
+  for (runner* r : racing) {
+    r->repetition(1);
+    least = std::min(least, r->repetition(1));
+  }
+  return std::clamp(static_cast<int>(std::ceil(shortest / std::max(least, 1e-7))), 1, most_inner);
+}
+
+// To the fastest by hand, in the same repetition.
+void compare(std::vector<contender>& contenders) {
+  const contender* best = nullptr;
+  for (const contender& c : contenders)
+    if (c.raw && !c.fault && (best == nullptr || median(c.seconds) < median(best->seconds))) best = &c;
+  if (best == nullptr) return;
+  for (contender& c : contenders)
+    for (std::size_t i = 0; i < c.seconds.size(); ++i) c.ratios.push_back(c.seconds[i] / best->seconds[i]);
+}
+
+}  // namespace
+
+sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool per_pair, std::uint64_t seed) {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  // Per pair the workload only says who sends to whom: nobody's part of so much is empty.
+  const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
+  const auto row = sizes(w.row(size, rank), bytes, per_pair);
+  comes = sizes(w.column(size, rank), bytes, per_pair);
+  for (int to = 0; to < ranks; ++to) {
+    const count_t n = row[static_cast<std::size_t>(to)];
+    if (n == nothing) continue;
+    const std::size_t at = sent.data.size();
+    sent.destinations.push_back(to);
+    sent.counts.push_back(n);
+    sent.data.resize(at + static_cast<std::size_t>(n));
+    write_pattern(std::span(sent.data).subspan(at), rank, to);
+  }
+}
+
+count_t sparse_problem::wrong_bytes(const sparse_came& came) const {
+  count_t wrong = 0;
+  std::vector<bool> seen(comes.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < came.sources.size(); ++i) {
+    const auto from = static_cast<std::size_t>(came.sources[i]);
+    const count_t n = came.counts[i];
+    const std::span block(came.data.data() + at, static_cast<std::size_t>(n));
+    at += block.size();
+    if (comes[from] != n || seen[from])
+      wrong += std::max<count_t>({n, comes[from], 1});
+    else
+      wrong += wrong_in_pattern(block, came.sources[i], rank);
+    seen[from] = true;
+  }
+  for (std::size_t from = 0; from < comes.size(); ++from)
+    if (!seen[from]) wrong += std::max<count_t>(comes[from], 0);
+  return wrong;
+}
+
+measured measure(const sparse_problem& x, std::vector<contender>& contenders, const measure_settings& settings,
+                 const std::function<void(double)>& progress) {
+  std::vector<runner> all;
+  all.reserve(contenders.size());
+  std::vector<runner*> racing;
+  for (contender& c : contenders) {
+    all.emplace_back(x, c).first_run();
+    if (!c.fault) racing.push_back(&all.back());
+  }
+  measured m{.inner = settings.batch > 0 ? settings.batch : calibrate(racing)};
+  const double allowed = seconds_each * static_cast<double>(racing.size());
+  const double start = MPI_Wtime();
+  while (settings.repetitions == 0 ? m.repetitions < most_repetitions : m.repetitions < settings.repetitions) {
+    double elapsed = MPI_Wtime() - start;
+    TAQUIN_MPI(PMPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (settings.repetitions == 0 && m.repetitions >= least_repetitions && elapsed > allowed) break;
+    progress(std::min(elapsed / allowed, 1.0));
+    // In turn: who comes second finds the caches and the peers as the first left them.
+    std::ranges::rotate(racing, racing.begin() + (racing.empty() ? 0 : 1));
+    for (runner* r : racing) r->who().seconds.push_back(r->repetition(m.inner));
+    ++m.repetitions;
+  }
+  compare(contenders);
+  for (runner& r : all) r.end();
+  return m;
+}
+
+}  // namespace taquin::harness

@@ -1,0 +1,188 @@
+#include "harness/sparse_ways.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "mpi/check.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+int size_of(MPI_Comm comm) {
+  int size = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &size));
+  return size;
+}
+
+// Receives one message that a probe has found, behind what has come.
+void take(MPI_Message& message, const MPI_Status& status, sparse_came& came) {
+  int bytes = 0;
+  TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
+  const std::size_t at = came.data.size();
+  came.sources.push_back(status.MPI_SOURCE);
+  came.counts.push_back(bytes);
+  came.data.resize(at + static_cast<std::size_t>(bytes));
+  TAQUIN_MPI(PMPI_Mrecv(came.data.data() + at, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+}
+
+// Sends every block at once; with `send` the MPI library's synchronous or plain one.
+template <class Send>
+void send_all(const sparse_sent& sent, std::vector<MPI_Request>& requests, Send send) {
+  requests.resize(sent.destinations.size());
+  const std::byte* at = sent.data.data();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    TAQUIN_MPI(send(at, static_cast<int>(sent.counts[i]), sent.destinations[i], &requests[i]));
+    at += sent.counts[i];
+  }
+}
+
+// Synchronous sends; a rank whose sends have all been received enters a barrier that does not block, and receives until
+// that ends. Two tags in turn: messages of the next call may come before this one's barrier has ended everywhere.
+class nbx_way final : public sparse_by_hand {
+ public:
+  explicit nbx_way(MPI_Comm comm) : comm_(comm) {}
+  void run(const sparse_sent& sent, sparse_came& came) override {
+    came.clear();
+    const int tag = first_tag_ + (calls_++ & 1);
+    send_all(sent, requests_, [&](const std::byte* at, int n, int to, MPI_Request* r) {
+      return PMPI_Issend(at, n, MPI_BYTE, to, tag, comm_, r);
+    });
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    for (int done = 0; done == 0;) {
+      int found = 0;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      TAQUIN_MPI(PMPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &found, &message, &status));
+      if (found != 0) take(message, status, came);
+      if (barrier != MPI_REQUEST_NULL) {
+        TAQUIN_MPI(PMPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
+      } else {
+        int left = 0;
+        TAQUIN_MPI(PMPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &left, MPI_STATUSES_IGNORE));
+        if (left != 0) TAQUIN_MPI(PMPI_Ibarrier(comm_, &barrier));
+      }
+    }
+  }
+
+ private:
+  static constexpr int first_tag_ = 4711;
+  MPI_Comm comm_;
+  int calls_ = 0;
+  std::vector<MPI_Request> requests_;
+};
+
+// A reduction tells each rank how many messages come. It ends nowhere before all ranks have begun the call, and so have
+// received what came in the one before: one tag is enough.
+class counts_reduced_way final : public sparse_by_hand {
+ public:
+  explicit counts_reduced_way(MPI_Comm comm) : comm_(comm), blocks_(static_cast<std::size_t>(size_of(comm))) {}
+  void run(const sparse_sent& sent, sparse_came& came) override {
+    came.clear();
+    std::ranges::fill(blocks_, 0);
+    for (const int to : sent.destinations) ++blocks_[static_cast<std::size_t>(to)];
+    int coming = 0;
+    TAQUIN_MPI(PMPI_Reduce_scatter_block(blocks_.data(), &coming, 1, MPI_INT, MPI_SUM, comm_));
+    send_all(sent, requests_, [&](const std::byte* at, int n, int to, MPI_Request* r) {
+      return PMPI_Isend(at, n, MPI_BYTE, to, tag_, comm_, r);
+    });
+    for (; coming > 0; --coming) {
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      TAQUIN_MPI(PMPI_Mprobe(MPI_ANY_SOURCE, tag_, comm_, &message, &status));
+      take(message, status, came);
+    }
+    TAQUIN_MPI(PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+  }
+
+ private:
+  static constexpr int tag_ = 4713;
+  MPI_Comm comm_;
+  std::vector<int> blocks_;
+  std::vector<MPI_Request> requests_;
+};
+
+// An alltoall of counts, then an alltoallv. Blocks in ascending order of destinations, one to each.
+class counts_exchanged_way final : public sparse_by_hand {
+ public:
+  explicit counts_exchanged_way(MPI_Comm comm) : comm_(comm) {
+    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(static_cast<std::size_t>(size_of(comm)));
+  }
+  void run(const sparse_sent& sent, sparse_came& came) override {
+    came.clear();
+    std::ranges::fill(sends_, 0);
+    int at = 0;
+    for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
+      const auto to = static_cast<std::size_t>(sent.destinations[i]);
+      sends_[to] = static_cast<int>(sent.counts[i]);
+      places_[to] = at;
+      at += sends_[to];
+    }
+    TAQUIN_MPI(PMPI_Alltoall(sends_.data(), 1, MPI_INT, receives_.data(), 1, MPI_INT, comm_));
+    std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), 0);
+    came.data.resize(static_cast<std::size_t>(comes_to_.back()) + static_cast<std::size_t>(receives_.back()));
+    TAQUIN_MPI(PMPI_Alltoallv(sent.data.data(), sends_.data(), places_.data(), MPI_BYTE, came.data.data(),
+                              receives_.data(), comes_to_.data(), MPI_BYTE, comm_));
+    for (std::size_t from = 0; from < receives_.size(); ++from) {
+      if (receives_[from] == 0) continue;
+      came.sources.push_back(static_cast<int>(from));
+      came.counts.push_back(receives_[from]);
+    }
+  }
+
+ private:
+  MPI_Comm comm_;
+  std::vector<int> sends_, places_, receives_, comes_to_;
+};
+
+template <class Way>
+std::unique_ptr<sparse_by_hand> make(MPI_Comm comm) {
+  return std::make_unique<Way>(comm);
+}
+
+std::size_t of_requests(int, std::size_t blocks) { return blocks * sizeof(MPI_Request); }
+std::size_t of_counts(int ranks, std::size_t blocks) {
+  return static_cast<std::size_t>(ranks) * sizeof(int) + of_requests(ranks, blocks);
+}
+std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * static_cast<std::size_t>(ranks) * sizeof(int); }
+
+constexpr std::array all{
+    sparse_way{"nbx", "by hand: synchronous messages to all, received until a barrier that does not block has ended",
+               "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_way>, of_requests},
+    sparse_way{"counts_reduced", "by hand: a reduction tells how many messages come, then all are sent",
+               "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts},
+    sparse_way{"counts_exchanged", "by hand: an alltoall of counts, then an alltoallv", "MPI_Alltoall, MPI_Alltoallv",
+               "2 collectives", make<counts_exchanged_way>, of_four_arrays},
+};
+
+}  // namespace
+
+std::span<const sparse_way> sparse_ways() noexcept { return all; }
+
+const sparse_way* find_sparse_way(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(all, name, &sparse_way::name);
+  return found == all.end() ? nullptr : found;
+}
+
+statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm) {
+  int rank = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+  statistics s;
+  s.rounds = 2;
+  s.peak_memory = way.memory(size_of(comm), sent.destinations.size());
+  for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
+    if (sent.destinations[i] == rank) continue;
+    ++s.messages;
+    s.bytes_sent += static_cast<std::uint64_t>(sent.counts[i]);
+  }
+  return s;
+}
+
+std::optional<std::string> beyond_sparse_ways(count_t bytes) {
+  if (bytes <= std::numeric_limits<int>::max()) return std::nullopt;
+  return "a way by hand has counts of 32 bits: less than 2 GiB to and from a rank";
+}
+
+}  // namespace taquin::harness
