@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/memory_budget.hpp"
+#include "call/operation.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
-#include "call/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
 #include "taquin/options.hpp"

@@ -4,9 +4,9 @@
 #include <memory_resource>
 #include <optional>
 
+#include "call/operation.hpp"
 #include "protocol/mpi_port.hpp"
 #include "protocol/task.hpp"
-#include "call/operation.hpp"
 
 namespace taquin::detail {
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/raw_buffer.hpp"
+#include "call/operation.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
@@ -22,7 +23,6 @@
 #include "node/offers.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
-#include "call/operation.hpp"
 
 namespace taquin::detail {
 

@@ -11,10 +11,10 @@
 
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
+#include "call/operation.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/shared_segment.hpp"
-#include "call/operation.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
 

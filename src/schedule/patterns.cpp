@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/memory_budget.hpp"
-#include "datatypes/typed_copy.hpp"
 #include "call/agree.hpp"
+#include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"

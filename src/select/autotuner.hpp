@@ -11,9 +11,9 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/memory_budget.hpp"
+#include "call/operation.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
-#include "call/operation.hpp"
 
 namespace taquin::detail {
 

@@ -8,13 +8,13 @@
 
 #include "base/memory_budget.hpp"
 #include "call/agree.hpp"
+#include "call/operation.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "node/internode.hpp"
-#include "call/operation.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "algorithms/nodes/level_shapes.hpp"
-#include "datatypes/typed_copy.hpp"
 #include "call/agree.hpp"
+#include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
