@@ -1,5 +1,5 @@
 // taquin calibrate: measure messages and copies, fit the cost models, write a profile.
-#include "select/calibrate.hpp"
+#include "simulation/calibrate.hpp"
 
 #include <fmt/format.h>
 

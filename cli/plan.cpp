@@ -16,8 +16,8 @@
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/sizes.hpp"
-#include "schedule/print.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/print.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::cli {
 

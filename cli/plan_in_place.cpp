@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/in_place/simulated_ranks.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
+#include "simulation/in_place_ranks.hpp"
 
 namespace taquin::cli {
 

@@ -9,8 +9,8 @@
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
-#include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
+#include "simulation/network.hpp"
 
 namespace taquin::cli {
 

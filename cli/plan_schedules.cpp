@@ -5,11 +5,11 @@
 #include <numeric>
 #include <span>
 
-#include "algorithms/whole.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/offline.hpp"
-#include "schedule/print.hpp"
+#include "simulation/print.hpp"
+#include "simulation/whole.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::cli {

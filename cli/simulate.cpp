@@ -14,8 +14,8 @@
 #include "harness/plot.hpp"
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"
-#include "model/evaluate.hpp"
 #include "select/profile.hpp"
+#include "simulation/evaluate.hpp"
 
 namespace taquin::cli {
 

@@ -18,8 +18,8 @@
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
 #include "harness/statistics.hpp"
-#include "select/calibrate.hpp"
 #include "select/profile.hpp"
+#include "simulation/calibrate.hpp"
 
 namespace taquin::cli {
 

@@ -1,9 +1,9 @@
 // Exchanges of a workload without MPI ranks: what `plan`, `simulate` and `explain` look at.
 #pragma once
 
-#include "algorithms/whole.hpp"
 #include "exchange/shape.hpp"
 #include "harness/problem.hpp"
+#include "simulation/whole.hpp"
 #include "workloads/workload.hpp"
 
 namespace taquin::harness {

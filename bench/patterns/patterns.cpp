@@ -14,7 +14,7 @@
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
 #include "schedule/collectives.hpp"
-#include "select/calibrate.hpp"
+#include "simulation/calibrate.hpp"
 
 namespace taquin::harness {
 

@@ -20,8 +20,6 @@
 namespace taquin::detail {
 
 struct node_view;
-class whole_exchange;
-struct moves_target;
 
 /// What `prepare` gets besides the exchange.
 struct context {
@@ -78,9 +76,6 @@ struct algorithm {
   /// exchange cannot be had after all: memory that ranks should share is not there.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   piggybacking carried{};
-  /// What all ranks do where the counts of all are known, for drawings: see whole.hpp. Null: what `build` says, or it
-  /// cannot be told.
-  std::size_t (*moves)(const whole_exchange&, const shape&, const options&, const moves_target&) = nullptr;
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

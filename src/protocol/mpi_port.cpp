@@ -157,7 +157,9 @@ bool mpi_port::lost_patience() {
 // Goes on with the task if what it waits for is there.
 bool mpi_port::advance() {
   if (!suspended()) return false;
-  if (opening_) {
+  if (gives_way()) {
+    // its turn has come
+  } else if (opening_) {
     if (!try_open()) return false;
   } else if (withdraws_ >= 0) {
     if (!try_withdraw(withdraws_)) return false;
@@ -174,7 +176,7 @@ bool mpi_port::advance() {
 
 bool mpi_port::test(const task& t) {
   while (!t.done())
-    if (!advance()) return false;
+    if (!advance() || gives_way()) return false;
   t.check();
   if (requests_.in_flight() > 0) poll();
   return requests_.in_flight() == 0;

@@ -1,7 +1,7 @@
 // What a protocol sees of the outside: control messages, transfers of units, and a few collectives.
 //
 // A protocol is a task (task.hpp): it decides, the port communicates. There are ports over MPI messages (mpi_port.hpp)
-// and to a simulated network of all ranks in one process (simulated_network.hpp). A port may also let a receiver fetch
+// and to a simulated network of all ranks in one process (simulation/network.hpp). A port may also let a receiver fetch
 // data by itself, as where ranks share memory: a rank then offers what it has for a peer, the peer fetches parts of it
 // instead of asking for them, and the rank learns that they are gone. Before a rank moves data that it offers it must
 // withdraw the offer, which fails while the peer fetches; from then on the peer asks.
@@ -51,6 +51,46 @@ struct port_limits {
 };
 
 class port {
+ protected:
+  /// What next() waits for.
+  struct filter {
+    bool messages = true;
+    bool transfers = true;
+    int from = -1;  ///< only messages of this rank
+  };
+  struct collective {
+    std::span<const word> out{};
+    std::span<const std::uint32_t> out_at{};
+    std::span<word> in{};
+    std::span<const std::uint32_t> in_at{};
+    std::uint32_t each = 0;
+    std::span<std::uint64_t> values{};
+    bool largest = false;
+    int root = -1;
+  };
+
+ private:
+  // What a task awaits: it suspends unless `ready`, and is given `result`.
+  template <class Ready, class Result>
+  struct awaiter {
+    port& p;
+    Ready ready;
+    Result result;
+    bool await_ready() { return ready(); }
+    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
+    auto await_resume() { return result(); }
+  };
+  template <class Ready>
+  auto until(Ready ready) {
+    return awaiter{*this, ready, [] {}};
+  }
+  auto event_for(const filter& f) {
+    return awaiter{*this, [this, f] { return look(f); }, [this] { return take(); }};
+  }
+  auto over(const collective& c) {
+    return until([this, c] { return begin(c); });
+  }
+
  public:
   port() = default;
   port(const port&) = delete;
@@ -84,10 +124,14 @@ class port {
   /// first on. Before open().
   virtual void offer(int /*peer*/, const unit_run& /*units*/, count_t /*back*/ = 0) {}
   /// co_await open(): all ranks have made their offers.
-  auto open() { return opening{*this}; }
+  auto open() {
+    return until([this] { return try_open(); });
+  }
   /// co_await withdraw(peer): takes the offer back, once the peer does not fetch. Before a local move of what was
   /// offered.
-  auto withdraw(int peer) { return withdrawal{*this, peer}; }
+  auto withdraw(int peer) {
+    return until([this, peer] { return try_withdraw(peer); });
+  }
   /// Fetches `into.length` units from `offset` of what `from` offers, as the transfer `id`: its event follows as for
   /// receive(). False where no run of `expected` units is offered (any more): then they must be asked for.
   virtual bool fetch(int /*from*/, count_t /*offset*/, count_t /*expected*/, const unit_run& /*into*/,
@@ -101,7 +145,13 @@ class port {
   /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are left.
   virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
   /// co_await swapped(peer): all of them are swapped.
-  auto swapped(int peer) { return swapping{*this, peer}; }
+  auto swapped(int peer) {
+    return until([this, peer] { return try_swapped(peer); });
+  }
+  /// co_await give_way(): a test of the operation ends here, and the next one goes on.
+  auto give_way() {
+    return until([this] { return gives_way_ = true, false; });
+  }
 
   /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
@@ -120,49 +170,32 @@ class port {
   virtual void gone(int /*to*/, count_t /*units*/) {}
 
   /// co_await next(): the next event.
-  auto next() { return awaited{*this, {}}; }
+  auto next() { return event_for({}); }
   /// The same, where there is one; waits for nothing.
   std::optional<event> next_at_hand() { return look({}) ? std::optional(take()) : std::nullopt; }
   /// co_await next_transfer(): the next event that is not a message; messages wait.
-  auto next_transfer() { return awaited{*this, {.messages = false}}; }
+  auto next_transfer() { return event_for({.messages = false}); }
   /// co_await message(from): the next message of one rank; all else waits.
-  auto message(int from) { return awaited{*this, {.transfers = false, .from = from}}; }
+  auto message(int from) { return event_for({.transfers = false, .from = from}); }
   /// True when next() has an event at hand.
   [[nodiscard]] bool more() const noexcept { return at_hand_ > 0; }
 
   /// co_await exchange(…): alltoallv of words. Rank r's are at out_at[r] to out_at[r+1].
   auto exchange(std::span<const word> out, std::span<const std::uint32_t> out_at, std::span<word> in,
                 std::span<const std::uint32_t> in_at) {
-    return together{*this, {.out = out, .out_at = out_at, .in = in, .in_at = in_at}};
+    return over({.out = out, .out_at = out_at, .in = in, .in_at = in_at});
   }
   /// co_await alltoall(…): `each` words to and from every rank.
   auto alltoall(std::span<const word> out, std::span<word> in, std::uint32_t each = 1) {
-    return together{*this, {.out = out, .in = in, .each = each}};
+    return over({.out = out, .in = in, .each = each});
   }
   /// co_await sum(…), maximum(…): over all ranks, in place.
-  auto sum(std::span<std::uint64_t> values) { return together{*this, {.values = values}}; }
-  auto maximum(std::span<std::uint64_t> values) { return together{*this, {.values = values, .largest = true}}; }
+  auto sum(std::span<std::uint64_t> values) { return over({.values = values}); }
+  auto maximum(std::span<std::uint64_t> values) { return over({.values = values, .largest = true}); }
   /// co_await share(…): the words of one rank for all, in place.
-  auto share(int root, std::span<word> words) { return together{*this, {.in = words, .root = root}}; }
+  auto share(int root, std::span<word> words) { return over({.in = words, .root = root}); }
 
  protected:
-  /// What next() waits for.
-  struct filter {
-    bool messages = true;
-    bool transfers = true;
-    int from = -1;  ///< only messages of this rank
-  };
-  struct collective {
-    std::span<const word> out{};
-    std::span<const std::uint32_t> out_at{};
-    std::span<word> in{};
-    std::span<const std::uint32_t> in_at{};
-    std::uint32_t each = 0;
-    std::span<std::uint64_t> values{};
-    bool largest = false;
-    int root = -1;
-  };
-
   /// True when there is an event for the filter, which take() gives; otherwise the task suspends.
   virtual bool look(const filter& f) = 0;
   virtual event take() = 0;
@@ -176,47 +209,19 @@ class port {
   virtual bool begin(const collective& c) = 0;
 
   [[nodiscard]] bool suspended() const noexcept { return static_cast<bool>(waiting_); }
-  void resume() { std::exchange(waiting_, nullptr).resume(); }
+  void resume() {
+    gives_way_ = false;
+    std::exchange(waiting_, nullptr).resume();
+  }
+  /// The task waits for nothing but its next turn.
+  [[nodiscard]] bool gives_way() const noexcept { return gives_way_; }
 
   std::uint32_t at_hand_ = 0;
   bool fetches_ = false;
 
  private:
-  struct awaited {
-    port& p;
-    filter f;
-    bool await_ready() { return p.look(f); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    event await_resume() { return p.take(); }
-  };
-  struct opening {
-    port& p;
-    bool await_ready() { return p.try_open(); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    void await_resume() {}
-  };
-  struct withdrawal {
-    port& p;
-    int peer;
-    bool await_ready() { return p.try_withdraw(peer); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    void await_resume() {}
-  };
-  struct swapping {
-    port& p;
-    int peer;
-    bool await_ready() { return p.try_swapped(peer); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    void await_resume() {}
-  };
-  struct together {
-    port& p;
-    collective c;
-    bool await_ready() { return p.begin(c); }
-    void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
-    void await_resume() {}
-  };
   std::coroutine_handle<> waiting_;
+  bool gives_way_ = false;
   bool reads_ = false;
   rank_group readers_ = rank_group::none();
 };

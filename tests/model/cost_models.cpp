@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "model/evaluate.hpp"
 #include "model/some_model.hpp"
+#include "simulation/evaluate.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {

@@ -1,12 +1,12 @@
 // Schedules evaluated under a model, event by event.
-#include "model/evaluate.hpp"
+#include "simulation/evaluate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "model/some_model.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,5 +1,5 @@
 // Fits recover what generated the samples, noise and outliers notwithstanding.
-#include "model/fit.hpp"
+#include "simulation/fit.hpp"
 
 #include <gtest/gtest.h>
 

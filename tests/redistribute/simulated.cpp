@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/memory_budget.hpp"
-#include "protocol/simulated_network.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
+#include "simulation/network.hpp"
 
 namespace taquin::detail {
 namespace {

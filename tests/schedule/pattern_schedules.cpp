@@ -5,10 +5,10 @@
 #include <bit>
 #include <vector>
 
-#include "model/evaluate.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/permutations.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/evaluate.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 namespace {

@@ -1,12 +1,11 @@
 // Every algorithm that has a schedule, for all ranks of many communicators in one process.
-#include "schedule/simulated.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <string>
 
+#include "simulation/runner.hpp"
 #include "support/simulated_run.hpp"
 
 namespace taquin::test {

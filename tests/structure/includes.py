@@ -1,6 +1,6 @@
 """includes.py SOURCE_DIRECTORY: files of src/ include only files of their own floor or of lower ones, in the order in which
-DESIGN.md lists the floors, and no file includes itself by way of others. Beside src/, the harness includes neither the
-command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
+DESIGN.md lists the floors, and no file includes itself by way of others. Nothing that users link includes the
+simulation. Beside src/, the harness includes neither the command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
 import pathlib
 import re
 import sys
@@ -23,6 +23,7 @@ for source in sources:
             wrong.append(f"upwards: {name} includes {other}")
 
 apart = {"harness": {"cli", "tests", "bench"}, "bench": {"cli", "tests"}, "workloads": {"harness", "cli", "tests"},
+         "simulation": {"harness", "workloads", "cli", "tests", "bench"}, "src": {"simulation"}, "interpose": {"simulation"},
          "tests": {"cli"}}
 folders_of_tests = {path.name for path in (root / "tests").iterdir() if path.is_dir()} - {"harness", "workloads", "cli"}
 for folder, others in apart.items():

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 #include "support/problem.hpp"
 
 namespace taquin::test {

@@ -26,7 +26,6 @@
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
 #include "algorithms/direct/spread_out.hpp"
-#include "algorithms/whole.hpp"
 #include "call/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
@@ -46,16 +45,12 @@ using namespace bruck;
 constexpr count_t message_bytes = 3584;
 constexpr count_t least_threshold = 16;
 constexpr count_t most_blocking = 256;
-// A reused plan knows all sizes, so that no capacity has to be set aside.
-constexpr count_t most_reused = 1024;
 
 route blocking_route(int ranks, int radix) noexcept {
   const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
   const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
   return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
 }
-
-route reused_route(int ranks, const options& o) noexcept { return {ranks, radix_of(o, ranks), most_reused}; }
 
 // Being carried needs the agreement's radix.
 bool piggybacks(const options& o) noexcept { return !o.bruck.radix; }
@@ -293,46 +288,6 @@ seconds piggyback_cost(const shape& s, const options&, const machine_model& m) n
   return longer + t.packs(2 * elements, 2 * elements * d.small) + direct + t.copies(t.ranks(), t.mean_block());
 }
 
-// A plan that is reused, whose messages are data alone: sizes are passed on rank by rank, as its ranks do.
-std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
-  const int p = x.ranks();
-  const route r = reused_route(p, o);
-  std::list<known_part> parts;
-  std::list<size_history> sizes;
-  std::vector<size_history*> of_rank;
-  of_rank.reserve(static_cast<std::size_t>(p));
-  for (int rank = 0; rank < p; ++rank) {
-    of_rank.push_back(
-        &sizes.emplace_back(parts.emplace_back(x.part(rank)).local(), r, std::pmr::new_delete_resource()));
-  }
-  std::vector<std::byte> message(r.capacity(false));
-  for_each_weight(p, r.radix, [&](count_t weight) {
-    std::vector<std::vector<std::byte>> arriving;  // by digit, then by sender
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      for (size_history* one : of_rank) {
-        const auto bytes = static_cast<std::ptrdiff_t>(one->load(weight, digit, message));
-        arriving.emplace_back(message.begin(), message.begin() + bytes);
-      }
-    });
-    auto next = arriving.begin();
-    for_each_digit(p, r.radix, weight, [&](count_t digit) {
-      for (int from = 0; from < p; ++from, ++next)
-        of_rank[static_cast<std::size_t>((from + digit * weight) % p)]->unload(weight, digit, *next);
-    });
-  });
-  std::vector<schedule> all;
-  all.reserve(of_rank.size());
-  auto part = parts.begin();
-  for (const size_history* one : of_rank)
-    all.push_back(bruck_v_schedule((part++)->local(), s, o, r, one->received(), std::pmr::new_delete_resource()));
-  to.all.drawn_as = "reused plan";
-  to.all.note =
-      "Drawn as a plan that is reused: its messages are data alone, and blocks of up to 1 KiB take the log rounds. In "
-      "a blocking call blocks of up to 256 bytes do, less among many ranks, each with its size, 2 bytes, within the "
-      "messages by which the ranks agree.";
-  return add_schedules(x, all, to);
-}
-
 }  // namespace
 
 const algorithm bruck_v{
@@ -345,7 +300,6 @@ const algorithm bruck_v{
     .cost = cost,
     .prepare = prepare,
     .carried = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
-    .moves = moves,
 };
 
 }  // namespace taquin::detail

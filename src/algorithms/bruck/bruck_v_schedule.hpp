@@ -15,6 +15,12 @@
 
 namespace taquin::detail::bruck {
 
+/// A reused plan knows all sizes, so that no capacity has to be set aside.
+inline route reused_route(int ranks, const options& o) noexcept {
+  constexpr count_t longest = 1024;  // of blocks that take the log rounds
+  return {ranks, radix_of(o, ranks), longest};
+}
+
 /// Sizes after each round, so that the schedule can be written when all are known. Its messages hold sizes alone,
 /// and are unloaded in the order of their digits.
 class size_history {

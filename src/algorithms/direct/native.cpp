@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/whole.hpp"
 #include "model/terms.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
@@ -236,13 +235,6 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   return t.all_at_once();
 }
 
-std::size_t moves(const whole_exchange&, const shape&, const options&, const moves_target& to) {
-  to.all.note =
-      "The MPI library chooses its algorithm itself and does not tell which messages it sends: there is nothing to "
-      "draw.";
-  return to.first;
-}
-
 }  // namespace
 
 const algorithm native{
@@ -256,7 +248,6 @@ const algorithm native{
     .preparation = preparation,
     .ends_by_itself = [](const shape&, const options&, std::size_t) noexcept { return true; },
     .prepare = prepare,
-    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -10,6 +10,8 @@
 // Limits:  separate buffers.
 // Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
 //          total / p, so no pair of ranks is the last to finish.
+#include "algorithms/direct/two_phase.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +24,6 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/packed_side.hpp"
-#include "algorithms/whole.hpp"
 #include "base/raw_buffer.hpp"
 #include "call/agree.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -34,66 +35,18 @@
 
 namespace taquin::detail {
 
-namespace {
+namespace balanced {
 
-/// A part of a block of m bytes.
-struct part {
-  count_t offset;
-  count_t bytes;
-};
-
-/// The counts of all ranks, and how blocks are cut: the bytes that do not divide go to the parts that follow i + j, so
-/// that they spread over the intermediate ranks.
-class cutting {
- public:
-  cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
-      : p_(comm.size()), bytes_(memory) {
-    array_list::take(*this, p_);
-    count_t* mine = bytes_.data() + index(comm.rank(), 0);
-    for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
-    mpi::allgather_in_place(std::span(bytes_), static_cast<std::size_t>(p_), comm.get());
-  }
-  explicit cutting(const whole_exchange& x) : p_(x.ranks()) {
-    array_list::take(*this, p_);
-    for (int i = 0; i < p_; ++i)
-      for (int j = 0; j < p_; ++j) bytes_[index(i, j)] = x.bytes(i, j);
-  }
-  /// What i sends to j.
-  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_[index(i, j)]; }
-  [[nodiscard]] part of(int i, int j, int k) const {
-    const count_t m = bytes_[index(i, j)];
-    const int turn = ((k - i - j) % p_ + p_) % p_;
-    return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
-  }
-  /// What i sends by way of k; what goes to j by way of k.
-  [[nodiscard]] count_t first(int i, int k) const {
-    count_t sum = 0;
-    for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;
-    return sum;
-  }
-  [[nodiscard]] count_t second(int j, int k) const {
-    count_t sum = 0;
-    for (int i = 0; i < p_; ++i) sum += of(i, j, k).bytes;
-    return sum;
-  }
-
- private:
-  [[nodiscard]] std::size_t index(int i, int j) const {
-    return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
-  }
-  friend struct detail::array_list;
-  template <class Each>
-  static constexpr void arrays(Each each, int ranks) {
-    each(&cutting::bytes_, static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
-  }
-
-  int p_;
-  std::pmr::vector<count_t> bytes_;
-};
+cutting::cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
+    : p_(comm.size()), bytes_(memory) {
+  array_list::take(*this, p_);
+  count_t* mine = bytes_.data() + index(comm.rank(), 0);
+  for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
+  mpi::allgather_in_place(std::span(bytes_), static_cast<std::size_t>(p_), comm.get());
+}
 
 const algorithm& inner_of(const options& o) { return *find_algorithm(o.two_phase.inner); }
 
-// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
 shape inner_shape(const shape& s) noexcept {
   const auto p = static_cast<std::uint64_t>(s.ranks);
   const std::uint64_t message = std::max(s.max_rank_bytes, s.max_received_bytes) / p + p;
@@ -105,6 +58,12 @@ shape inner_shape(const shape& s) noexcept {
           .max_rank_bytes = message * p,
           .max_received_bytes = message * p};
 }
+
+}  // namespace balanced
+
+namespace {
+
+using namespace balanced;
 
 class two_phase_body final : public operation {
  public:
@@ -299,32 +258,6 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
 }
 
-std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
-  const cutting cut(x);
-  const int p = x.ranks();
-  whole_exchange first(p);
-  whole_exchange second(p);
-  first.traced = second.traced = x.traced;
-  for (int i = 0; i < p; ++i)
-    for (int j = 0; j < p; ++j)
-      for (int k = 0; k < p; ++k) {
-        const part q = cut.of(i, j, k);
-        first.add(i, k, x, i, j, q.offset, q.bytes);
-        second.add(k, j, x, i, j, q.offset, q.bytes);
-      }
-  const auto copy_on_all = [&](std::size_t round, place from, place into, auto bytes) {
-    for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[static_cast<std::size_t>(r)], bytes(r), from, into});
-  };
-  copy_on_all(to.first, place::send, place::scratch, [&](int r) { return x.sent(r); });
-  const std::size_t half = add_moves(inner_of(o), first, inner_shape(s), o, to);
-  for (int r = 0; half > to.first && r < p; ++r)
-    to.all.keep(half - 1, {to.members[static_cast<std::size_t>(r)], first.received(r)});
-  copy_on_all(half, place::scratch, place::scratch, [&](int r) { return second.sent(r); });
-  const std::size_t end = add_moves(inner_of(o), second, inner_shape(s), o, {to.all, to.members, half});
-  copy_on_all(std::max(end, half + 1) - 1, place::scratch, place::recv, [&](int r) { return x.received(r); });
-  return std::max(end, half + 1);
-}
-
 }  // namespace
 
 const algorithm two_phase{
@@ -335,7 +268,6 @@ const algorithm two_phase{
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -38,7 +38,16 @@ task in_place_protocol::run() {
     co_await net.open();
   }
   machine.reset([this](int peer) { return peer == rank ? 0 : net.swappable(peer); });
-  if (net.fetches()) swap_all();
+  if (net.fetches()) {
+    // Peer by peer, as long as anything is left that nobody has begun with: what is not swapped by this rank is by the
+    // peer. Each rank begins with its next, so that not all begin with the same.
+    const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
+    const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer) - out.begin();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const int peer = out[(static_cast<std::size_t>(next) + i) % out.size()].peer;
+      while (peer != rank && net.swap_some(peer, room) > 0) co_await net.give_way();
+    }
+  }
   for (bool quiet = false;;) {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
       if (s.request) ask(*s.request);
@@ -65,19 +74,6 @@ void in_place_protocol::offer_all() {
     const bool theirs = there != in.end() && there->at == b.at && there->peer == b.peer;
     net.offer(b.peer, {b.at, b.length}, theirs ? there->length : 0);
   }
-}
-
-// Peer by peer, as long as anything is left that nobody has begun with: what is not swapped by this rank is by the peer.
-// Each rank begins with its next, so that not all begin with the same.
-void in_place_protocol::swap_all() {
-  const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
-  const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer);
-  const auto swap = [&](const peer_block& b) {
-    while (b.peer != rank && net.swap_some(b.peer, room) > 0) {
-    }
-  };
-  std::for_each(next, out.end(), swap);
-  std::for_each(out.begin(), next, swap);
 }
 
 void in_place_protocol::ask(const in_place_request& r) {

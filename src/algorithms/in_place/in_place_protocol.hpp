@@ -28,7 +28,6 @@ struct in_place_protocol {
 
  private:
   void offer_all();
-  void swap_all();
   void ask(const in_place_request& r);
   void answer(const event& e);
   void take(const event& e);

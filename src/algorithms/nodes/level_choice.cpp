@@ -118,4 +118,12 @@ seconds cost_of_levels(const shape& s, const options& o, const machine_model& m,
          t.packs(3 * t.ranks(), 3 * t.busiest());
 }
 
+options with_levels(const shape& s, const options& o, const machine_model& m, level_names& names) noexcept {
+  options own = o;
+  if (!any_automatic(o.multilevel.levels)) return own;
+  names = choose_levels(s, o, m);
+  own.multilevel.levels = names.view();
+  return own;
+}
+
 }  // namespace taquin::detail

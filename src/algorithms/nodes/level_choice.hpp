@@ -32,6 +32,9 @@ bool any_automatic(std::string_view levels) noexcept;
 /// at that level. Only algorithms that serve blocks of any sizes are looked at: groups may differ.
 level_names choose_levels(const shape& s, const options& o, const machine_model& m) noexcept;
 
+/// The options, with levels that are "auto" chosen as above; `names` holds their text.
+options with_levels(const shape& s, const options& o, const machine_model& m, level_names& names) noexcept;
+
 /// Predicted time of all levels one after the other, for what an average rank of the largest group moves. `names`: no
 /// level is "auto"; `between`: the first is one between nodes.
 seconds cost_of_levels(const shape& s, const options& o, const machine_model& m, std::string_view names,

@@ -13,6 +13,8 @@
 // Limits:  separate buffers.
 // Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
 //          or one node: it is spread_out.
+#include "algorithms/nodes/node_aggregated.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -20,9 +22,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/nodes/aggregation.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
-#include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
@@ -68,11 +68,11 @@ std::size_t footprint(const shape& s, const aggregation& how) noexcept {
          2 * static_cast<std::size_t>(s.largest_node) * sizeof(region);
 }
 
-// Nothing to gather: every rank alone on its node, or all on one.
-bool flat(const shape& s) noexcept { return s.nodes <= 1 || s.largest_node <= 1; }
+}  // namespace
 
-// As many distances in a pass as the memory allows, by halves; where nothing fits, what takes least.
-aggregation by_messages(const shape& s, const options& o) noexcept {
+bool nothing_to_gather(const shape& s) noexcept { return s.nodes <= 1 || s.largest_node <= 1; }
+
+aggregation aggregation_by_messages(const shape& s, const options& o) noexcept {
   const auto serving = [&](int distances) { return aggregation{distances, o.node_aggregated.leaders}; };
   aggregation least = serving(std::max(s.nodes - 1, 1));
   for (int d = least.distances;; d = (d + 1) / 2) {
@@ -81,6 +81,8 @@ aggregation by_messages(const shape& s, const options& o) noexcept {
     if (d == 1) return least;
   }
 }
+
+namespace {
 
 // An executor, and the node's memory that it works on, counted in the budget by the rank's share.
 class shared_body final : public operation {
@@ -110,9 +112,9 @@ std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
          table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
 }
 
-// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room, or nodes have
-// no such memory.
-aggregation through_memory(const shape& s, const options& o) noexcept {
+}  // namespace
+
+aggregation aggregation_through_memory(const shape& s, const options& o) noexcept {
   if (!s.nodes_share) return {0, o.node_aggregated.leaders};
   for (int d = std::max(s.nodes, 1);; d = (d + 1) / 2) {
     const aggregation how{d, o.node_aggregated.leaders};
@@ -120,6 +122,8 @@ aggregation through_memory(const shape& s, const options& o) noexcept {
     if (d == 1) return {0, how.leaders};
   }
 }
+
+namespace {
 
 // In place what a step among nodes carries whole, before anything is received. Types as in the algorithms in place: what
 // is served does not depend on the sizes.
@@ -129,10 +133,11 @@ bool supports(const shape& s) noexcept {
 
 // Ranks that cannot have shared memory send messages instead.
 std::size_t memory(const shape& s, const options& o) noexcept {
-  if (flat(s)) return spread_out.memory(s, o);
-  const aggregation shared = through_memory(s, o);
+  if (nothing_to_gather(s)) return spread_out.memory(s, o);
+  const aggregation shared = aggregation_through_memory(s, o);
   const std::size_t carried = s.carries() ? carried_exchange::footprint(s) : 0;
-  return std::max({footprint(s, by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
+  return std::max(
+      {footprint(s, aggregation_by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
 // What the node's ranks send and receive they tell each other once.
@@ -160,7 +165,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
 // Null where ranks of a node cannot have shared memory, which all find out together.
 operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
                              const node_traffic& traffic, memory_budget& budget) {
-  const aggregation how = through_memory(*c.shape, *c.opts);
+  const aggregation how = aggregation_through_memory(*c.shape, *c.opts);
   const node_view& view = *c.nodes;
   if (how.distances == 0 || !view.shares) return nullptr;
   const level& nodes = view.topology.nodes();
@@ -187,23 +192,23 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  if (flat(*c.shape)) return prepare_operation(spread_out, x, c, budget);
+  if (nothing_to_gather(*c.shape)) return prepare_operation(spread_out, x, c, budget);
   const level& nodes = c.nodes->topology.nodes();
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
   const node_traffic traffic = ask(x, c, nodes, &budget);
   if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
-  return make_operation<executor>(budget,
-                                  build_aggregated(local, nodes, traffic, by_messages(*c.shape, *c.opts), &budget),
-                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+  return make_operation<executor>(
+      budget, build_aggregated(local, nodes, traffic, aggregation_by_messages(*c.shape, *c.opts), &budget),
+      execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
 }
 
 // Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
-  if (flat(s)) return spread_out.cost(s, o, m);
+  if (nothing_to_gather(s)) return spread_out.cost(s, o, m);
   const terms t(s, m);
   const double others = s.nodes - 1;
   const double n = s.largest_node;
-  const aggregation how = through_memory(s, o);
+  const aggregation how = aggregation_through_memory(s, o);
   const double leaders = how.leaders_of(s.largest_node);
   const double handled = std::ceil(others / leaders);
   const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
@@ -234,40 +239,10 @@ seconds carried_cost(const shape& s, const options&, const machine_model& m) noe
 
 // With one leader for each node: fewer ranks must be given a processor, and messages queue at fewer.
 std::optional<options> variant(const shape& s, const options& o) {
-  if (flat(s) || s.nodes < 3 || o.node_aggregated.leaders != 0) return std::nullopt;
+  if (nothing_to_gather(s) || s.nodes < 3 || o.node_aggregated.leaders != 0) return std::nullopt;
   options led = o;
   led.node_aggregated.leaders = 1;
   return led;
-}
-
-// As where the ranks of each node can share memory.
-std::size_t moves(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
-  if (flat(s) || x.nodes == nullptr) return add_moves(spread_out, x, s, o, to);
-  auto* memory = std::pmr::new_delete_resource();
-  const level& nodes = x.nodes->nodes();
-  const aggregation how = through_memory(s, o);
-  std::vector<schedule> all;
-  for (int rank = 0; rank < x.ranks(); ++rank) {
-    const int node = nodes.group[static_cast<std::size_t>(rank)];
-    std::pmr::vector<count_t> to_node;
-    std::pmr::vector<count_t> from;
-    for (const int member : nodes.members(node)) {
-      for (int other = 0; other < nodes.groups(); ++other) {
-        to_node.push_back(0);
-        for (const int peer : nodes.members(other)) to_node.back() += x.bytes(member, peer);
-      }
-      for (int peer = 0; peer < x.ranks(); ++peer) from.push_back(x.bytes(peer, member));
-    }
-    const auto traffic = s.uniform ? node_traffic(nodes, node, static_cast<count_t>(s.max_block_bytes), memory)
-                                   : node_traffic(nodes, node, std::move(to_node), std::move(from));
-    const known_part part = x.part(rank);
-    local_exchange mine = part.local();
-    mine.nodes = x.nodes;
-    all.push_back(how.distances > 0 ? build_shared(mine, nodes, traffic, how, memory)
-                                    : build_aggregated(mine, nodes, traffic, by_messages(s, o), memory));
-  }
-  if (how.distances > 0) to.all.note = "Drawn as where the ranks of each node can share memory.";
-  return add_schedules(x, all, to);
 }
 
 }  // namespace
@@ -284,7 +259,6 @@ const algorithm node_aggregated{
     .variant = variant,
     .prepare = prepare,
     .carried = {.cost = carried_cost, .between_nodes = true},
-    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -11,12 +11,13 @@
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
+#include "algorithms/nodes/shared_memory.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
-#include "algorithms/whole.hpp"
 #include "base/memory_charge.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
@@ -109,6 +110,8 @@ std::size_t least_room(const shape& s) noexcept {
   return s.in_place ? wanted : std::min<std::size_t>(wanted, 64 * static_cast<std::size_t>(s.ranks));
 }
 
+}  // namespace
+
 std::size_t room_allowed(const shape& s, bool reused) noexcept {
   constexpr std::size_t page = 4096;
   const std::size_t wanted = room_wanted(s, reused);
@@ -116,6 +119,8 @@ std::size_t room_allowed(const shape& s, bool reused) noexcept {
   const std::size_t least = with_room(s, 0);
   return std::max(least_room(s), (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page);
 }
+
+namespace {
 
 // Where each block has a place in the room, so that none keeps its sender.
 bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
@@ -171,33 +176,6 @@ seconds preparation(const shape& s, const options&, const machine_model& m, bool
   return made + touched_byte * static_cast<double>(room) * m.ranks_per_core;
 }
 
-// As where the kernel permits single copy: first what is written into the room, then what the receivers read.
-std::size_t moves(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
-  const std::size_t room = room_allowed(s, false);
-  const int p = x.ranks();
-  to.all.through_memory = true;
-  to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched at once.";
-  for (int rank = 0; rank < p; ++rank) {
-    const int me = to.members[static_cast<std::size_t>(rank)];
-    count_t written = 0;
-    std::size_t used = 0;
-    for (int k = 1; k < p; ++k) {
-      const int peer = (rank + k) % p;
-      const count_t bytes = x.bytes(rank, peer);
-      const bool small = bytes <= static_cast<count_t>(node_line::capacity);
-      if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
-        written += bytes;
-      whole_moves::block_list blocks;
-      if (x.traced)
-        for (const origin& o : x.origins(rank, peer, 0, bytes)) blocks.emplace_back(o.from, o.to);
-      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes, std::move(blocks)});
-    }
-    to.all.copy(to.first, {me, written, place::send, place::shared});
-    to.all.copy(to.first + 1, {me, x.bytes(rank, rank), place::send, place::recv});
-  }
-  return to.first + 2;
-}
-
 }  // namespace
 
 const algorithm shared_memory{
@@ -211,7 +189,6 @@ const algorithm shared_memory{
     .preparation = preparation,
     .ends_by_itself = ends_by_itself,
     .prepare = prepare,
-    .moves = moves,
 };
 
 }  // namespace taquin::detail

@@ -12,7 +12,7 @@
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
 #include "base/memory_budget.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 

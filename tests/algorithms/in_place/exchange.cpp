@@ -123,6 +123,38 @@ struct holes {
   ~holes() { MPI_Type_free(&type); }
 };
 
+// What two ranks of a node exchange equally is swapped by either of them: by many calls of test(), not within one.
+TEST(in_place_exchange, a_test_moves_a_bounded_part) {
+  const int p = ranks();
+  if (p < 2) GTEST_SKIP() << "needs a pair";
+  constexpr count_t block = 1 << 20;
+  const auto n = static_cast<std::size_t>(p);
+  const std::vector<count_t> counts(n, block);
+  std::vector<count_t> displs(n);
+  for (std::size_t i = 0; i < n; ++i) displs[i] = static_cast<count_t>(i) * block;
+  std::vector<char> buffer(n * block, static_cast<char>(rank_of()));
+  options o;
+  o.algorithm = "in_place";
+  o.memory = std::size_t{256} << 10;
+  plan again(
+      exchange::alltoallv_in_place(buffer.data(), count_view(counts.data()), count_view(displs.data()),
+                                   count_view(counts.data()), count_view(displs.data()), MPI_CHAR, MPI_COMM_WORLD),
+      o);
+  again.start();
+  MPI_Barrier(MPI_COMM_WORLD);
+  constexpr int tests = 3;
+  for (int i = 0; rank_of() == 0 && i < tests; ++i) {
+    const std::vector<char> before = buffer;
+    EXPECT_FALSE(again.test());
+    count_t changed = 0;
+    for (std::size_t k = 0; k < buffer.size(); ++k) changed += before[k] != buffer[k] ? 1 : 0;
+    EXPECT_LT(changed, block);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  again.wait();
+  for (std::size_t i = 0; i < buffer.size(); i += 997) ASSERT_EQ(buffer[i], static_cast<char>(i / block));
+}
+
 TEST(in_place_exchange, keeps_holes_of_the_datatype) {
   const holes h;
   const auto me = static_cast<std::size_t>(rank_of());

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/in_place/simulated_ranks.hpp"
 #include "harness/in_place_problems.hpp"
+#include "simulation/in_place_ranks.hpp"
 
 namespace taquin::detail {
 

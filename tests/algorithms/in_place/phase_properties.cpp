@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
-#include "algorithms/in_place/simulated_ranks.hpp"
 #include "base/memory_budget.hpp"
 #include "harness/in_place_problems.hpp"
+#include "simulation/in_place_ranks.hpp"
 
 namespace taquin::detail {
 namespace {

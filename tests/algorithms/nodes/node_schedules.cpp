@@ -11,7 +11,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/aggregation.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {

@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "algorithms/whole.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
+#include "simulation/whole.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {

@@ -1,8 +1,8 @@
-#include "protocol/simulated_network.hpp"
+#include "simulation/network.hpp"
 
 #include <algorithm>
 
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 
@@ -172,14 +172,17 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
   simulated_port& p = *ports_[r];
   const std::uint64_t before = actions_;
   p.quiet_ = quiet;
-  if (p.withdraws_ >= 0) {
+  if (p.gives_way()) {
+    // its turn has come
+  } else if (p.withdraws_ >= 0) {
     p.try_withdraw(p.withdraws_);
   } else if (p.swaps_ >= 0) {
     p.try_swapped(p.swaps_);
   } else {
     p.look(p.filter_);
   }
-  p.resume();
+  do p.resume();
+  while (order_ == simulated_order::rounds && p.gives_way());
   if (tasks_[r].done()) {
     tasks_[r].check();
     ++actions_;

@@ -14,8 +14,8 @@
 #include "algorithms/bruck/bruck.hpp"
 #include "algorithms/in_place/in_place_phases_protocol.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
-#include "protocol/simulated_network.hpp"
-#include "schedule/simulated.hpp"
+#include "simulation/network.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 

@@ -1,4 +1,4 @@
-#include "model/fit.hpp"
+#include "simulation/fit.hpp"
 
 #include <algorithm>
 #include <cmath>

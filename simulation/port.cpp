@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "protocol/simulated_network.hpp"
+#include "simulation/network.hpp"
 
 namespace taquin::detail {
 
@@ -180,12 +180,13 @@ bool simulated_port::begin(const collective& c) {
 }
 
 bool simulated_port::can_be_quiet() const noexcept {
-  return suspended() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.patience >= 0 && filter_.messages &&
-         filter_.transfers;
+  return suspended() && !gives_way() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.patience >= 0 &&
+         filter_.messages && filter_.transfers;
 }
 
 bool simulated_port::ready() {
   if (!suspended() || joined_) return false;
+  if (gives_way()) return true;
   if (withdraws_ >= 0) return network_.between(rank_, withdraws_).fetches.empty();
   if (swaps_ >= 0) return network_.pair(rank_, swaps_).swapped == swappable(swaps_);
   return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != none;

@@ -1,4 +1,4 @@
-#include "schedule/print.hpp"
+#include "simulation/print.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "model/evaluate.hpp"
+#include "simulation/evaluate.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedule/simulated.hpp"
 #include "schedule/walk.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 
 namespace taquin::detail {
 

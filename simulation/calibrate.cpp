@@ -1,4 +1,4 @@
-#include "select/calibrate.hpp"
+#include "simulation/calibrate.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "schedule/simulated.hpp"
+#include "simulation/runner.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <deque>
 #include <unordered_map>
 
-#include "schedule/simulated_memory.hpp"
 #include "schedule/walk.hpp"
+#include "simulation/runner_memory.hpp"
 
 namespace taquin::detail {
 

@@ -1,10 +1,13 @@
-#include "algorithms/whole.hpp"
+#include "simulation/whole.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
+
+#include "simulation/moves.hpp"
 
 namespace taquin::detail {
 
@@ -122,7 +125,20 @@ void whole_moves::drop_empty_rounds() {
 
 std::size_t add_moves(const algorithm& a, const whole_exchange& x, const shape& s, const options& o,
                       const moves_target& to) {
-  if (a.moves != nullptr) return a.moves(x, s, o, to);
+  struct drawn {
+    const algorithm* which;
+    std::size_t (*moves)(const whole_exchange&, const shape&, const options&, const moves_target&);
+  };
+  static constexpr std::array special{
+      drawn{&bruck_v, moves_of_bruck_v},
+      drawn{&multilevel, moves_of_multilevel},
+      drawn{&native, moves_of_native},
+      drawn{&node_aggregated, moves_of_node_aggregated},
+      drawn{&shared_memory, moves_of_shared_memory},
+      drawn{&two_phase, moves_of_two_phase},
+  };
+  for (const drawn& each : special)
+    if (each.which == &a) return each.moves(x, s, o, to);
   if (a.build == nullptr) {
     to.all.note = "The moves of this algorithm depend on what arrives: they are not known in advance.";
     return to.first;

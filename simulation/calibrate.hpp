@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "model/fit.hpp"
+#include "simulation/fit.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/nodes/level_choice.hpp"
+#include "algorithms/nodes/level_shapes.hpp"
+#include "simulation/moves.hpp"
+#include "simulation/whole.hpp"
+
+namespace taquin::detail {
+
+// One level of nodes: what a node's ranks exchange for each other, then the columns side by side.
+std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const options& asked, const moves_target& to) {
+  level_names chosen;
+  const options o = with_levels(s, asked, machine_model::built_in(), chosen);
+  const auto leaf = [&](std::string_view names, const whole_exchange& y, const shape& t, const moves_target& at) {
+    return add_moves(first_of(names), y, t, options_of_first(o, names), at);
+  };
+  if (x.nodes == nullptr || s.largest_node <= 1) return leaf(o.multilevel.levels, x, one_group(s), to);
+  const level& nodes = x.nodes->nodes();
+  if (nodes.groups() == 1) return leaf(after_first(o.multilevel.levels), x, one_group(s), to);
+  std::size_t half = to.first + 1;
+  std::vector<whole_moves::kept> mid;  // what lies on a rank between the two exchanges
+  for (int g = 0; g < nodes.groups(); ++g) {
+    const int n = nodes.size(g);
+    whole_exchange in(n);
+    in.traced = x.traced;
+    std::vector<int> members;
+    for (int i = 0; i < n; ++i) {
+      const int rank = nodes.member(g, i);
+      members.push_back(to.members[static_cast<std::size_t>(rank)]);
+      to.all.copy(to.first, {members.back(), x.sent(rank), place::send, place::scratch});
+      for (int peer = 0; peer < x.ranks(); ++peer)
+        in.add(i, nodes.index[static_cast<std::size_t>(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
+    }
+    half = std::max(half, leaf(after_first(o.multilevel.levels), in, inside_of(s, n), {to.all, members, to.first}));
+    for (int i = 0; i < n; ++i) mid.push_back({members[static_cast<std::size_t>(i)], in.received(i)});
+  }
+  for (const auto& k : mid) to.all.keep(half - 1, k);
+  std::size_t end = half + 1;
+  for (int c = 0; c < nodes.largest(); ++c) {
+    whole_exchange across(nodes.groups());
+    across.traced = x.traced;
+    std::vector<int> members;
+    for (int g = 0; g < nodes.groups(); ++g) {
+      members.push_back(to.members[static_cast<std::size_t>(nodes.member(g, c % nodes.size(g)))]);
+      for (int there = 0; there < nodes.groups(); ++there)
+        for (const int rank : nodes.members(g))
+          if (c < nodes.size(there))
+            across.add(g, there, x, rank, nodes.member(there, c), 0, x.bytes(rank, nodes.member(there, c)));
+      to.all.copy(half, {members.back(), across.sent(g), place::scratch, place::scratch});
+    }
+    end = std::max(end, leaf(o.multilevel.levels, across, column_of(s), {to.all, members, half}));
+  }
+  for (int rank = 0; rank < x.ranks(); ++rank)
+    to.all.copy(end - 1, {to.members[static_cast<std::size_t>(rank)], x.received(rank), place::scratch, place::recv});
+  return end;
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,70 @@
+// How two_phase cuts blocks, and what its two inner exchanges are.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "base/arrays.hpp"
+#include "exchange/shape.hpp"
+#include "mpi/communicator.hpp"
+
+namespace taquin::detail::balanced {
+
+/// A part of a block of m bytes.
+struct part {
+  count_t offset;
+  count_t bytes;
+};
+
+/// The counts of all ranks, and how blocks are cut: the bytes that do not divide go to the parts that follow i + j, so
+/// that they spread over the intermediate ranks.
+class cutting {
+ public:
+  /// Asks all ranks; collective.
+  cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory);
+  /// bytes[i·p + j] is what i sends to j.
+  cutting(int ranks, std::pmr::vector<count_t> bytes) : p_(ranks), bytes_(std::move(bytes)) {}
+  /// What i sends to j.
+  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_[index(i, j)]; }
+  [[nodiscard]] part of(int i, int j, int k) const {
+    const count_t m = bytes_[index(i, j)];
+    const int turn = ((k - i - j) % p_ + p_) % p_;
+    return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
+  }
+  /// What i sends by way of k; what goes to j by way of k.
+  [[nodiscard]] count_t first(int i, int k) const {
+    count_t sum = 0;
+    for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;
+    return sum;
+  }
+  [[nodiscard]] count_t second(int j, int k) const {
+    count_t sum = 0;
+    for (int i = 0; i < p_; ++i) sum += of(i, j, k).bytes;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int i, int j) const {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
+  }
+  friend struct detail::array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, int ranks) {
+    each(&cutting::bytes_, static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
+  }
+
+  int p_;
+  std::pmr::vector<count_t> bytes_;
+};
+
+/// The algorithm of both inner exchanges.
+const algorithm& inner_of(const options& o);
+
+/// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
+shape inner_shape(const shape& s) noexcept;
+
+}  // namespace taquin::detail::balanced

@@ -1,0 +1,13 @@
+// How much of the memory that a node shares shared_memory takes.
+#pragma once
+
+#include <cstddef>
+
+#include "exchange/shape.hpp"
+
+namespace taquin::detail {
+
+/// Bytes of a rank's room for blocks, within the shape's memory limit. `reused`: of a plan that may run again.
+std::size_t room_allowed(const shape& s, bool reused) noexcept;
+
+}  // namespace taquin::detail
