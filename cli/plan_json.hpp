@@ -24,8 +24,8 @@ struct planned {
 /// Round by round: messages, copies, what lies in scratch. Throws usage where there are too many messages.
 nlohmann::json plan_of_moves(const detail::algorithm& a, const planned& p);
 
-/// in_place and in_place_phases: the buffers of all ranks, and how blocks leave, arrive and move, from a run of all ranks
-/// in one process. `memory`: auxiliary bytes of each rank.
+/// in_place and in_place_phases: the buffers of all ranks, and how blocks leave, arrive and move, from a run of all
+/// ranks in one process. `memory`: auxiliary bytes of each rank.
 nlohmann::json plan_in_place(const planned& p, count_t memory, bool phases);
 
 /// A redistribution of `blocks` blocks on each rank, `live` of them in use: free places, blocks held aside, blocks in

@@ -21,8 +21,8 @@ class predictor {
   predictor(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, buffering how,
             bool persistent, std::size_t limit);
 
-  /// By the formulas of the model that auto goes by (TAQUIN_PROFILE, or the built-in one), never by measured points; the
-  /// agreement of a blocking call is not in it. None for a name that is not in the list, or that does not serve.
+  /// By the formulas of the model that auto goes by (TAQUIN_PROFILE, or the built-in one), never by measured points;
+  /// the agreement of a blocking call is not in it. None for a name that is not in the list, or that does not serve.
   /// Collective over the world when it is first called.
   [[nodiscard]] std::optional<seconds> operator()(std::string_view algorithm, const options& o) const;
   /// The MPI library's own call, which is measured out of place. The same of the same ranks.

@@ -23,8 +23,8 @@ struct sparse_problem {
   [[nodiscard]] count_t wrong_bytes(const sparse_came& came) const;
 };
 
-/// Runs `x` with each contender; one whose `raw` is set is a way by hand. `ratios` are to the fastest of these. Collective
-/// over the world. `progress` is told which part is done.
+/// Runs `x` with each contender; one whose `raw` is set is a way by hand. `ratios` are to the fastest of these.
+/// Collective over the world. `progress` is told which part is done.
 measured measure(const sparse_problem& x, std::vector<contender>& contenders, const measure_settings& settings,
                  const std::function<void(double)>& progress);
 

@@ -61,8 +61,8 @@ struct sparse_way {
 std::span<const sparse_way> sparse_ways() noexcept;
 /// Null when there is none of this name.
 const sparse_way* find_sparse_way(std::string_view name) noexcept;
-/// What a way does in one call: messages and bytes to other ranks. What a collective of the MPI library sends is not known,
-/// and counts as a round. Local.
+/// What a way does in one call: messages and bytes to other ranks. What a collective of the MPI library sends is not
+/// known, and counts as a round. Local.
 statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm);
 /// Why ways by hand, whose counts are of 32 bits, cannot serve a rank that sends or receives so much.
 std::optional<std::string> beyond_sparse_ways(count_t bytes);

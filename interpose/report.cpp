@@ -23,8 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-// What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that all
-// calls would have taken, with 95% intervals of the means.
+// What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that
+// all calls would have taken, with 95% intervals of the means.
 struct comparison {
   std::uint64_t sampled = 0;
   double native = 0;

@@ -20,7 +20,8 @@ class two_ways {
   static constexpr int tries = 3;
 
   /// Prepares `x`. Collective; throws as taquin::plan does, also where the plan would need its rank between start and
-  /// completion: programs may be elsewhere then. What a rule chose does all starts. Null where it would be the MPI library's own exchange.
+  /// completion: programs may be elsewhere then. What a rule chose does all starts. Null where it would be the MPI
+  /// library's own exchange.
   static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
 
   /// Whether the plan does the next start. The same on all ranks that have started as often.

@@ -1,5 +1,5 @@
-// All ranks of a protocol in one process, without MPI: units are moved as a port would, in an order that a seed chooses,
-// or by rounds.
+// All ranks of a protocol in one process, without MPI: units are moved as a port would, in an order that a seed
+// chooses, or by rounds.
 #pragma once
 
 #include <algorithm>

@@ -83,8 +83,8 @@ class too_many_messages : public std::length_error {
   using std::length_error::length_error;
 };
 
-/// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of each,
-/// those that are empty on some ranks included. A message stands where both its ranks have come to it.
+/// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of
+/// each, those that are empty on some ranks included. A message stands where both its ranks have come to it.
 class whole_moves {
  public:
   static constexpr std::size_t most_messages = 200000;

@@ -1,5 +1,5 @@
-// A thousand blocking calls whose sizes change at random places, by the MPI library, by `auto`, and by one algorithm: total
-// times, three programs of them each. Run it between hosts:
+// A thousand blocking calls whose sizes change at random places, by the MPI library, by `auto`, and by one algorithm:
+// total times, three programs of them each. Run it between hosts:
 //   testbed/hosts with 4 1gbit testbed/hosts openmpi 1,4,2,8 build/release/bin/bench_changing_sizes
 #include <mpi.h>
 

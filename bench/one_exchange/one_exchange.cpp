@@ -1,7 +1,7 @@
 // One exchange of one prepared plan, or a communicator's first blocking call and a later one, timed and verified, for
 // bench/scale: in a simulation time is exact, so that nothing has to be repeated, and each message costs the simulator
-// more the more there were before it. Blocking calls that measure have done so before the later one. Algorithms in place
-// have one buffer.
+// more the more there were before it. Blocking calls that measure have done so before the later one. Algorithms in
+// place have one buffer.
 //   one_exchange plan|blocking ALGORITHM COLLECTIVE WORKLOAD BYTES-PER-PAIR [RADIX [LEVELS]], a radix of 0 is as chosen
 #include <mpi.h>
 

@@ -79,8 +79,8 @@ class budget_exceeded : public error {
   std::size_t limit_;
 };
 
-/// A call has waited longer than its timeout, which was to be an error. Thrown on this rank. What others do is not known:
-/// taquin cannot use the communicator any more.
+/// A call has waited longer than its timeout, which was to be an error. Thrown on this rank. What others do is not
+/// known: taquin cannot use the communicator any more.
 class timed_out : public error {
  public:
   using error::error;

@@ -40,8 +40,8 @@ enum class bruck_layout : std::uint8_t {
   packed      ///< no datatype: taquin packs and unpacks
 };
 
-/// Who goes on with a started plan while its program is elsewhere. A plan of several rounds needs its rank between them:
-/// a rank that is in the MPI library meanwhile, for example in a barrier, makes its peers wait.
+/// Who goes on with a started plan while its program is elsewhere. A plan of several rounds needs its rank between
+/// them: a rank that is in the MPI library meanwhile, for example in a barrier, makes its peers wait.
 enum class progress_by : std::uint8_t {
   /// The MPI library: with the algorithm "auto", plans are exchanges of one round, which MPI's own progress completes,
   /// where any such algorithm serves and has the memory. They behave as MPI's nonblocking collectives do.
@@ -75,16 +75,16 @@ struct two_phase_options {
 
 /// Heeded by multilevel.
 struct multilevel_options {
-  /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each, and so on inwards;
-  /// the last one named serves all levels that remain, inside the innermost groups at least. "auto": the one of least
-  /// predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
+  /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each, and so on
+  /// inwards; the last one named serves all levels that remain, inside the innermost groups at least. "auto": the one
+  /// of least predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
   std::string_view levels = "bruck_v,spread_out";
 };
 
 /// Heeded by node_aggregated.
 struct node_aggregated_options {
-  /// Ranks of a node that exchange messages with other nodes; 0: all. In plans and named algorithms; what the agreement of
-  /// a blocking call carries is sent and received by all.
+  /// Ranks of a node that exchange messages with other nodes; 0: all. In plans and named algorithms; what the agreement
+  /// of a blocking call carries is sent and received by all.
   int leaders = 0;
 };
 
@@ -96,8 +96,8 @@ struct hierarchical_factor_options {
 
 /// Heeded by in_place.
 struct in_place_options {
-  /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left they serve
-  /// as auxiliary memory, beside what `memory` allows. Otherwise they keep their values. Each rank's own choice.
+  /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left they
+  /// serve as auxiliary memory, beside what `memory` allows. Otherwise they keep their values. Each rank's own choice.
   bool scratch_sends = false;
 };
 
@@ -134,8 +134,8 @@ struct options {
   progress_by progress = progress_by::library;
   /// After `timeout`.
   after_timeout on_timeout = after_timeout::wait;
-  /// Seconds that a call may wait until it says, once, on standard error, which call it is, which ranks have not come or
-  /// not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
+  /// Seconds that a call may wait until it says, once, on standard error, which call it is, which ranks have not come
+  /// or not answered, and where those were last; 0: what TAQUIN_TIMEOUT says, or never.
   float timeout = 0;
 
   bruck_options bruck{};                              ///< of the Bruck algorithms

@@ -28,7 +28,8 @@ struct redistribute_options {
   double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`
   statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
   /// Who goes on with it between its start and its wait: calls of taquin, or, for `thread`, a thread of the process as
-  /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means `thread`.
+  /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means
+  /// `thread`.
   progress_by progress = progress_by::library;
   after_timeout on_timeout = after_timeout::wait;  ///< after `timeout`
   float timeout = 0;  ///< seconds, as in taquin::options; 0: what TAQUIN_TIMEOUT says, or for ever

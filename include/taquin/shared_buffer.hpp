@@ -15,9 +15,9 @@ namespace taquin {
 
 /// Memory of `bytes` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange
 /// needs it: they then copy blocks out of it without the kernel's help. Every call of taquin recognises it by its
-/// address. Pages are taken when they are first written, so memory that the machine does not have is noticed then, as with
-/// malloc. Unlike other memory, it is not copied by fork(): parent and
-/// child have the same. Local. Throws std::bad_alloc, also where the limit on the size of files (RLIMIT_FSIZE) is less.
+/// address. Pages are taken when they are first written, so memory that the machine does not have is noticed then, as
+/// with malloc. Unlike other memory, it is not copied by fork(): parent and child have the same. Local. Throws
+/// std::bad_alloc, also where the limit on the size of files (RLIMIT_FSIZE) is less.
 void* allocate_shared(std::size_t bytes);
 /// Gives such memory back; no exchange may be under way in it. Null is nothing. Local.
 void free_shared(void* memory) noexcept;

@@ -41,17 +41,17 @@ struct sparse_blocks {
 /// `max_in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
-/// Extra memory: 24 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice passes
-/// through this rank on its way; all within `options::memory`, of which the smallest of any rank rules. Messages:
-/// ⌈log2 p⌉, and two for each block that comes.
+/// Extra memory: 24 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
+/// passes through this rank on its way; all within `options::memory`, of which the smallest of any rank rules.
+/// Messages: ⌈log2 p⌉, and two for each block that comes.
 ///
 /// Collective. The constructor, receive() and deliver() throw on every rank alike, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
 /// other ranks; `budget_exceeded` when the memory is too small.
 class sparse_call {
  public:
-  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and `on_timeout`
-  /// are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
+  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and
+  /// `on_timeout` are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
   sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o = {});
   /// Takes over.
   sparse_call(sparse_call&& other) noexcept;
@@ -79,9 +79,9 @@ class sparse_call {
 
   /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Once. Collective.
   void receive(void* into);
-  /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in memory
-  /// as there is room for, one at least. While `take` works nothing more is asked for: who writes to a disk slows down
-  /// those that send to it. Once; collective, each rank with its own piece size, or receive() on some ranks.
+  /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in
+  /// memory as there is room for, one at least. While `take` works nothing more is asked for: who writes to a disk
+  /// slows down those that send to it. Once; collective, each rank with its own piece size, or receive() on some ranks.
   void deliver(count_t elements, const taker& take);
 
  private:
@@ -95,8 +95,8 @@ class sparse_call {
 namespace detail {
 
 /// For what stands on the library. `fault`: what it has found wrong with this rank's arguments, which all ranks throw.
-/// `make_room`: says where the blocks shall be, which are then received; null where there is no memory, which is an error
-/// on all ranks. Without it nothing is received.
+/// `make_room`: says where the blocks shall be, which are then received; null where there is no memory, which is an
+/// error on all ranks. Without it nothing is received.
 struct sparse_access {
   static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault,
                           const sparse_call::room& make_room) {
@@ -114,14 +114,14 @@ struct sparse_received {
   std::vector<T> data;          ///< all blocks, one behind the other
 };
 
-/// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`, and
-/// so on; returns what came to this rank, by source:
+/// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
+/// and so on; returns what came to this rank, by source:
 ///
 ///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
-/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes. The result is beside
-/// what `o.memory` allows, and so are 8 bytes per destination.
+/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes. The result is
+/// beside what `o.memory` allows, and so are 8 bytes per destination.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>
 [[nodiscard]] sparse_received<std::ranges::range_value_t<Data>> sparse_exchange(const Destinations& destinations,
                                                                                 const Counts& counts, const Data& data,
@@ -141,8 +141,8 @@ template <std::ranges::contiguous_range Destinations, count_range Counts, transf
   return got;
 }
 
-/// The same for pairs of a rank and a range of elements; pairs of a source and its elements come back. Beside the memory
-/// of the other form it takes that of one copy of what is sent and of what comes.
+/// The same for pairs of a rank and a range of elements; pairs of a source and its elements come back. Beside the
+/// memory of the other form it takes that of one copy of what is sent and of what comes.
 template <transferable T>
 [[nodiscard]] std::vector<std::pair<int, std::vector<T>>> sparse_exchange(
     const std::vector<std::pair<int, std::vector<T>>>& blocks, MPI_Comm comm, const options& o = {}) {
@@ -174,8 +174,8 @@ template <transferable T>
   return result;
 }
 
-/// As sparse_exchange, but what comes is given to `take(source, elements)` in pieces of at most `piece` elements, ordered
-/// by source, and need not fit into memory: see sparse_call::deliver.
+/// As sparse_exchange, but what comes is given to `take(source, elements)` in pieces of at most `piece` elements,
+/// ordered by source, and need not fit into memory: see sparse_call::deliver.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data, class Take>
 void sparse_exchange_pieces(const Destinations& destinations, const Counts& counts, const Data& data, count_t piece,
                             Take&& take, MPI_Comm comm, const options& o = {}) {

@@ -137,12 +137,12 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 #define TAQUIN_PLAN_NULL NULL
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
- * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and must
- * be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
+ * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and
+ * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
  * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
  * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
- * 0 or 1, choices numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
+ * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags 0 or 1, choices
+ * numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 /* The same with 64-bit counts. */
@@ -250,27 +250,28 @@ int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
 typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
 /* The sparse exchange that is none. */
 #define TAQUIN_SPARSE_NULL NULL
-/* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange gave. */
+/* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange
+ * gave. */
 typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 
-/* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other: block k
- * has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank may be a
- * destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming is the number
- * of blocks that come to this rank, and *elements how many elements they have in all. The communicator's options say
- * `memory`, `max_in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error on all, and
- * nothing is sent then. */
+/* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other:
+ * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank
+ * may be a destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming
+ * is the number of blocks that come to this rank, and *elements how many elements they have in all. The communicator's
+ * options say `memory`, `max_in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
+ * on all, and nothing is sent then. */
 int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements);
-/* The rank that each block comes from, ascending, and its elements; blocks of one rank are in its order. Each array has as
- * many entries as blocks come, or is NULL. Local. */
+/* The rank that each block comes from, ascending, and its elements; blocks of one rank are in its order. Each array has
+ * as many entries as blocks come, or is NULL. Local. */
 int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]);
 /* Receives all blocks, one behind the other, into `buffer`. Once. Collective. */
 int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
-/* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all ranks.
- * Local. */
+/* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all
+ * ranks. Local. */
 int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);
-/* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which are
- * the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, all ranks get
+/* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which
+ * are the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, all ranks get
  * MPI_ERR_NO_MEM. Its elements lie as `type` says, its extent apart. */
 int TAQUIN_Sparse_exchange(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                            MPI_Datatype type, MPI_Comm comm, TAQUIN_Allocate *allocate, void *context, int *incoming,

@@ -72,8 +72,8 @@ struct algorithm {
   bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
-  /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike, says that the
-  /// exchange cannot be had after all: memory that ranks should share is not there.
+  /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike, says that
+  /// the exchange cannot be had after all: memory that ranks should share is not there.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   piggybacking carried{};
 };

@@ -18,7 +18,8 @@ class inline_pool final : public std::pmr::memory_resource {
   inline_pool(const inline_pool&) = delete;
   inline_pool& operator=(const inline_pool&) = delete;
 
-  /// So many bytes will be there when they are asked for in pieces, whatever the heap has left then. May throw bad_alloc.
+  /// So many bytes will be there when they are asked for in pieces, whatever the heap has left then. May throw
+  /// bad_alloc.
   void set_aside(std::size_t bytes) {
     if (bytes > pool_.size()) spare_.reset(new std::byte[spare_size_ = bytes]);
   }

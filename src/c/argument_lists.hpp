@@ -6,7 +6,8 @@
 
 #include "taquin/exchange.hpp"
 
-// TAQUIN_PARAMETERS_FORM: as MPI has them, for one width of counts and displacements. TYPE and COMM stand for a datatype
+// TAQUIN_PARAMETERS_FORM: as MPI has them, for one width of counts and displacements. TYPE and COMM stand for a
+//                         datatype
 // and a communicator.
 #define TAQUIN_PARAMETERS_alltoall(COUNT, DISPL, TYPE, COMM) \
   const void *sendbuf, COUNT sendcount, TYPE sendtype, void *recvbuf, COUNT recvcount, TYPE recvtype, COMM comm

@@ -56,10 +56,10 @@ class dissemination {
   }
 
  private:
-  // Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a record
-  // after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them, which
-  // follow from those of the round before: with d, the digit of p at w, the second is of d·w ranks by d first sums, and
-  // of p mod w more by the second sum of the rank d·w before this one. After the last round p mod w is p.
+  // Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a
+  // record after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them,
+  // which follow from those of the round before: with d, the digit of p at w, the second is of d·w ranks by d first
+  // sums, and of p mod w more by the second sum of the rank d·w before this one. After the last round p mod w is p.
   void add_up(record& v, int digit, const record& theirs) const {
     if (digit < digit_) v.unmatched_rest += theirs.unmatched;
     if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;
@@ -182,9 +182,9 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   return theirs;
 }
 
-// Ranks that have begun an exchange early are going to complete it, whatever the others do: messages that nobody waits for
-// are received here, and ranks that wait for a message that nobody sends get an empty one. Peer by peer, in memory for one
-// message: early_start::most_bytes. Collective.
+// Ranks that have begun an exchange early are going to complete it, whatever the others do: messages that nobody waits
+// for are received here, and ranks that wait for a message that nobody sends get an empty one. Peer by peer, in memory
+// for one message: early_start::most_bytes. Collective.
 void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
   const int p = comm.size();
   const auto sent = [&](int peer) { return mine == nullptr ? 0 : mine->sent(peer); };

@@ -107,8 +107,8 @@ class early_start {
   [[nodiscard]] virtual count_t awaited(int peer) const = 0;
 };
 
-/// How ranks agree: in the memory of their node, where all are on one; in a step among nodes, whose messages carry blocks
-/// where all ranks have some to carry; or by messages of all, with a payload.
+/// How ranks agree: in the memory of their node, where all are on one; in a step among nodes, whose messages carry
+/// blocks where all ranks have some to carry; or by messages of all, with a payload.
 struct agreement_way {
   channel* node = nullptr;
   internode* between = nullptr;
@@ -124,15 +124,15 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
   return {.node = node, .between = node == nullptr ? internode::of(comm) : nullptr};
 }
 
-/// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws usage_error on every rank
-/// when any rank brings an invalid argument (its text and rank are then broadcast) or when the choices differ. What `payload`
-/// carried is complete only when this returns. Where not all ranks have begun early, or this throws, every message of
-/// those that have is answered, so that all that has begun can be completed.
+/// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
+/// usage_error on every rank when any rank brings an invalid argument (its text and rank are then broadcast) or when
+/// the choices differ. What `payload` carried is complete only when this returns. Where not all ranks have begun early,
+/// or this throws, every message of those that have is answered, so that all that has begun can be completed.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 
-/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp) learns
-/// that others did not, and comes too. Collective.
+/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp)
+/// learns that others did not, and comes too. Collective.
 void meet_on_node(channel& node);
 
 /// An invalid argument as one rank tells it to the others.
@@ -149,8 +149,8 @@ told_argument tell(const std::optional<invalid_argument>& bad) noexcept;
 /// something is wrong.
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad);
 
-/// After an agreement whose ranks send other sizes than their peers expect: throws usage_error on every rank, naming the
-/// two ranks and both sizes. Collective, in p − 1 messages of each rank, with the agreement's tag.
+/// After an agreement whose ranks send other sizes than their peers expect: throws usage_error on every rank, naming
+/// the two ranks and both sizes. Collective, in p − 1 messages of each rank, with the agreement's tag.
 [[noreturn]] void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x);
 
 }  // namespace taquin::detail

@@ -1,7 +1,7 @@
-// The owner of a call under way. A blocking exchange, a plan, a redistribution, a migration and a sparse exchange are each
-// made of one, and go through its stages: meet, describe, agree, choose, prepare, start, test or wait, account. The stage
-// that an error comes from says what it means (docs/guide/8-hangs.md): what a rank brings to an agreement becomes every
-// rank's error; any other error takes the rank out of the call, and the others are told.
+// The owner of a call under way. A blocking exchange, a plan, a redistribution, a migration and a sparse exchange are
+// each made of one, and go through its stages: meet, describe, agree, choose, prepare, start, test or wait, account.
+// The stage that an error comes from says what it means (docs/guide/8-hangs.md): what a rank brings to an agreement
+// becomes every rank's error; any other error takes the rank out of the call, and the others are told.
 #pragma once
 
 #include <mpi.h>
@@ -28,8 +28,8 @@
 
 namespace taquin::detail {
 
-/// Throws usage_error for MPI_COMM_NULL, and for an intercommunicator where `what` is not served on one. Local: there is
-/// nobody to tell.
+/// Throws usage_error for MPI_COMM_NULL, and for an intercommunicator where `what` is not served on one. Local: there
+/// is nobody to tell.
 void check_communicator(MPI_Comm user, const char* what = nullptr);
 
 class call : private mpi::started {
@@ -39,13 +39,13 @@ class call : private mpi::started {
       : facts_(facts), timeout_(timeout), stats_(stats) {}
 
   /// Meet: finds what taquin has for the communicator, or makes it together with the other ranks, and counts the call.
-  /// `counted`: a channel for blocking calls, where there is one, has counted it. Collective when asked for the first time
-  /// on the communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
+  /// `counted`: a channel for blocking calls, where there is one, has counted it. Collective when asked for the first
+  /// time on the communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
   void meet(MPI_Comm user, bool counted = false);
 
-  /// One stage, or several that follow each other, of which this rank may not stay away: the result of `work()`. While it
-  /// lasts others can find out where this rank is, its waits have the call's timeout, and they end where another rank has
-  /// left. An error that is not every rank's takes this rank out of the call.
+  /// One stage, or several that follow each other, of which this rank may not stay away: the result of `work()`. While
+  /// it lasts others can find out where this rank is, its waits have the call's timeout, and they end where another
+  /// rank has left. An error that is not every rank's takes this rank out of the call.
   template <class Work>
   auto stage(Work work) {
     return mpi::or_leave([this](const std::exception& why) { leave(why); },
@@ -67,13 +67,14 @@ class call : private mpi::started {
     std::size_t limit = unlimited;                       ///< of this rank
     bool any = false;                                    ///< what it asks whether any rank has it
   };
-  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has a bad argument,
-  /// budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
+  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has a bad
+  /// argument, budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
   bool agree_again(const findings& mine, std::string_view what);
 
   /// Throws usage_error where the last start is not complete. Local.
   void check_idle(std::string_view what) const;
-  /// Start: `make()` gives what is to be started, which lives until it is over. `by_thread`: the progress thread looks after
+  /// Start: `make()` gives what is to be started, which lives until it is over. `by_thread`: the progress thread looks
+  ///        after
   /// it.
   template <class Make>
   void start(Make make, bool by_thread) {
@@ -102,8 +103,8 @@ class call : private mpi::started {
     stats_->algorithm = algorithm;
   }
 
-  /// Counts a further call on the communicator: a start, or a run of what was prepared. Throws where the communicator is
-  /// lost.
+  /// Counts a further call on the communicator: a start, or a run of what was prepared. Throws where the communicator
+  /// is lost.
   void count();
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return comm_.get(); }  ///< null on an intercommunicator

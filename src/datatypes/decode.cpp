@@ -158,8 +158,8 @@ decoded basic(MPI_Datatype type) {
   return {tree{0, 1, 0, size, {}}, signature{type, 1, {}}};
 }
 
-// What MPI_Type_get_contents gives; frees the types again. What was made with large counts is told as if it had been made
-// without.
+// What MPI_Type_get_contents gives; frees the types again. What was made with large counts is told as if it had been
+// made without.
 struct contents {
   envelope made;
   bool too_long = false;  // what it is made of was not asked for
@@ -245,8 +245,8 @@ std::optional<decoded> indexed(decoded child, count_t extent, count_t n, Length 
   return decoded{sequence(std::move(parts)), times(std::move(child.sign), elements)};
 }
 
-// Whether an argument that MPI_Type_get_contents tells is this constant. Open MPI 6.0 tells programs of MPI's standard ABI
-// its own number for it, which no other library has for any other argument there.
+// Whether an argument that MPI_Type_get_contents tells is this constant. Open MPI 6.0 tells programs of MPI's standard
+// ABI its own number for it, which no other library has for any other argument there.
 bool is(count_t told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
 bool is_fortran(count_t order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
 

@@ -1,5 +1,5 @@
-// How a datatype was made: MPI_Type_get_envelope, or MPI 4's form of it, which also knows types that were made with large
-// counts. The other is an error for those.
+// How a datatype was made: MPI_Type_get_envelope, or MPI 4's form of it, which also knows types that were made with
+// large counts. The other is an error for those.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,5 @@
-// What ranks know of a call, of one rank or of all, and the record in which they tell it. All of it is made of facts.def.
+// What ranks know of a call, of one rank or of all, and the record in which they tell it. All of it is made of
+// facts.def.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace taquin::detail {
 
-/// How figures combine. Records hold numbers that are maximised over the ranks; a minimum is the maximum of the negative.
+/// How figures combine. Records hold numbers that are maximised over the ranks; a minimum is the maximum of the
+/// negative.
 namespace combine {
 
 constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();

@@ -55,8 +55,8 @@ struct shape {
   /// What lies inside nodes: levels from the outermost inwards.
   int levels_inside = 0;
   std::array<level_shape, most_levels_inside> inside{};
-  /// The longest block that the agreement on a blocking call carries in a step among nodes; 0: there is no such step, or the
-  /// call may not go by it.
+  /// The longest block that the agreement on a blocking call carries in a step among nodes; 0: there is no such step,
+  /// or the call may not go by it.
   std::size_t carried_block = 0;
   /// What an algorithm may take on any rank.
   std::size_t memory_limit = unlimited;

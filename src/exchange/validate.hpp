@@ -12,11 +12,12 @@ namespace taquin::detail {
 
 /// The first defect of this rank's arguments, if any: negative counts, a null buffer or type for a block with data,
 /// receive blocks that overlap (in place: send blocks as well), with MPICH one buffer for both sides. Local; O(ranks)
-/// when blocks are in order, otherwise O(ranks log ranks). Blocks of types with holes may interleave legally and are not compared.
+/// when blocks are in order, otherwise O(ranks log ranks). Blocks of types with holes may interleave legally and are
+/// not compared.
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
 
-/// What is said of a block that is not as long as its receive block: MPI_ERR_TRUNCATE for one that is longer, MPI_ERR_COUNT
-/// for one that is shorter.
+/// What is said of a block that is not as long as its receive block: MPI_ERR_TRUNCATE for one that is longer,
+/// MPI_ERR_COUNT for one that is shorter.
 invalid_argument mismatch(int from, count_t sent, int to, count_t expected);
 
 }  // namespace taquin::detail

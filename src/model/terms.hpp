@@ -25,8 +25,8 @@ class terms {
                                  double sharing = 1) const noexcept;
   /// Every block once, all in one round, and the rank's own copied.
   [[nodiscard]] seconds all_at_once() const noexcept;
-  /// The same through memory that all ranks share: the bytes go as those of messages do, and a block costs a line instead
-  /// of a message.
+  /// The same through memory that all ranks share: the bytes go as those of messages do, and a block costs a line
+  /// instead of a message.
   [[nodiscard]] seconds through_memory() const noexcept;
   /// Every block once, one partner after the other, and the rank's own copied.
   [[nodiscard]] seconds one_by_one() const noexcept;

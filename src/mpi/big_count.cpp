@@ -57,8 +57,8 @@ count_t bytes_of(const MPI_Status& status) {
 }
 
 // chunks × limit + rest: full chunks as contiguous types of contiguous types, and a struct that adds the rest. A vector
-// of chunks would say the same, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits. With
-// a lowered limit the number of chunks may pass the limit as well; that is an int all the same.
+// of chunks would say the same, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits.
+// With a lowered limit the number of chunks may pass the limit as well; that is an int all the same.
 datatype contiguous(count_t count, MPI_Datatype type) {
   const count_t limit = count_limit();
   const auto chunks = static_cast<int>(count / limit);

@@ -23,8 +23,8 @@ struct counted {
 };
 counted make_counted(count_t count, MPI_Datatype type);
 
-/// A datatype's size, and its extents with their lower bounds, whatever their number of bits: MPI_Type_size_x and the like,
-/// whose names MPI 4.1 deprecates for those of MPI 4.
+/// A datatype's size, and its extents with their lower bounds, whatever their number of bits: MPI_Type_size_x and the
+/// like, whose names MPI 4.1 deprecates for those of MPI 4.
 struct span_of_type {
   count_t lb = 0;
   count_t extent = 0;

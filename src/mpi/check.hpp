@@ -15,7 +15,8 @@ bool finalized();
 /// True from MPI_Init until then.
 bool running();
 
-/// Throws mpi_error unless `code` is MPI_SUCCESS. `call` is the function's name or the call, a string literal; errors name it without the P of PMPI.
+/// Throws mpi_error unless `code` is MPI_SUCCESS. `call` is the function's name or the call, a string literal; errors
+/// name it without the P of PMPI.
 inline void check(int code, const char* call) {
   if (code != MPI_SUCCESS) [[unlikely]]
     fail(code, call);
@@ -23,6 +24,6 @@ inline void check(int code, const char* call) {
 
 }  // namespace taquin::mpi
 
-/// TAQUIN_MPI(PMPI_Barrier(comm)) calls it and throws on failure. taquin calls MPI by its PMPI names, so that profiling tools
-/// do not count its calls as the program's; errors tell the names that users know.
+/// TAQUIN_MPI(PMPI_Barrier(comm)) calls it and throws on failure. taquin calls MPI by its PMPI names, so that profiling
+/// tools do not count its calls as the program's; errors tell the names that users know.
 #define TAQUIN_MPI(call) ::taquin::mpi::check(call, #call)

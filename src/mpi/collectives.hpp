@@ -1,6 +1,6 @@
-// Collectives of the MPI library whose ranks wait for each other as backoff does. One that a timeout leaves in the middle
-// cannot be cancelled, and may still read and write its arguments: where there is a clock they are in memory of their own,
-// which is then kept for ever.
+// Collectives of the MPI library whose ranks wait for each other as backoff does. One that a timeout leaves in the
+// middle cannot be cancelled, and may still read and write its arguments: where there is a clock they are in memory of
+// their own, which is then kept for ever.
 #pragma once
 
 #include <mpi.h>
@@ -29,9 +29,9 @@ class collective {
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
          const char* call);
 
-/// Begins a collective in the form that a rank can leave. SMPI's nonblocking ones send a message from each rank to each.
-/// On more than a few simulated ranks it is therefore the blocking form, which makes no progress with anything else; on
-/// all of them, for the two forms do not match each other.
+/// Begins a collective in the form that a rank can leave. SMPI's nonblocking ones send a message from each rank to
+/// each. On more than a few simulated ranks it is therefore the blocking form, which makes no progress with anything
+/// else; on all of them, for the two forms do not match each other.
 template <class Blocking, class Nonblocking, class... Arguments>
 int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_Comm comm, MPI_Request* request,
               Arguments... arguments) {
@@ -139,8 +139,8 @@ void alltoall(std::span<const T> out, std::span<T> in, MPI_Comm comm) {
                    });
 }
 
-/// Several values from each rank to each. `layout`: how many to each rank, where in `out` they begin, how many from each rank,
-/// where in `in` they are put.
+/// Several values from each rank to each. `layout`: how many to each rank, where in `out` they begin, how many from
+/// each rank, where in `in` they are put.
 template <class T>
 void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> layout, MPI_Comm comm) {
   const std::size_t ranks = layout.size() / 4;
@@ -154,12 +154,12 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
       layout);
 }
 
-/// Waits until all ranks have come. Before a call of the MPI library that only blocks: a rank that has left before it would
-/// not be noticed in it.
+/// Waits until all ranks have come. Before a call of the MPI library that only blocks: a rank that has left before it
+/// would not be noticed in it.
 void barrier(MPI_Comm comm);
 
-/// What `make` makes by calls that wait inside the MPI library, where nobody learns that another rank has left. So all ranks
-/// have come before, and all are through before one of them can leave: `make` must not fail on one rank alone.
+/// What `make` makes by calls that wait inside the MPI library, where nobody learns that another rank has left. So all
+/// ranks have come before, and all are through before one of them can leave: `make` must not fail on one rank alone.
 template <class Make>
 auto together(MPI_Comm comm, Make make) {
   barrier(comm);

@@ -39,8 +39,8 @@ int largest_tag(MPI_Comm comm) {
   return found != 0 ? *static_cast<int*>(value) : guaranteed;
 }
 
-// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests. The largest tag
-// of all is in none of them.
+// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests. The
+// largest tag of all is in none of them.
 int sets_of_plans(MPI_Comm comm) {
   static const int limit = read_limit("TAQUIN_TAG_LIMIT", std::numeric_limits<int>::max());
   const int most = std::min(largest_tag(comm), limit);
@@ -133,8 +133,9 @@ int communicator::drop() noexcept {
   return code;
 }
 
-// Messages of a call that was left in the middle may still come. MPI libraries give the context of a communicator that was
-// freed to the next that is made, which would then receive them: this one stays, and so do those that were made of it.
+// Messages of a call that was left in the middle may still come. MPI libraries give the context of a communicator that
+// was freed to the next that is made, which would then receive them: this one stays, and so do those that were made of
+// it.
 void communicator::keep_for_ever() noexcept {
   static std::atomic<communicator*> all{nullptr};
   next_ = all.load(std::memory_order_relaxed);

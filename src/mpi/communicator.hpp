@@ -81,8 +81,8 @@ class communicator {
   /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
   std::shared_ptr<const detail::rank_places> places;
 
-  /// An error takes this rank out of the middle of a call: the communicator is lost to it, and all others are told, whose
-  /// waits end with peer_left. Does nothing when it has been called before.
+  /// An error takes this rank out of the middle of a call: the communicator is lost to it, and all others are told,
+  /// whose waits end with peer_left. Does nothing when it has been called before.
   void leave(const std::exception& why) noexcept;
   /// Throws peer_left where another rank has left, as far as it is known by now.
   void look_for_leavers();

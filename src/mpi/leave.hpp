@@ -9,8 +9,8 @@
 
 namespace taquin::mpi {
 
-/// The stages of a call from the first that all ranks go through together: the result of `call()`, or its error. One that
-/// is not everyone's takes this rank out of what the others go on with, or wait for: `leave` gets it first.
+/// The stages of a call from the first that all ranks go through together: the result of `call()`, or its error. One
+/// that is not everyone's takes this rank out of what the others go on with, or wait for: `leave` gets it first.
 template <class Leave, class Call>
 auto or_leave(Leave leave, Call call) {
   try {

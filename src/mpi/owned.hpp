@@ -43,8 +43,8 @@ struct datatype_kind {
   static handle null() noexcept { return MPI_DATATYPE_NULL; }
   static void free(handle* h, bool) noexcept { PMPI_Type_free(h); }
 };
-/// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed context
-/// to the next communicator, which would receive them.
+/// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed
+/// context to the next communicator, which would receive them.
 struct comm_kind {
   using handle = MPI_Comm;
   static handle null() noexcept { return MPI_COMM_NULL; }

@@ -61,8 +61,8 @@ class watch {
 
 class communicator;
 
-/// For as long as this thread is in a call on a communicator: where another rank has left a call on it in the middle, waits
-/// end with an error. Such a rank tells the others (communicator::leave).
+/// For as long as this thread is in a call on a communicator: where another rank has left a call on it in the middle,
+/// waits end with an error. Such a rank tells the others (communicator::leave).
 class present {
  public:
   /// Null: as before.

@@ -54,8 +54,8 @@ extern constinit whereabouts here;
 /// Throws the peer_left of rank `who` of the communicator; `why` may be empty.
 [[noreturn]] void refuse_without(int who, std::string_view why, const call_record& r);
 
-/// Counts a call; its number. Throws where the communicator is lost: messages and lines of the call that was left in the
-/// middle could be taken for those of the next.
+/// Counts a call; its number. Throws where the communicator is lost: messages and lines of the call that was left in
+/// the middle could be taken for those of the next.
 inline std::uint64_t count_call(call_record& r) {
   if (r.lost.load(std::memory_order_relaxed)) [[unlikely]]
     refuse_lost(r);

@@ -77,8 +77,8 @@ void describe_processors(node_member& me) noexcept {
   while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
 }
 
-// What neighbours read and write back to find out whether single copies are permitted. It lives as long as the process: a
-// rank that leaves with an error does not wait for a neighbour that is about to write here.
+// What neighbours read and write back to find out whether single copies are permitted. It lives as long as the process:
+// a rank that leaves with an error does not wait for a neighbour that is about to write here.
 std::uint64_t& probe_word() {
   static std::uint64_t word = host_id();
   return word;

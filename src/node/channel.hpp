@@ -9,8 +9,8 @@
 // other rank has begun the step between, which it does only when it has read all that it wanted of the step before. So
 // no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a reader says by
 // `fetched` that it has all of them, and the sender asks by `has_fetched`. A sender that must not wait for its readers
-// offers such data instead: a reader claims the offer before it copies, and the sender may take it back and put the data
-// into its room.
+// offers such data instead: a reader claims the offer before it copies, and the sender may take it back and put the
+// data into its room.
 #pragma once
 
 #include <mpi.h>
@@ -102,8 +102,8 @@ class channel final : private mpi::awaited {
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// The same for a communicator's blocking calls: `calls` is what is counted for it, and `places`, with an entry for
-  /// each rank, learns where ranks of this node can be asked for. Both are null on a rank that has no memory for them. `all`
-  /// has an entry for each rank, which tells at the end what the rank has told.
+  /// each rank, learns where ranks of this node can be asked for. Both are null on a rank that has no memory for them.
+  /// `all` has an entry for each rank, which tells at the end what the rank has told.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
                       std::span<node_member> all);
   /// Room that serves blocking calls of `ranks` ranks.

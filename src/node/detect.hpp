@@ -41,9 +41,9 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
 /// the communicator.
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
 
-/// The channel of the ranks of this rank's node, with room for their offers: those of calls in which the ranks of a node
-/// read each other's memory. Null where they cannot. Collective among them when asked for the first time; takes no memory
-/// that one rank might lack. Kept with the view.
+/// The channel of the ranks of this rank's node, with room for their offers: those of calls in which the ranks of a
+/// node read each other's memory. Null where they cannot. Collective among them when asked for the first time; takes no
+/// memory that one rank might lack. Kept with the view.
 channel* channel_of_node(const node_view& view);
 
 /// The lowest rank on each rank's machine, whatever nodes were given. Collective.

@@ -1,19 +1,19 @@
 // A step that all ranks of a communicator on several nodes take together: every rank gives a record for all and a few
 // bytes for each rank, and gets the same of all others. Inside nodes it goes through memory that their ranks share;
 // between two nodes one message goes each way. So N nodes send N·(N − 1) messages, and no rank waits more than twice:
-// for its node, and for the messages of the others. A long message goes in pieces, which MPI libraries send at once, where
-// they ask first whether a longer one has a receiver: that takes both ranks two turns on a processor.
+// for its node, and for the messages of the others. A long message goes in pieces, which MPI libraries send at once,
+// where they ask first whether a longer one has a receiver: that takes both ranks two turns on a processor.
 //
-// A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other, and
-// sets its flag. The ranks of a node have the other nodes by turns: the handler of distance d waits for the flags of its
-// node, puts the parts together and sends the message to the d-th node after its own; it receives the message of the d-th
-// node before its own into the node's memory. A handler that has sent and received all of its messages leaves the records
-// of the node and of these messages, combined, beside a second flag, for which everybody waits. Who sees a flag (acquire)
-// sees what was written before it was set (release), and what those who set it had seen.
+// A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other,
+// and sets its flag. The ranks of a node have the other nodes by turns: the handler of distance d waits for the flags
+// of its node, puts the parts together and sends the message to the d-th node after its own; it receives the message of
+// the d-th node before its own into the node's memory. A handler that has sent and received all of its messages leaves
+// the records of the node and of these messages, combined, beside a second flag, for which everybody waits. Who sees a
+// flag (acquire) sees what was written before it was set (release), and what those who set it had seen.
 //
-// Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every rank
-// of the node has set its flag for the step between, which it does only when it has read all that it wanted of the step
-// before. So have all when a handler leaves its records.
+// Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every
+// rank of the node has set its flag for the step between, which it does only when it has read all that it wanted of the
+// step before. So have all when a handler leaves its records.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 // Data that the ranks of one node fetch out of each other's buffers, without the help of the rank that has them.
 //
-// Each rank has a board for every other rank of its node, in its room of a channel. It says where the data for that rank lie and
-// whether they may be fetched. A reader claims the board, copies, notes on the board which part it has, and gives the
-// claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed it.
+// Each rank has a board for every other rank of its node, in its room of a channel. It says where the data for that
+// rank lie and whether they may be fetched. A reader claims the board, copies, notes on the board which part it has,
+// and gives the claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed
+// it.
 //
-// Two ranks may have data for each other that stand in each other's places. Either of them swaps parts of them, without the
-// other's help: a counter in the board of the lower one says where the next part begins, another how much is done.
+// Two ranks may have data for each other that stand in each other's places. Either of them swaps parts of them, without
+// the other's help: a counter in the board of the lower one says where the next part begins, another how much is done.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +44,8 @@ class node_offers {
 
   /// A step of the channel begins; nothing is offered. All ranks as often. Local.
   void begin();
-  /// `length` units in a row for a reader, in whose place `back` units of the reader's belong, from the first on; nothing for
-  /// one on another node. Between begin() and publish().
+  /// `length` units in a row for a reader, in whose place `back` units of the reader's belong, from the first on;
+  /// nothing for one on another node. Between begin() and publish().
   void offer(int reader, const void* data, count_t length, count_t back = 0);
   /// Others may see the offers.
   void publish();
@@ -52,8 +53,8 @@ class node_offers {
   [[nodiscard]] bool all_here();
 
   /// Copies `length` units from `offset` of what `writer` offers this rank. False where no run of `expected` units is
-  /// offered (any more), where the writer is on another node or has not read enough of its notes yet, or where the kernel
-  /// refuses.
+  /// offered (any more), where the writer is on another node or has not read enough of its notes yet, or where the
+  /// kernel refuses.
   bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
   /// What a reader has fetched of this rank's, and is not told yet.
   std::optional<part> next_fetched();

@@ -1,5 +1,5 @@
-// What a rank or a node has for others in a step among nodes (node/internode.hpp): a record, where each run ends, then the
-// runs, one after another. A run is for one node, or of one rank: the sizes of its blocks, then the blocks.
+// What a rank or a node has for others in a step among nodes (node/internode.hpp): a record, where each run ends, then
+// the runs, one after another. A run is for one node, or of one rank: the sizes of its blocks, then the blocks.
 #pragma once
 
 #include <array>

@@ -8,8 +8,8 @@
 
 namespace taquin::detail {
 
-// What this form's last call was done by tells how this one begins: with small blocks in the step's messages, or with large
-// ones on their way at once. Nothing was chosen before the first call.
+// What this form's last call was done by tells how this one begins: with small blocks in the step's messages, or with
+// large ones on their way at once. Nothing was chosen before the first call.
 void preparation::begin_between(agreement_way& way, const algorithm* last) {
   const bool first = free_choice() && comm()->choices == nullptr;
   const bool carries = first || (last != nullptr && last->carried.between_nodes);
@@ -52,8 +52,8 @@ agreed preparation::agree_between(agreement_way& way, const algorithm* last, boo
   return all;
 }
 
-// The exchange that this rank has begun ends, because the others have answered its messages. The call has another error, or
-// exchanges the same blocks in another way: what this one ends with does not count.
+// The exchange that this rank has begun ends, because the others have answered its messages. The call has another
+// error, or exchanges the same blocks in another way: what this one ends with does not count.
 void preparation::complete_unwanted() noexcept {
   try {
     p_.body->wait();

@@ -16,9 +16,9 @@ struct node_call {
 };
 
 /// Runs the exchange through the node's memory where all ranks can, in one step: every rank's line holds what must be
-/// agreed on and its small blocks. Not served, on all ranks alike and with nothing delivered, where any rank's call asks for
-/// something else (an algorithm by name, a check, options, sizes or types that do not fit) or has an invalid argument:
-/// plan_state then agrees in full. Collective.
+/// agreed on and its small blocks. Not served, on all ranks alike and with nothing delivered, where any rank's call
+/// asks for something else (an algorithm by name, a check, options, sizes or types that do not fit) or has an invalid
+/// argument: plan_state then agrees in full. Collective.
 node_call run_on_node(const exchange& x, const options& o);
 
 }  // namespace taquin::detail

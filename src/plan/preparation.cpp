@@ -151,8 +151,8 @@ void preparation::check_memory() const {
 }
 
 void preparation::prepare() {
-  // No blocks travelled with the agreement, as not all ranks knew that this algorithm would be chosen. A second step with
-  // the blocks takes less time than preparing the algorithm.
+  // No blocks travelled with the agreement, as not all ranks knew that this algorithm would be chosen. A second step
+  // with the blocks takes less time than preparing the algorithm.
   if (p_.chosen->carried.between_nodes && all_.memory == unlimited && p_.shape.carries()) {
     auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
     blocks->carry(tag_);

@@ -3,8 +3,8 @@
 // Tags, from the first of a plan's: data; control messages of even and odd runs, because a rank that is ahead by one
 // must not be understood too early; words of collectives; their sums. Data are received only when they have been
 // announced, one transfer at a time: MPI libraries that copy them from the sender's memory do so inside the call that
-// finds both sides ready. Were all receives posted, a rank would copy all that it expects in one call, and answer nobody
-// meanwhile.
+// finds both sides ready. Were all receives posted, a rank would copy all that it expects in one call, and answer
+// nobody meanwhile.
 #pragma once
 
 #include <mpi.h>

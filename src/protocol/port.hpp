@@ -120,8 +120,8 @@ class port {
 
   /// True where a receiver may fetch data itself.
   [[nodiscard]] bool fetches() const noexcept { return fetches_; }
-  /// `peer` may fetch what this rank has for it: units in a row. In their place `back` units of the peer's belong, from the
-  /// first on. Before open().
+  /// `peer` may fetch what this rank has for it: units in a row. In their place `back` units of the peer's belong, from
+  /// the first on. Before open().
   virtual void offer(int /*peer*/, const unit_run& /*units*/, count_t /*back*/ = 0) {}
   /// co_await open(): all ranks have made their offers.
   auto open() {
@@ -139,10 +139,11 @@ class port {
     return false;
   }
 
-  /// Units of what this rank and the peer offer each other, from the first on, that stand in each other's places; the same
-  /// on both ranks. Where there are any, neither fetches them or is asked for them: either of the two swaps them.
+  /// Units of what this rank and the peer offer each other, from the first on, that stand in each other's places; the
+  /// same on both ranks. Where there are any, neither fetches them or is asked for them: either of the two swaps them.
   [[nodiscard]] virtual count_t swappable(int /*peer*/) const { return 0; }
-  /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are left.
+  /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are
+  /// left.
   virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
   /// co_await swapped(peer): all of them are swapped.
   auto swapped(int peer) {

@@ -8,13 +8,14 @@
 namespace taquin::detail {
 
 struct redistribution_access {
-  /// The constructor, by a rank whose interface found its arguments wrong: all ranks throw, with the text `fault`. Null:
-  /// nothing is wrong.
+  /// The constructor, by a rank whose interface found its arguments wrong: all ranks throw, with the text `fault`.
+  /// Null: nothing is wrong.
   static redistribution make(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
                              const redistribute_options& o, const char* fault) {
     return {data, blocks, block_length, type, comm, o, fault};
   }
-  /// redistribution::sort of the array's first blocks, one for each destination. The others are dead. Nothing is checked.
+  /// redistribution::sort of the array's first blocks, one for each destination. The others are dead. Nothing is
+  /// checked.
   static void sort(redistribution& r, std::span<int> dest_ranks, std::span<int> dest_indices);
 };
 

@@ -1,6 +1,7 @@
 // basic_phases: global phases, each moving what fits.
 //
-// Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann & Rünger.
+// Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann &
+//          Rünger.
 // Rounds:  one per phase; about blocks over free blocks, no bound in general.
 // Bytes:   every block once, and a number per block; copies: a sort in every phase.
 // Memory:  8 bytes per block, 48 per rank beside what all algorithms take; the arrays in phases.cpp.

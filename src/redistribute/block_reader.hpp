@@ -1,8 +1,8 @@
-// Blocks that are read out of their owners' arrays, where the ranks of one node may do so: the owner is only told that they
-// are gone.
+// Blocks that are read out of their owners' arrays, where the ranks of one node may do so: the owner is only told that
+// they are gone.
 //
-// A block that is to leave a rank stays at its place until the rank knows that it is gone. So who knows the place may read
-// it at any time, and nothing has to be claimed.
+// A block that is to leave a rank stays at its place until the rank knows that it is gone. So who knows the place may
+// read it at any time, and nothing has to be claimed.
 #pragma once
 
 #include <array>

@@ -9,8 +9,8 @@
 namespace taquin::detail {
 
 /// The sizes of buffers, the same on all ranks that have blocks: for blocks of `block_bytes`, when no such rank has
-/// fewer than `least_blocks`. A rank without blocks has those for 0. With fewer blocks a message, at most `most_chunk`, they
-/// take less.
+/// fewer than `least_blocks`. A rank without blocks has those for 0. With fewer blocks a message, at most `most_chunk`,
+/// they take less.
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks,
                                   slot most_chunk = std::numeric_limits<slot>::max()) noexcept;
 /// What the port needs for them.

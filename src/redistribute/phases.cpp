@@ -244,8 +244,8 @@ task transfer(machine& m, phase& f) {
 
 }  // namespace
 
-// Blocks that leave have a place, and those that come need one: together at most all places, with two words each. A rank
-// parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
+// Blocks that leave have a place, and those that come need one: together at most all places, with two words each. A
+// rank parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
 std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
   const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
   const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;

@@ -195,8 +195,8 @@ struct redistribution::state final {
     moving.reset();
   }
 
-  /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what ranks
-  /// have told of theirs. Null on all ranks where nobody reads.
+  /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what
+  /// ranks have told of theirs. Null on all ranks where nobody reads.
   [[nodiscard]] std::optional<rank_group> who_reads() const {
     const auto readable = [&](int rank) { return (*blocks)[static_cast<std::size_t>(rank)] >= 0; };
     if (nodes == nullptr) {

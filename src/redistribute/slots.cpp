@@ -4,8 +4,8 @@
 //          block belongs in each of its slots, asks the block's owner for it when the slot is free, and by taking the
 //          block away frees a slot there, whose own block is asked for in turn. Where no slot is free a rank asks for
 //          blocks into its staging buffers, which opens a chain of such moves that closes when the staged block's own
-//          slot is left; ranks open chains at different places, so that many run at once. See docs/internals/redistribution.md
-//          for the proof that it ends.
+//          slot is left; ranks open chains at different places, so that many run at once. See
+//          docs/internals/redistribution.md for the proof that it ends.
 // Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
 // Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
 //          packing where a message's blocks are not in a row, staged blocks once, blocks that stay on their rank once.

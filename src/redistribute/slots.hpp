@@ -19,8 +19,8 @@ class slots_engine {
 
   void begin();
   void handle(const event& e);
-  /// Asks for what there is room for. After each event; but where blocks are read, after all events that are at hand, as
-  /// a note takes as long for one block as for many.
+  /// Asks for what there is room for. After each event; but where blocks are read, after all events that are at hand,
+  /// as a note takes as long for one block as for many.
   void issue();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
@@ -33,8 +33,8 @@ class slots_engine {
 
   /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
   enum class need : std::uint8_t { nothing, remote, coming, here };
-  /// What a slot holds: not looked at yet, nothing, a block to send, one of this rank's that waits for its slot, one that
-  /// opened a chain and waits for it, one that is being received, one that has arrived.
+  /// What a slot holds: not looked at yet, nothing, a block to send, one of this rank's that waits for its slot, one
+  /// that opened a chain and waits for it, one that is being received, one that has arrived.
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
 
   struct state {

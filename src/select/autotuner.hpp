@@ -30,9 +30,9 @@ struct prepared_candidate {
   operation_ptr body;
 };
 
-/// Each candidate runs `tries` starts, in turn. With the start after these ranks tell each other their times, in one round
-/// that needs no rank while it is under way; the next one frees all candidates but the fastest. A candidate took as long
-/// as its best start on the slowest rank. Ties go to the first.
+/// Each candidate runs `tries` starts, in turn. With the start after these ranks tell each other their times, in one
+/// round that needs no rank while it is under way; the next one frees all candidates but the fastest. A candidate took
+/// as long as its best start on the slowest rank. Ties go to the first.
 class autotuner final : public operation {
  public:
   static constexpr int tries = 3;
@@ -72,9 +72,9 @@ class autotuner final : public operation {
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 
-/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and behind them those of
-/// them with other options of theirs. The MPI library's own is among them when it is in the ranking, so that the choice is
-/// not slower than that.
+/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and behind them
+/// those of them with other options of theirs. The MPI library's own is among them when it is in the ranking, so that
+/// the choice is not slower than that.
 std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
                                        std::size_t limit);
 

@@ -191,8 +191,8 @@ std::uint64_t kind_of(const shape& s) noexcept {
          static_cast<std::uint64_t>(s.kind);
 }
 
-// Whether it is worth while to measure both. Where the agreement can carry the blocks of one that serves, that is one of
-// the two.
+// Whether it is worth while to measure both. Where the agreement can carry the blocks of one that serves, that is one
+// of the two.
 bool rivals(const algorithm& first, const algorithm& other, std::span<const algorithm* const> all, const shape& s,
             const options& o) noexcept {
   if (&first == &other) return false;

@@ -1,4 +1,5 @@
-// How blocking calls between nodes learn what is best. Pure: every rank comes to the same from what ranks have agreed on.
+// How blocking calls between nodes learn what is best. Pure: every rank comes to the same from what ranks have agreed
+// on.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace taquin::detail {
 
-/// Two algorithms that calls of a kind are measured with: each does a few calls in a row, and then the faster one does all.
+/// Two algorithms that calls of a kind are measured with: each does a few calls in a row, and then the faster one does
+/// all.
 class contest {
  public:
   static constexpr int calls_each = 4;
@@ -29,8 +31,8 @@ class contest {
       if (calls_[i] < calls_each) return i;
     return least_[0] <= least_[1] ? 0 : 1;
   }
-  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed. Its first one
-  /// does not count: it has begun as calls of another algorithm do, and may have made what the later ones find.
+  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed. Its first
+  /// one does not count: it has begun as calls of another algorithm do, and may have made what the later ones find.
   void learn(std::size_t i, std::uint64_t nanoseconds) noexcept {
     if (calls_[i] > 0) least_[i] = std::min(least_[i], nanoseconds);
     calls_[i] = std::min(calls_[i] + 1, calls_each);

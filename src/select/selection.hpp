@@ -96,7 +96,8 @@ class calls_from {
   std::span<const int> before_;
 };
 
-/// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null where there is none. A plan that the MPI library is to complete gets none that it cannot.
+/// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null where there is none. A
+/// plan that the MPI library is to complete gets none that it cannot.
 const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
 
 /// What a rule says; else the best of the candidates that take at most `limit` bytes; ties go by the order of the list.

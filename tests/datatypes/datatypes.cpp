@@ -55,7 +55,8 @@ std::vector<std::byte> sent_by_mpi(arena& from, int count, MPI_Datatype type, st
   return out;
 }
 
-// Of a few generated types in thousands Open MPI 5 packs other bytes by MPI_Pack than into a message. One of them is right.
+// Of a few generated types in thousands Open MPI 5 packs other bytes by MPI_Pack than into a message. One of them is
+// right.
 void expect_one_of(const std::vector<std::byte>& mine, const std::vector<std::byte>& by_pack,
                    const std::vector<std::byte>& by_message) {
   if (by_pack != by_message && mine == by_message) return;

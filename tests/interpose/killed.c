@@ -1,4 +1,5 @@
-/* killed HOW: rank 1 ends in the middle of the run by SIGKILL, or calls MPI_Abort; the others wait for it in an exchange. */
+/* killed HOW: rank 1 ends in the middle of the run by SIGKILL, or calls MPI_Abort; the others wait for it in an
+ * exchange. */
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>

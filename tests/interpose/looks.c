@@ -1,5 +1,5 @@
-/* Persistent exchanges looked at by MPI 4.1's functions for several requests: what they say is done has arrived. Without
-   messages beside them, of which the MPI libraries' own functions say errors, or nothing. */
+/* Persistent exchanges looked at by MPI 4.1's functions for several requests: what they say is done has arrived.
+ * Without messages beside them, of which the MPI libraries' own functions say errors, or nothing. */
 #include <mpi.h>
 #include <stdio.h>
 

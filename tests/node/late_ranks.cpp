@@ -1,6 +1,6 @@
-// The channel of a node when ranks are late at every flag: before a line is handed over, between two lines, before a line
-// is looked at, before a room is read, before a reader says that it has fetched, and around what both sides do to an
-// offer. Each step's data are its own.
+// The channel of a node when ranks are late at every flag: before a line is handed over, between two lines, before a
+// line is looked at, before a room is read, before a reader says that it has fetched, and around what both sides do to
+// an offer. Each step's data are its own.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

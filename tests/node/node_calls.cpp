@@ -1,4 +1,5 @@
-// Blocking calls whose ranks are on one node, with nothing chosen by the caller: results, errors, memory, communicators.
+// Blocking calls whose ranks are on one node, with nothing chosen by the caller: results, errors, memory,
+// communicators.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

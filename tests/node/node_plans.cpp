@@ -68,7 +68,8 @@ std::vector<owned_plan*> in_own_order(std::deque<owned_plan>& plans, int turn) {
   return order;
 }
 
-// One rank is in a barrier of the program until all others have completed. Bytes at each border between ways of a block.
+// One rank is in a barrier of the program until all others have completed. Bytes at each border between ways of a
+// block.
 TEST(node_plans, need_no_rank_after_its_start_at_any_size) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);

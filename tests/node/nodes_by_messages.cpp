@@ -1,5 +1,5 @@
-// TAQUIN_SHARED_MEMORY=0 where nodes are given: nothing is shared, and what goes through a node's memory otherwise goes by
-// messages.
+// TAQUIN_SHARED_MEMORY=0 where nodes are given: nothing is shared, and what goes through a node's memory otherwise goes
+// by messages.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -105,7 +105,8 @@ TEST(shared_buffers, serve_exchanges_in_place) {
   }
 }
 
-// Equal blocks stand in each other's places: whichever rank of a pair comes first swaps them, whatever buffers they are in.
+// Equal blocks stand in each other's places: whichever rank of a pair comes first swaps them, whatever buffers they are
+// in.
 TEST(shared_buffers, swap_equal_blocks_with_other_buffers) {
   std::mt19937 random(static_cast<unsigned>(rank_in(MPI_COMM_WORLD)) + 9);
   const auto p = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));

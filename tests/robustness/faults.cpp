@@ -78,8 +78,8 @@ std::ostream& operator<<(std::ostream& to, const way& w) { return to << w.algori
 
 class faults : public testing::TestWithParam<way> {
  protected:
-  /// Fails each request of `kind` in turn, on the last rank, of a call that is the first on its communicator, or that has
-  /// been made there before.
+  /// Fails each request of `kind` in turn, on the last rank, of a call that is the first on its communicator, or that
+  /// has been made there before.
   void fail_each(fault kind, bool reused, bool first_call = false) const {
     const auto [algorithm, in_place] = GetParam();
     constexpr int most = 200;
@@ -175,8 +175,8 @@ TEST(death, of_a_rank_ends_the_job) {
     }
 }
 
-/// Fails each request of `kind` in turn, on the last rank, while elements go to all ranks by `move(data, comm)`: behind a
-/// first guard, as many as there are ranks, which come from each of them.
+/// Fails each request of `kind` in turn, on the last rank, while elements go to all ranks by `move(data, comm)`: behind
+/// a first guard, as many as there are ranks, which come from each of them.
 template <class Move>
 void fail_each_of(fault kind, bool first_call, Move move) {
   const int rank = rank_in(MPI_COMM_WORLD);

@@ -115,9 +115,9 @@ TEST_P(huge, blocks_arrive_whole_in_place) {
   }
 }
 
-// Arrays of so many bytes, whose blocks go to the other rank in reverse order. Some places are free, or phases would sort
-// the whole array for each block. A redistribution stages up to seven blocks in memory of its own: with fewer blocks the
-// largest arrays would need 60 GB.
+// Arrays of so many bytes, whose blocks go to the other rank in reverse order. Some places are free, or phases would
+// sort the whole array for each block. A redistribution stages up to seven blocks in memory of its own: with fewer
+// blocks the largest arrays would need 60 GB.
 TEST(huge_redistributions, deliver_whole_blocks) {
   const int rank = rank_in(MPI_COMM_WORLD);
   constexpr int blocks = 16;

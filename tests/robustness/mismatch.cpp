@@ -1,5 +1,5 @@
-// Counts that do not match: all ranks have the same error, which names the two ranks and both sizes, nothing is written,
-// and the communicator serves the next call.
+// Counts that do not match: all ranks have the same error, which names the two ranks and both sizes, nothing is
+// written, and the communicator serves the next call.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Programs that the MPI standard allows with nonblocking operations: ranks start plans in one order and wait for them in
-// any other, call other things in between, and need not come back before others have completed.
+// Programs that the MPI standard allows with nonblocking operations: ranks start plans in one order and wait for them
+// in any other, call other things in between, and need not come back before others have completed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Threads of a process that use taquin at the same time, each on communicators of its own: the first use of all, calls,
-// plans and redistributions on communicators that are made and freed meanwhile, datatypes that threads share, plans that
-// another thread frees. With the thread sanitizer a data race fails.
+// plans and redistributions on communicators that are made and freed meanwhile, datatypes that threads share, plans
+// that another thread frees. With the thread sanitizer a data race fails.
 #include <gtest/gtest.h>
 
 #include <barrier>

@@ -33,8 +33,8 @@ class timeouts : public testing::Test {
   [[nodiscard]] exchange ints(MPI_Comm on) {
     return exchange::alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, on);
   }
-  /// What is said when all ranks but the last do `step`, and the last does `meanwhile`. Nothing on the last, and where the clock
-  /// of another rank was faster: that one has left, and this rank is told.
+  /// What is said when all ranks but the last do `step`, and the last does `meanwhile`. Nothing on the last, and where
+  /// the clock of another rank was faster: that one has left, and this rank is told.
   std::string told_by(
       const std::function<void()>& step, const std::function<void()>& meanwhile = [] {}) const {
     std::string told;

@@ -48,8 +48,8 @@ TEST(contest, one_that_is_alone_does_all) {
   EXPECT_EQ(c.next(), 0U);
 }
 
-// A thousand calls whose sizes change at random places, among ranks whose clocks differ: every rank has the same choices, and
-// together they cost little more than the best choice for each call would.
+// A thousand calls whose sizes change at random places, among ranks whose clocks differ: every rank has the same
+// choices, and together they cost little more than the best choice for each call would.
 TEST(contest, ranks_learn_alike_and_cheaply) {
   std::mt19937 random(1);
   for (int program = 0; program < 50; ++program) {

@@ -18,9 +18,9 @@
 
 namespace taquin::test {
 
-/// Blocks of bytes, each right behind the one before, and a page behind them. All stretches of `file_bytes` are the same
-/// memory, except for the pages around the spots that are looked at, which are memory of their own: the ends of each
-/// block, and what lies at multiples of `every` in it.
+/// Blocks of bytes, each right behind the one before, and a page behind them. All stretches of `file_bytes` are the
+/// same memory, except for the pages around the spots that are looked at, which are memory of their own: the ends of
+/// each block, and what lies at multiples of `every` in it.
 class mapped_buffer {
  public:
   static constexpr count_t file_bytes = count_t{16} << 20;

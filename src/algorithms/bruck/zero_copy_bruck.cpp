@@ -131,7 +131,8 @@ class alternating final : public placement {
   bool packed_;
 };
 
-// Measured (docs/internals/bruck.md): below 1 KiB taquin's loops are faster than a datatype, above a datatype saves two copies.
+// Measured (docs/internals/bruck.md): below 1 KiB taquin's loops are faster than a datatype, above a datatype saves two
+// copies.
 constexpr std::uint64_t least_structured_bytes = 1024;
 
 bruck_layout layout_of(const options& o, const shape& s) noexcept {

@@ -24,7 +24,8 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
 // Measured: chunks are a quarter of the auxiliary memory where data pass through it, and a third of the data do. It
-// polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each when its turn comes.
+// polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each when its
+// turn comes.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
   constexpr seconds patience = 1e-6;

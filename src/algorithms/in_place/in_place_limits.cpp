@@ -7,8 +7,8 @@ namespace taquin::detail {
 namespace {
 
 // Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
-// auxiliary memory is still in the cache when it is copied. Of that a chunk takes half, so that another is on its way. What is
-// fetched is never on its way: larger chunks are fewer turns of the ranks that share a processor.
+// auxiliary memory is still in the cache when it is copied. Of that a chunk takes half, so that another is on its way.
+// What is fetched is never on its way: larger chunks are fewer turns of the ranks that share a processor.
 struct chunk_sizes {
   std::size_t in_place = 0;
   std::size_t staged = 0;

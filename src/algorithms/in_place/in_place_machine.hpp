@@ -60,7 +60,8 @@ class in_place_machine {
   /// Takes its chunk sizes from `limits`, which are otherwise those that it was made with.
   void set_chunks(const in_place_limits& limits) noexcept { limits_ = limits; }
 
-  /// Begins an exchange, without the first units of both messages between this rank and a peer that `others_move` names.
+  /// Begins an exchange, without the first units of both messages between this rank and a peer that `others_move`
+  /// names.
   void reset(const first_units& others_move = nobody);
 
   /// The next thing to do, to be done before the next call; nothing when the rank must wait for others. `idle` says

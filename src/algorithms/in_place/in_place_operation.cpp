@@ -67,8 +67,8 @@ rank_group in_place_operation::own_node(const context& c) const noexcept {
   return nodes_ == nullptr ? rank_group::all() : rank_group::of(nodes_->topology.nodes(), c.comm->rank());
 }
 
-// What the offers of a node take; 0 where data go by messages: a rank alone on its node, a type with holes, or so little
-// memory that the algorithm needs it more. The same on all ranks of the node.
+// What the offers of a node take; 0 where data go by messages: a rank alone on its node, a type with holes, or so
+// little memory that the algorithm needs it more. The same on all ranks of the node.
 std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) const noexcept {
   constexpr std::size_t part = 8;  // of the memory allowed
   const int ranks = node_ranks(c);

@@ -133,8 +133,8 @@ void in_place_phases_protocol::compare_counts() {
   }
 }
 
-// The two ranks' counts differ. The peer learns it from transfers of nothing, in this phase or the next in which it asks
-// for something.
+// The two ranks' counts differ. The peer learns it from transfers of nothing, in this phase or the next in which it
+// asks for something.
 void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected) {
   net_.refuse(peer);
   net_.refuse(peer);

@@ -47,8 +47,8 @@ struct aggregation {
   [[nodiscard]] constexpr int handler(int distance, int size) const noexcept {
     return (distance - 1) % leaders_of(size);
   }
-  /// At least the local ranks whose data a leader handles for `all` distances, counted for each distance, in nodes of at
-  /// most `most` ranks: ⌈all/l⌉·n of n ranks with l leaders.
+  /// At least the local ranks whose data a leader handles for `all` distances, counted for each distance, in nodes of
+  /// at most `most` ranks: ⌈all/l⌉·n of n ranks with l leaders.
   [[nodiscard]] constexpr std::size_t handled(std::size_t all, std::size_t most) const noexcept {
     const auto led = static_cast<std::size_t>(leaders_of(static_cast<int>(most)));
     return all == 0 ? 0 : std::max(all + most, (all + led - 1) / led * most);

@@ -1,6 +1,7 @@
-// An exchange whose blocks travel with the agreement on it, in a step among nodes: what node_aggregated does in a blocking
-// call with small blocks. Where blocks are small on average the step carries those that are; the others follow directly,
-// once ranks have agreed. What follows is for the sender to say, in the step: its receiver waits for nothing else.
+// An exchange whose blocks travel with the agreement on it, in a step among nodes: what node_aggregated does in a
+// blocking call with small blocks. Where blocks are small on average the step carries those that are; the others follow
+// directly, once ranks have agreed. What follows is for the sender to say, in the step: its receiver waits for nothing
+// else.
 #pragma once
 
 #include <memory_resource>

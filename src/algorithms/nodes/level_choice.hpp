@@ -28,8 +28,8 @@ class level_names {
 /// Whether any level is "auto".
 bool any_automatic(std::string_view levels) noexcept;
 
-/// The options' levels, where "auto" is replaced by the algorithm, and the base of its digits, of the least predicted time
-/// at that level. Only algorithms that serve blocks of any sizes are looked at: groups may differ.
+/// The options' levels, where "auto" is replaced by the algorithm, and the base of its digits, of the least predicted
+/// time at that level. Only algorithms that serve blocks of any sizes are looked at: groups may differ.
 level_names choose_levels(const shape& s, const options& o, const machine_model& m) noexcept;
 
 /// The options, with levels that are "auto" chosen as above; `names` holds their text.

@@ -6,11 +6,12 @@
 //          inside groups when the plan is made.
 // Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
 //          inside nodes.
-// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and what
-//          the levels' algorithms take.
+// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and
+//          what the levels' algorithms take.
 // Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
-// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than those
-//          of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last one's.
+// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
+//          those of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last
+//          one's.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // node_aggregated: one message per pair of nodes.
 //
-// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or
-//          the first `leaders` of them: the d-th node after this one is served by local rank (d − 1) mod n, or mod `leaders`.
+// Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or the
+//          first `leaders` of them: the d-th node after this one is served by local rank (d − 1) mod n, or mod
+//          `leaders`.
 // Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
 //          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
 //          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
@@ -125,8 +126,8 @@ aggregation aggregation_through_memory(const shape& s, const options& o) noexcep
 
 namespace {
 
-// In place what a step among nodes carries whole, before anything is received. Types as in the algorithms in place: what
-// is served does not depend on the sizes.
+// In place what a step among nodes carries whole, before anything is received. Types as in the algorithms in place:
+// what is served does not depend on the sizes.
 bool supports(const shape& s) noexcept {
   return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
 }

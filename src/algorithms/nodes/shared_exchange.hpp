@@ -1,6 +1,6 @@
 // One exchange among ranks of one node through a channel: small blocks pass through the node's memory, large ones are
-// copied once, by the receiver, out of the sender's buffer; where the kernel does not permit that, they pass through the
-// node's memory in pieces.
+// copied once, by the receiver, out of the sender's buffer; where the kernel does not permit that, they pass through
+// the node's memory in pieces.
 //
 // Rounds: 1, and one more for each piece. Bytes: each block once, or twice through the node's memory.
 #pragma once

@@ -6,8 +6,8 @@
 //          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
 //          come in pieces, a round for each.
 // Bytes:   a block of up to 16 KiB twice, through the shared memory, as far as that has room; others once, by the
-//          receiver, out of the sender's buffer. In a plan a sender whose receiver does not come moves its block into the
-//          shared memory, and where blocks cannot be copied once, those of up to 64 KiB go that way.
+//          receiver, out of the sender's buffer. In a plan a sender whose receiver does not come moves its block into
+//          the shared memory, and where blocks cannot be copied once, those of up to 64 KiB go that way.
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
@@ -85,8 +85,8 @@ std::uint64_t longest_of_plan(const shape& s) noexcept {
                                                  : shared_exchange::most_in_room_of_plan);
 }
 
-// What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets more,
-// because it then waits for no reader.
+// What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets
+// more, because it then waits for no reader.
 std::size_t room_wanted(const shape& s, bool reused) noexcept {
   const std::size_t lines = 64 * static_cast<std::size_t>(s.ranks);  // blocks begin at cache lines
   const auto all = static_cast<std::size_t>(s.max_rank_bytes) + lines;
@@ -166,8 +166,8 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
 
-// A communicator's calls find its channel ready. Where its room is too small for an exchange in place they make one, of pages
-// that nobody has touched. Measured.
+// A communicator's calls find its channel ready. Where its room is too small for an exchange in place they make one, of
+// pages that nobody has touched. Measured.
 seconds preparation(const shape& s, const options&, const machine_model& m, bool reused) noexcept {
   constexpr seconds made = 60e-6;
   constexpr seconds touched_byte = 0.9e-9;

@@ -27,8 +27,8 @@ struct sparse_data {
 };
 
 /// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
-/// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a request
-/// posted as long as elements of its own have not been asked for.
+/// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a
+/// request posted as long as elements of its own have not been asked for.
 class sparse_grants final : private mpi::awaited {
  public:
   static constexpr int request_tag = 1;  ///< beside the plan's first tag
@@ -43,7 +43,8 @@ class sparse_grants final : private mpi::awaited {
   void set_tag(int first) noexcept { tag_ = first; }
   /// All blocks, one behind the other.
   void receive(std::byte* into);
-  /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all the same.
+  /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all
+  /// the same.
   [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
 
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }

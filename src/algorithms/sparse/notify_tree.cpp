@@ -1,12 +1,12 @@
 // notify_tree: notices go to their destinations by way of other ranks, as the blocks of a Bruck exchange do.
 //
-// Source: J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997;
-//   with lists of notices instead of blocks as sc_notify of libsc (C. Burstedde) has them.
+// Source: J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems",
+//         1997; with lists of notices instead of blocks as sc_notify of libsc (C. Burstedde) has them.
 // Rounds: ⌈log2 p⌉, each one message of up to 64 notices; more follow one by one where more notices leave.
 // Bytes: 24 for each notice in each round that it takes part in.
 // Memory: notices of this rank, and those that pass through it: where all ranks send to one, up to p / 2 of them.
-// Limits: none. The ranks that messages come from are known: nothing comes that no receive waits for but what one rank has
-//   sent in each round. A rank has heard of all others at the end, so calls behind each other cannot mix.
+// Limits: none. The ranks that messages come from are known: nothing comes that no receive waits for but what one rank
+//         has sent in each round. A rank has heard of all others at the end, so calls behind each other cannot mix.
 // Wins: many ranks, few peers.
 #include <mpi.h>
 

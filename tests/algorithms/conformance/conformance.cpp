@@ -19,7 +19,8 @@ std::set<std::string_view>& served() {
 
 using form = exchange::form;
 
-// SMPI 3.32's own calls leave out a rank's own block (alltoallw), or abort (in place); simulated ranks have no channels.
+// SMPI 3.32's own calls leave out a rank's own block (alltoallw), or abort (in place); simulated ranks have no
+// channels.
 bool not_simulated([[maybe_unused]] const detail::algorithm& a) {
 #ifdef TAQUIN_TEST_SIMULATED
   return a.name == "native" || a.name == "shared_memory";

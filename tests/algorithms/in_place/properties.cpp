@@ -86,7 +86,8 @@ TEST(grants, use_what_has_been_sent_as_auxiliary_memory) {
   EXPECT_LT(2 * rounds[1], rounds[0]);
 }
 
-// All to all with equal blocks leaves no place free. Where ranks reach each other's memory nobody needs any of its own for it.
+// All to all with equal blocks leaves no place free. Where ranks reach each other's memory nobody needs any of its own
+// for it.
 TEST(grants, swap_what_stands_in_each_others_places) {
   std::vector<std::vector<count_t>> counts(5, std::vector<count_t>(5, 12));
   counts[3][1] = 20;  // the rest of it moves as everything else

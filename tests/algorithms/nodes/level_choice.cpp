@@ -1,4 +1,5 @@
-// The algorithms of a multilevel exchange's levels, where taquin chooses them: none that could be named takes less time.
+// The algorithms of a multilevel exchange's levels, where taquin chooses them: none that could be named takes less
+// time.
 #include "algorithms/nodes/level_choice.hpp"
 
 #include <gtest/gtest.h>

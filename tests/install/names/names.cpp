@@ -1,5 +1,5 @@
-// Every public name of the C++ headers, used once by a program that hides its own: what the installed shared library must
-// show. names.sh compares what is used here with what the library shows.
+// Every public name of the C++ headers, used once by a program that hides its own: what the installed shared library
+// must show. names.sh compares what is used here with what the library shows.
 #include <mpi.h>
 
 #include <algorithm>
