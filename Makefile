@@ -1,9 +1,11 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint format docs deb \
-  install clean packages lint-packages
+.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint lint-changed \
+  lint-quick format docs deb install clean packages lint-packages
 
 PRESETS ?= ci mpich
+SINCE ?= HEAD~5
+ANALYSED = (src|simulation|harness|cli|interpose)/.*\.cpp
 PREFIX ?= /usr/local
 SOURCES = $(shell git ls-files '*.hpp' '*.cpp' '*.h' '*.c')
 
@@ -84,12 +86,18 @@ test-matrix: ## all tests in clean roots of SUITES="bookworm trixie sid", on MPI
 	@scripts/install-packages scripts/packages-deb.txt
 	@SUITES="$(SUITES)" MPI="$(MPI)" packaging/test-matrix
 
-lint: lint-packages ## layout and static analysis of all files
+lint: lint-quick ## layout and static analysis of all files
+	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/$(ANALYSED)$$'
+
+lint-changed: lint-quick ## the same, with clang-tidy over the files that differ from SINCE=HEAD~5
+	@files=$$(git diff --name-only --diff-filter=d $(SINCE) -- | grep -E '^$(ANALYSED)$$' || true); \
+	[ -z "$$files" ] || run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) $$files
+
+lint-quick: lint-packages
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset lint
 	cppcheck --quiet --project=build/lint/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
 	  --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(CTEST_PARALLEL_LEVEL)
-	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/(src|harness|cli|interpose)/.*\.cpp$$'
 
 format: lint-packages ## lays out all files
 	clang-format -i $(SOURCES)

@@ -181,7 +181,7 @@ measured measure(const sparse_problem& x, std::vector<contender>& contenders, co
     if (settings.repetitions == 0 && m.repetitions >= least_repetitions && elapsed > allowed) break;
     progress(std::min(elapsed / allowed, 1.0));
     // In turn: who comes second finds the caches and the peers as the first left them.
-    std::ranges::rotate(racing, racing.begin() + (racing.empty() ? 0 : 1));
+    if (!racing.empty()) std::ranges::rotate(racing, racing.begin() + 1);
     for (runner* r : racing) r->who().seconds.push_back(r->repetition(m.inner));
     ++m.repetitions;
   }

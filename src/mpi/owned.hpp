@@ -20,6 +20,8 @@ class owned {
   /// Adopts a handle that may be freed: no predefined one.
   explicit owned(handle h) noexcept : handle_(h) {}
   owned(owned&& other) noexcept : handle_(other.release()) {}
+  // The count of exceptions is that of this object's scope, whatever it owns.
+  // cppcheck-suppress operatorEqVarError
   owned& operator=(owned&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;

@@ -27,7 +27,8 @@ namespace {
 bool plain_environment() {
   static const bool plain = [] {
     const environment& e = environment::get();
-    return e.algorithm.empty() && !e.check && e.profile.empty() && e.nodes.empty() && e.invalid_argument.empty();
+    return (e.algorithm.empty() || e.algorithm == shared_memory.name) && !e.check && e.profile.empty() &&
+           e.nodes.empty() && e.invalid_argument.empty();
   }();
   return plain;
 }
@@ -42,15 +43,24 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-// An option says nothing of how the exchange is done: one of a call is in its range, another has its default.
+// An option says nothing against the short way: one of a call is in its range, the algorithm is the one that goes it or
+// taquin's choice, another option has its default.
 template <const option_row& row, class Value>
 bool says_nothing(const Value& value, const Value& by_default) {
   constexpr bool of_call = row.part == "call";
+  constexpr bool is_name = row.name == option_rows::algorithm.name;
   if constexpr (of_call) return in_range(row, value);
+  if constexpr (is_name) return same(value, by_default) || value == shared_memory.name;
   return same(value, by_default);
 }
 
-// The choice is taquin's, and no option says how the exchange is done.
+// The call or the environment names the algorithm: of a plain call, the one that goes the short way.
+bool by_name(const options& o) {
+  static constexpr options defaults;
+  return !same(o.algorithm, defaults.algorithm) || !environment::get().algorithm.empty();
+}
+
+// The algorithm is taquin's choice or named as above, and no option says how the exchange is done.
 bool plain(const options& o) {
   static constexpr options defaults;
 #define TAQUIN_OPTION(NAME, FIELD, ...) \
@@ -60,8 +70,9 @@ bool plain(const options& o) {
 }
 
 // What must be alike on all ranks of such a call.
-std::uint32_t choices_of(const exchange& x) noexcept {
-  return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U);
+std::uint32_t choices_of(const exchange& x, bool named) noexcept {
+  return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U) +
+         (named ? 32U : 0U);
 }
 
 // With types known. Not served when this rank cannot, or any other does not, take part.
@@ -71,7 +82,7 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return {};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return {};
-  e.post(choices_of(x));
+  e.post(choices_of(x, by_name(o)));
   node.wait_lines();
   if (!e.agreed()) return {};
   e.finish_with_lines();

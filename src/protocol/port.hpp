@@ -80,12 +80,16 @@ class port {
     void await_suspend(std::coroutine_handle<> h) { p.waiting_ = h; }
     auto await_resume() { return result(); }
   };
+  template <class Ready, class Result>
+  auto until(Ready ready, Result result) {
+    return awaiter<Ready, Result>{*this, ready, result};
+  }
   template <class Ready>
   auto until(Ready ready) {
-    return awaiter{*this, ready, [] {}};
+    return until(ready, [] {});
   }
   auto event_for(const filter& f) {
-    return awaiter{*this, [this, f] { return look(f); }, [this] { return take(); }};
+    return until([this, f] { return look(f); }, [this] { return take(); });
   }
   auto over(const collective& c) {
     return until([this, c] { return begin(c); });

@@ -185,6 +185,33 @@ TEST(budget_of_a_call, that_taquin_chooses_the_algorithm_of_is_never_exceeded_by
   EXPECT_GT(served, 0);
 }
 
+// On the short way a call takes no memory but room for blocks; agreeing in full makes a plan, which takes more.
+TEST(short_way, a_call_that_names_shared_memory_takes_no_more_than_one_that_names_nothing) {
+  int p = 0;
+  int me = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  if (p < 2) GTEST_SKIP() << "one rank has no other way to go";
+  const auto n = static_cast<std::size_t>(p);
+  const std::vector<count_t> counts(n, 10);
+  std::vector<count_t> displs(n);
+  for (std::size_t i = 0; i < n; ++i) displs[i] = static_cast<count_t>(i) * 10;
+  const std::vector<int> sent(n * 10, me);
+  const auto memory = [&](std::string_view algorithm) {
+    statistics stats;
+    for (int call = 0; call < 3; ++call) {  // the first makes what the communicator keeps
+      std::vector<int> received(n * 10, -1);
+      stats = {};
+      alltoallv(sent.data(), counts.data(), displs.data(), MPI_INT, received.data(), counts.data(), displs.data(),
+                MPI_INT, MPI_COMM_WORLD, {.algorithm = algorithm, .stats = &stats});
+      for (std::size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i], static_cast<int>(i / 10));
+    }
+    EXPECT_EQ(stats.algorithm, "shared_memory");
+    return stats.peak_memory;
+  };
+  EXPECT_EQ(memory("shared_memory"), memory("auto"));
+}
+
 // The test of the test: what is asked for by each of the ways there are is seen, and the MPI library's own is not.
 TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does) {
   const auto seen = [](auto take, auto give_back) {

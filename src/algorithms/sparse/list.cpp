@@ -10,7 +10,7 @@ namespace taquin::detail {
 
 namespace {
 
-#define TAQUIN_SPARSE(NAME) &NAME,
+#define TAQUIN_SPARSE(NAME) &(NAME),
 const std::array all{
 #include "algorithms/sparse/sparse.def"
 };
