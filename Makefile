@@ -1,10 +1,10 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
 .PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint lint-changed \
-  lint-quick format docs deb install clean packages lint-packages
+  lint-quick format docs deb install uninstall clean packages lint-packages
 
 PRESETS ?= ci mpich
-SINCE ?= HEAD~5
+SINCE ?= HEAD~3
 ANALYSED = (src|simulation|harness|cli|interpose)/.*\.cpp
 PREFIX ?= /usr/local
 SOURCES = $(shell git ls-files '*.hpp' '*.cpp' '*.h' '*.c')
@@ -87,9 +87,9 @@ test-matrix: ## all tests in clean roots of SUITES="bookworm trixie sid", on MPI
 	@SUITES="$(SUITES)" MPI="$(MPI)" packaging/test-matrix
 
 lint: lint-quick ## layout and static analysis of all files
-	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '/$(ANALYSED)$$'
+	run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) '^$(CURDIR)/$(ANALYSED)$$'
 
-lint-changed: lint-quick ## the same, with clang-tidy over the files that differ from SINCE=HEAD~5
+lint-changed: lint-quick ## the same, with clang-tidy over the files that differ from SINCE=HEAD~3
 	@files=$$(git diff --name-only --diff-filter=d $(SINCE) -- | grep -E '^$(ANALYSED)$$' || true); \
 	[ -z "$$files" ] || run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) $$files
 
@@ -107,6 +107,10 @@ install: release ## installs the release build under PREFIX, and the preloaded l
 	cmake --preset mpich
 	cmake --build --preset mpich --target taquin_interpose
 	cmake --install build/mpich --prefix $(PREFIX) --component preload
+
+uninstall: ## removes what install has put under PREFIX
+	@for list in build/release/install_manifest.txt build/mpich/install_manifest_preload.txt; do \
+	  [ ! -f $$list ] || { xargs -d '\n' $(RM) <$$list; $(RM) $$list; }; done
 
 clean: ## removes all builds
 	$(RM) -r build

@@ -19,6 +19,7 @@
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
 #include "harness/statistics.hpp"
+#include "harness/why_not.hpp"
 #include "mpi/communicator.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/detect.hpp"
@@ -47,28 +48,6 @@ struct arguments {
 
 using detail::algorithm;
 using detail::shape;
-
-// What must change for it to serve.
-std::string reason(const algorithm& a, const shape& s) {
-  shape other = s;
-  other.in_place = !s.in_place;
-  other.symmetric = true;
-  other.one_unit = other.in_place;
-  if (a.supports(other)) return s.in_place ? "needs separate buffers" : "needs one buffer";
-  other = s;
-  other.uniform = true;
-  if (a.supports(other)) return "needs equal blocks";
-  other.in_place = false;
-  if (a.supports(other)) return "needs equal blocks and separate buffers";
-  other = s;
-  other.symmetric = true;
-  if (a.supports(other)) return "needs equal counts of each pair";
-  other.kind = exchange::form::alltoall;
-  other.uniform = true;
-  if (a.supports(other)) return "needs an alltoall";
-  other.in_place = false;
-  return a.supports(other) ? "needs an alltoall with separate buffers" : "does not serve such exchanges";
-}
 
 detail::profile read(const std::string& file) {
   try {
@@ -153,7 +132,7 @@ int work(const arguments& a, int rank, int world) {
     const bool fits = c.memory <= limit;
     std::string why;
     if (!c.supported) {
-      why = reason(*c.what, s);
+      why = why_not(*c.what, s);
     } else if (!fits) {
       why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
     } else if (c.what == chosen) {

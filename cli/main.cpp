@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "cli/preload.hpp"
 #include "harness/session.hpp"
 
@@ -41,15 +42,20 @@ int main(int argc, char** argv) {
 #define TAQUIN_COMMAND(name) add(name##_command);
 #include "cli/commands.def"
 #undef TAQUIN_COMMAND
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  if (const auto advice = misspelt(app, given)) {
+    say_once({}, *advice);
+    return usage_status;
+  }
   try {
-    auto arguments = without_separator(app, {argv + 1, argv + argc});
+    auto arguments = without_separator(app, given);
     std::ranges::reverse(arguments);  // as CLI11 takes them
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(e, out, err) == 0 ? 0 : usage_status;
-    say_once(out.str(), err.str());
+    say_once(out.str(), status == 0 ? err.str() : told(e, given));
     return status;
   }
   for (const auto& [sub, work] : commands) {

@@ -10,6 +10,7 @@
 
 #include "cli/page_checks.hpp"
 #include "select/profile.hpp"
+#include "select/read_json.hpp"
 
 namespace taquin::cli {
 
@@ -30,18 +31,6 @@ std::string read_text(const std::filesystem::path& path) {
   text << in.rdbuf();
   if (in.bad()) throw input_fault(fmt::format("cannot be read: {}", std::strerror(errno)));
   return std::move(text).str();
-}
-
-json parse(const std::string& text) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw input_fault("the file is empty");
-  try {
-    return json::parse(text, [](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth) throw input_fault(fmt::format("more than {} levels of nesting", most_depth));
-      return true;
-    });
-  } catch (const json::exception& e) {
-    throw input_fault(fmt::format("damaged: {}", e.what()));
-  }
 }
 
 void check_interval(const checked& r, const char* key) {
@@ -234,7 +223,7 @@ json read_traffic(const std::filesystem::path& path, int per_node) {
 
 json read_kind(const std::filesystem::path& path, int per_node) {
   const std::string text = read_text(path);
-  const json j = parse(text);
+  const json j = detail::parse_json<input_fault>(text, most_depth);
   const checked file(j, "the file");
   if (j.is_array()) return read_array(j);
   if (!j.is_object()) throw input_fault("is JSON, but nothing that taquin writes");
@@ -259,7 +248,7 @@ json read_page_input(const std::filesystem::path& path, int per_node) {
     j["name"] = path.string();
     return j;
   } catch (const json::exception& e) {
-    throw input_fault(fmt::format("damaged: {}", e.what()));
+    throw input_fault(detail::words_of(e));
   }
 }
 

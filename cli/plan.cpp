@@ -11,11 +11,13 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/sizes.hpp"
+#include "harness/why_not.hpp"
 #include "simulation/print.hpp"
 #include "simulation/runner.hpp"
 
@@ -137,7 +139,8 @@ int work(const arguments& a) {
   const count_t bytes = parse_size(a.bytes);
   const workloads::problem_size size{a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed};
   const auto shape = offline_shape(w, size, kind, buffering::separate);
-  if (!chosen->supports(shape)) throw usage(fmt::format("algorithm '{}' does not serve this exchange", a.algorithm));
+  if (!chosen->supports(shape))
+    throw usage(fmt::format("algorithm '{}' does not serve this exchange: {}", a.algorithm, why_not(*chosen, shape)));
 
   const offline_rank mine(w, size, kind, a.rank);
   const options o = options_of(a);
@@ -157,7 +160,7 @@ int work(const arguments& a) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(CLI::PositiveNumber);
+  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(at_least_one());
   app.add_option("-r,--rank", a->rank, "the rank whose schedule to print")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -171,7 +174,7 @@ std::function<int()> setup(CLI::App& app) {
   auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
                    ->type_name("FILE");
   app.add_option("--per-node", a->per_node, "ranks per node; default: each rank alone")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least_one())
       ->needs(json);
   app.add_option("-m,--memory", a->memory,
                  "in_place, in_place_phases: extra bytes per rank: 64K, 25% of what a rank sends")

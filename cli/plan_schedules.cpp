@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/offline.hpp"
+#include "harness/why_not.hpp"
 #include "simulation/print.hpp"
 #include "simulation/whole.hpp"
 #include "topology/topology.hpp"
@@ -82,7 +83,8 @@ json plan_of_moves(const detail::algorithm& a, const planned& p) {
       shape = on_one;
     }
   }
-  if (!a.supports(shape)) throw usage(fmt::format("algorithm '{}' does not serve this exchange", a.name));
+  if (!a.supports(shape))
+    throw usage(fmt::format("algorithm '{}' does not serve this exchange: {}", a.name, why_not(a, shape)));
   detail::whole_exchange x = whole_of(p);
   x.nodes = &nodes;
   x.traced = can_be_traced(x);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
 #include "harness/measure.hpp"
@@ -321,7 +322,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least_one());
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.footer(footer());

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/run_sparse.hpp"
 #include "harness/cases.hpp"
@@ -216,9 +217,9 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least_one());
   app.add_option("--batch", a->batch, "exchanges of a repetition; default: as many as the clock needs")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least_one());
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   add_option_flags(app, a->opts);

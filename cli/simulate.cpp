@@ -9,6 +9,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/plot.hpp"
@@ -187,7 +188,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
       ->type_name("PROFILE");
   app.add_option("--by", a->kind, "hockney, logp, loggp or plogp; default: the profile's choice");
-  app.add_option("--per-node", a->node, "ranks per node; default: one node for all")->check(CLI::PositiveNumber);
+  app.add_option("--per-node", a->node, "ranks per node; default: one node for all")->check(at_least_one());
   app.add_flag("--formula", a->closed, "closed formulas only");
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
   app.add_flag("--json", a->json, "as a JSON array");

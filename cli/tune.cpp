@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "cli/tune_traffic.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
@@ -154,10 +155,10 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str()
       ->excludes(traffic);
   app.add_option("--step", a->step, "take every so many of these sizes")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least_one())
       ->excludes(traffic)
       ->capture_default_str();
-  app.add_option("--reps", a->repetitions, "repetitions of each")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--reps", a->repetitions, "repetitions of each")->check(at_least_one())->capture_default_str();
   app.footer(workload_help() + R"(
 Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
 the times beside the fitted model and what that says. What holds is the number of ranks that ran: tune on those that the program has.

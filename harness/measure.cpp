@@ -1,11 +1,14 @@
 #include "harness/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "algorithms/algorithm.hpp"
 #include "harness/session.hpp"
+#include "harness/why_not.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 #include "workloads/traffic.hpp"
@@ -53,7 +56,11 @@ class first_run {
       for (const problem& p : calls_) v[1] += p.leads() ? p.repeats() : 0;
       TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
       c_.by_default = v[0];
-      if (v[0] == v[1]) fault_ = "serves none of the calls";
+      if (v[0] == v[1]) {
+        const auto mine = std::ranges::find_if(calls_, [&](const problem& p) { return p.takes_part(); });
+        fault_ = "serves none of the calls: " +
+                 (mine != calls_.end() ? why_not(*named_, mine->shape()) : "does not serve such exchanges");
+      }
     }
     c_.fault = any_failure(fault_, MPI_COMM_WORLD);
   }
@@ -97,6 +104,12 @@ class first_run {
       return true;
     } catch (const usage_error& e) {
       fault_ = e.what();
+      const detail::algorithm* const a = detail::find_algorithm(c_.asked);
+      for (const problem& p : calls_)
+        if (a != nullptr && p.takes_part() && !a->supports(p.shape())) {
+          fault_ = fmt::format("{}: {}", e.what(), why_not(*a, p.shape()));
+          break;
+        }
     } catch (const budget_exceeded& e) {
       fault_ = e.what();
     }

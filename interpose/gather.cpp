@@ -88,6 +88,7 @@ void write_observations() noexcept {
         try {
           if (traffic.calls.empty()) tell_what_else(logs);
           write_traffic(traffic, given.record);
+          say("recording written to " + given.record);
         } catch (const std::exception& e) {
           say(std::string("nothing is recorded: ") + e.what());
         }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -281,6 +282,20 @@ json to_json(const merged& m) {
   return j;
 }
 
+// The batch system's number of the job; without one, this process's.
+std::string job() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
+    if (const char* id = std::getenv(name); id != nullptr && *id != '\0') return id;
+  return std::to_string(getpid());
+}
+
+std::string file_named_after(const std::string& command_line) {
+  const std::string program = command_line.substr(0, command_line.find(' '));
+  std::string name = fmt::format("taquin-report-{}-{}.json", program.substr(program.rfind('/') + 1), job());
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
 }  // namespace
 
 void write_report(const std::vector<rank_log>& logs) {
@@ -308,9 +323,11 @@ void write_report(const std::vector<rank_log>& logs) {
     j["advice"].push_back({{"title", a.title}, {"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
     if (!a.command.empty()) j["advice"].back()["command"] = a.command;
   }
-  std::ofstream out(s.report_file);
+  const std::string file = s.report_file.empty() ? file_named_after(logs.front().program) : s.report_file;
+  std::ofstream out(file);
   out << j.dump(1) << '\n' << std::flush;
-  if (!out) say(fmt::format("no report is written: cannot write {}: {}", s.report_file, std::strerror(errno)));
+  say(out ? fmt::format("report written to {}", file)
+          : fmt::format("no report is written: cannot write {}: {}", file, std::strerror(errno)));
 }
 
 }  // namespace taquin::interpose

@@ -42,7 +42,7 @@ settings read() {
     s.at_end = settings::report::summary;
   } else if (text == "full" || text.starts_with("full:")) {
     s.at_end = settings::report::full;
-    s.report_file = text == "full" ? "taquin-report.json" : text.substr(5);
+    if (text != "full") s.report_file = text.substr(5);
   } else if (!text.empty() && text != "none") {
     s.warnings.push_back("TAQUIN_REPORT='" + std::string(text) + "' is ignored: not none, summary or full[:FILE]");
   }

@@ -21,7 +21,7 @@ struct settings {
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
   enum class report { none, summary, full };
   report at_end = report::none;  ///< TAQUIN_REPORT
-  std::string report_file;       ///< where the full one goes
+  std::string report_file;       ///< where the full one goes; empty: named after the program and the job
   enum class persistent_by { measured, plan, library };
   persistent_by persistent = persistent_by::measured;  ///< TAQUIN_PERSISTENT: who does persistent calls
   std::vector<std::string> warnings;                   ///< what is wrong with variables that are ignored

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "select/read_json.hpp"
+
 namespace taquin::workloads {
 
 namespace {
@@ -276,12 +278,9 @@ traffic read_traffic(const std::filesystem::path& path) {
 
 traffic parse_traffic(std::string_view text) {
   try {
-    return from_json(json::parse(text, [](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth) damaged(fmt::format("more than {} levels of nesting", most_depth));
-      return true;
-    }));
+    return from_json(detail::parse_json<traffic_error>(text, most_depth));
   } catch (const json::exception& e) {
-    throw traffic_error(e.what());
+    throw traffic_error(detail::words_of(e));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "select/read_json.hpp"
 
 namespace taquin::detail {
 
@@ -210,12 +211,9 @@ std::string to_json(const profile& p) {
 
 profile from_json(const std::string& text) {
   try {
-    return parse(json::parse(text, [](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth) throw profile_error(fmt::format("more than {} levels of nesting", most_depth));
-      return true;
-    }));
+    return parse(parse_json<profile_error>(text, most_depth));
   } catch (const json::exception& e) {
-    throw profile_error(fmt::format("damaged profile: {}", e.what()));
+    throw profile_error(words_of(e));
   }
 }
 

@@ -28,7 +28,7 @@ if(gnuplot)
 endif()
 
 model_command(explain_shows_every_algorithm_and_the_winner
-  "native .*in_place .*needs one buffer.*shared_memory .*<- chosen.*spread_out .*status 0" "${taquin} explain -n 64 --per-pair -b 8")
+  "native .*in_place .*needs --in-place.*shared_memory .*<- chosen.*spread_out .*status 0" "${taquin} explain -n 64 --per-pair -b 8")
 model_command(explain_measures_what_it_predicts "\"chosen\": true.*\"measured_s\": [0-9].*status 0"
   "${run} 2 ${taquin} explain -b 1K --measure --json")
 model_command(explain_shows_what_a_limit_excludes "needs more than the 4K that are allowed.*status 0"

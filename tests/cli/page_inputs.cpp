@@ -122,7 +122,7 @@ TEST(page_inputs, says_where_a_file_is_wrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "the file is empty"},
       {"  \n", "the file is empty"},
-      {"{", "damaged"},
+      {"{", "damaged at byte 2"},
       {"7", "nothing that taquin writes"},
       {"{}", "nothing that taquin writes"},
       {"[]", "holds no record"},

@@ -143,7 +143,7 @@ TEST(replay, auto_does_the_calls_that_an_algorithm_does_not_serve_and_their_numb
     }
     if (one["algorithm"] == "in_place") {
       in_place = true;
-      EXPECT_EQ(one["reason"], "serves none of the calls");
+      EXPECT_TRUE(one["reason"].get<std::string>().starts_with("serves none of the calls: ")) << one;
     }
   }
   EXPECT_TRUE(bruck);

@@ -130,6 +130,23 @@ TEST(run_options, an_algorithm_that_cannot_serve_has_a_row_and_a_reason) {
   EXPECT_EQ(r.status, 1);
   EXPECT_EQ(occurrences(r.out, "\nlean_bruck "), 1) << r.out;
   EXPECT_EQ(occurrences(r.out, "\nlean_bruck: "), 1) << r.out;
+  const auto in_place = taquin(2, "run -a in_place -b 1K --reps 2");
+  EXPECT_EQ(in_place.status, 1);
+  EXPECT_EQ(occurrences(in_place.out, "needs --in-place"), 1) << in_place.out;
+}
+
+TEST(run_options, a_command_that_there_is_not_is_told_with_the_nearest) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"wrapp", "taquin: no command 'wrapp'; did you mean wrap?"},
+      {"rnu", "did you mean run?"},
+      {"nothing_of_the_kind", "known are list, "},
+      {"record", "taquin record: --output is required; see taquin record --help"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const auto r = taquin(0, arguments);
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(occurrences(r.err, message), 1) << arguments << ": " << r.err;
+  }
 }
 
 TEST(run_options, a_limit_in_percent_is_of_what_a_rank_sends) {
@@ -158,7 +175,8 @@ TEST(run_options, wrong_arguments_are_told_once_with_status_2) {
       {"-m lots", "bad size 'lots'"},
       {"--collective bcast", "unknown collective 'bcast'"},
       {"--collective alltoall -w random", "needs the workload uniform, not random"},
-      {"--reps 0", "--reps"},
+      {"--reps 0", "--reps: must be a number from 1 on, got 0; see taquin run --help"},
+      {"-n 4", "mpirun starts the ranks: mpirun -n 4 taquin run ..."},
       {"--layout loose", "loose is none of automatic|indexed|"},
       {"--ports 31", "--ports"},
   };

@@ -125,6 +125,9 @@ neighbour_test(report_counts_calls_on_communicators_that_come_and_go
   "all-to-all calls +24, 384B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions} come_and_go")
 # 2,000 calls of 4 bytes a pair and 1,000 of 8, on two ranks.
+neighbour_test(report_says_its_file_and_names_it_after_program_and_job
+  "taquin: report written to taquin-report-interpose_[a-z_]+-7\\.a\\.json.*expected"
+  "rm -rf named; mkdir named; cd named && ${np2} SLURM_JOB_ID=7.a LD_PRELOAD=${library} TAQUIN_REPORT=full ${program} && $<TARGET_FILE:expected_report> taquin-report-*-7.a.json && echo expected")
 foreach(kind summary full:/dev/null)
   string(SUBSTRING ${kind} 0 4 of)
   neighbour_test(report_counts_every_one_of_many_calls_${of} "all-to-all calls +3000, 62.5KB sent.*status 0"
@@ -141,7 +144,7 @@ neighbour_test(report_in_full_has_call_sites "in full[\n]status 0"
   "rm -f ${file}; ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:${file} ${program} && $<TARGET_FILE:expected_report> ${file} && echo in full")
 set_tests_properties(interpose.report_in_full_has_call_sites PROPERTIES FAIL_REGULAR_EXPRESSION "wrong:")
 neighbour_test(recording_of_messages_alone_says_so
-  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point[\n]status 0"
+  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point[\n]taquin: recording written to /dev/null[\n]status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_RECORD=/dev/null ${regions} messages")
 neighbour_test(recording_without_mpi_says_so
   "^a[\n]taquin: the program ended without a call of MPI_Init: nothing is recorded[\n]status 0"

@@ -58,6 +58,18 @@ TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   EXPECT_THROW(from_json(""), profile_error);
   EXPECT_THROW(from_json("{}"), profile_error);
   EXPECT_THROW(from_json(good.substr(0, good.size() / 2)), profile_error);
+  const auto fault = [](const std::string& text) {
+    try {
+      from_json(text);
+    } catch (const profile_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault(good.substr(0, 1)), "damaged at byte 2");
+  EXPECT_EQ(fault(replaced(good, "\"ports\"", "\"part\"")), "damaged: there is no field 'ports'");
+  EXPECT_EQ(fault(replaced(good, "\"machine\": \"\"", "\"machine\": 5")),
+            "damaged: a field holds another kind of value than it should");
   EXPECT_THROW(from_json(replaced(good, "\"version\": 1", "\"version\": 2")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"ports\": 1", "\"ports\": 0")), profile_error);
   EXPECT_THROW(from_json(replaced(good, "\"loggp\"", "\"other\"")), profile_error);

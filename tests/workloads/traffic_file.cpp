@@ -116,7 +116,7 @@ TEST_F(traffic_file, damage_is_told) {
       {"false", "0", "calls[0].in_place is neither true nor false"},
       {"\"mean\":0", "\"mean\":-1", "calls[0].seconds.mean is not a time: -1"},
       {"\"calls\":[", "\"calls\":[3,", "calls[0] is not an object"},
-      {"}]}", "}]", "parse error"},
+      {"}]}", "}]", "damaged at byte"},
       {"\"program\":\"p\"", "\"program\":7", "program is not a string"},
   };
   for (const auto& c : cases) {

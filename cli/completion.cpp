@@ -1,0 +1,121 @@
+// taquin completion: what makes a shell complete the command's words, from the tables that parse them.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "cli/command.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+struct flag {
+  std::string name;  ///< with its dashes
+  std::string words;
+  bool has_value = false;
+};
+
+std::vector<const CLI::App*> subcommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<flag> flags_of(const CLI::App& app) {
+  std::vector<flag> flags;
+  for (const CLI::Option* o : app.get_options()) {
+    const std::string words = o->get_description().substr(0, o->get_description().find('\n'));
+    for (const auto& name : o->get_snames()) flags.push_back({"-" + name, words, o->get_expected_max() > 0});
+    for (const auto& name : o->get_lnames()) flags.push_back({"--" + name, words, o->get_expected_max() > 0});
+  }
+  return flags;
+}
+
+std::string algorithms() {
+  std::string names = "auto";
+  for (const detail::algorithm* a : detail::algorithms()) names += " " + std::string(a->name);
+  return names;
+}
+
+std::string names_of(const std::vector<const CLI::App*>& all) {
+  std::string names;
+  for (const CLI::App* one : all) names += (names.empty() ? "" : " ") + one->get_name();
+  return names;
+}
+
+// Within single quotes of any of the shells.
+std::string in_quotes(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string bash(const std::vector<const CLI::App*>& all) {
+  std::string cases;
+  for (const CLI::App* one : all) {
+    std::string names;
+    for (const flag& f : flags_of(*one)) names += (names.empty() ? "" : " ") + f.name;
+    cases += fmt::format("    {}) words={} ;;\n", one->get_name(), in_quotes(names));
+  }
+  return fmt::format(R"(_taquin() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=
+  if [[ $COMP_CWORD == 1 ]]; then
+    COMPREPLY=($(compgen -W '{} --help --version' -- "$current"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{}  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  elif [[ $before == -a || $before == --algorithm || $before == --algorithms ]]; then
+    COMPREPLY=($(compgen -W '{}' -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}}
+complete -o filenames -F _taquin taquin
+)",
+                     names_of(all), cases, algorithms());
+}
+
+// zsh runs what bash completes by, once it is told to.
+std::string zsh(const std::vector<const CLI::App*>& all) {
+  return "#compdef taquin\nautoload -Uz bashcompinit && bashcompinit\n" + bash(all);
+}
+
+std::string fish(const std::vector<const CLI::App*>& all) {
+  std::string text = "complete -c taquin -f -n __fish_use_subcommand -l help\n";
+  for (const CLI::App* one : all) {
+    text += fmt::format("complete -c taquin -f -n __fish_use_subcommand -a {} -d {}\n", one->get_name(),
+                        in_quotes(one->get_description()));
+    for (const flag& f : flags_of(*one)) {
+      const bool is_long = f.name.starts_with("--");
+      const bool of_algorithm = f.name == "-a" || f.name.starts_with("--algorithm");
+      text += fmt::format("complete -c taquin -n '__fish_seen_subcommand_from {}' {} {}{}{} -d {}\n", one->get_name(),
+                          is_long ? "-l" : "-s", f.name.substr(is_long ? 2 : 1), f.has_value ? " -r" : "",
+                          of_algorithm ? " -a " + in_quotes(algorithms()) : "", in_quotes(f.words));
+    }
+  }
+  return text;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  app.add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.footer(R"(Examples:
+  source <(taquin completion bash)                               (in ~/.bashrc)
+  source <(taquin completion zsh)                                (in ~/.zshrc, after compinit)
+  taquin completion fish > ~/.config/fish/completions/taquin.fish)");
+  return [shell, &app] {
+    const auto all = subcommands(*app.get_parent());
+    fmt::print("{}", *shell == "bash" ? bash(all) : *shell == "zsh" ? zsh(all) : fish(all));
+    return 0;
+  };
+}
+
+}  // namespace
+
+const command completion_command{"completion", "print what makes a shell complete taquin's words", setup};
+
+}  // namespace taquin::cli
