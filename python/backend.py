@@ -51,6 +51,22 @@ def _configure(build):
     subprocess.run(["cmake", "-S", ROOT, "-B", build, *options], check=True)
 
 
+def _write_info(folder):
+    info = Path(folder, f"{NAME}-{VERSION}.dist-info")
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA, encoding="utf-8")
+    (info / "WHEEL").write_text(
+        f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {_tag()}\n", encoding="utf-8"
+    )
+    shutil.copy(ROOT / "LICENSE", info)
+    return info.name
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """PEP 517. Without it pip builds everything to learn the name."""
+    return _write_info(metadata_directory)
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517."""
     from wheel.wheelfile import WheelFile
@@ -70,13 +86,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         for file in (build / "bin" / NAME, shared, build / "lib" / "libtaquin_interpose.so"):
             (tree / NAME / file.parent.name).mkdir(exist_ok=True)
             shutil.copy(file.resolve(), tree / NAME / file.parent.name / file.name)
-        info = tree / f"{NAME}-{VERSION}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(METADATA, encoding="utf-8")
-        (info / "WHEEL").write_text(
-            f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {_tag()}\n", encoding="utf-8"
-        )
-        shutil.copy(ROOT / "LICENSE", info)
+        _write_info(tree)
         wheel = f"{NAME}-{VERSION}-{_tag()}.whl"
         with WheelFile(Path(wheel_directory, wheel), "w") as packed:
             packed.write_files(tree)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <memory_resource>
 #include <string_view>
 #include <utility>
@@ -37,35 +36,33 @@ class multilevel_operation final : public operation {
   void start() override {
     deal();
     stage_ = 0;
-    kept_ = nullptr;
     inside_->start();
   }
 
   bool test() override {
     if (stage_ == 0) {
-      if (!goes_on([&] { return inside_->test(); })) return false;
+      if (!inside_->test()) return false;
       cross();
     }
     if (stage_ == 1) {
       bool all = true;
       for (column& k : columns_) {
-        k.done = k.done || goes_on([&] { return k.body->test(); });
+        k.done = k.done || k.body->test();
         all = all && k.done;
       }
       if (!all) return false;
       deliver();
     }
-    if (kept_ != nullptr) std::rethrow_exception(std::exchange(kept_, nullptr));
     return true;
   }
 
   void wait() override {
     if (stage_ == 0) {
-      goes_on([&] { return inside_->wait(), true; });
+      inside_->wait();
       cross();
     }
     if (stage_ == 1 && columns_.size() == 1) {
-      goes_on([&] { return columns_.front().body->wait(), true; });
+      columns_.front().body->wait();
       columns_.front().done = true;
     }
     // Columns go on side by side: other ranks may wait for any of them.
@@ -82,17 +79,6 @@ class multilevel_operation final : public operation {
   }
 
  private:
-  // An exchange whose blocks were longer than expected is over; the others' ranks wait for this one.
-  template <class Step>
-  bool goes_on(Step step) {
-    try {
-      return step();
-    } catch (const error& e) {
-      if (e.mpi_class() != MPI_ERR_TRUNCATE) throw;
-      if (kept_ == nullptr) kept_ = std::current_exception();
-      return true;
-    }
-  }
   struct dimensions {
     std::size_t columns = 0;
     std::size_t sizes = 0;  // that the group's ranks tell each other
@@ -141,7 +127,6 @@ class multilevel_operation final : public operation {
   raw_buffer coming_;   // mid_, then all columns' in
   operation_ptr inside_;
   int stage_ = 2;
-  std::exception_ptr kept_;  // of blocks that were longer than expected
 };
 
 /// The body of an exchange by the levels of `view`, named from the first of `names` inwards. Collective over the
