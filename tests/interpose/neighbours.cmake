@@ -156,7 +156,7 @@ target_link_libraries(interpose_surface PRIVATE MPI::MPI_C)
 set(surface $<TARGET_FILE:interpose_surface>)
 set(recording ${CMAKE_CURRENT_BINARY_DIR}/surface.json)
 neighbour_test(forms_are_recorded
-  "^alltoall nonblocking 2[\n]alltoallv nonblocking 3[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]flows 3[\n]status 0"
+  "^taquin: recording written to [^\n]*surface.json[\n]alltoall nonblocking 2[\n]alltoallv nonblocking 3[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]flows 3[\n]status 0"
   "rm -f ${recording}; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_RECORD=${recording} ${surface} && /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/forms.py ${recording}")
 neighbour_test(forms_are_reported "all-to-all calls +9, 112B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${surface}")
