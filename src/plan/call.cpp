@@ -108,6 +108,8 @@ node_call run_on_node(const exchange& x, const options& o) {
   if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
   if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return {};
+  // An algorithm that is named either has the memory that it states, or is refused on all ranks.
+  if (by_name(o) && o.memory != unlimited) return {};
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {
