@@ -87,7 +87,7 @@ struct sparse_call::state {
     proposal p;
     checked sent = 0;
     if (lacks_memory) p.bad = out_of_memory();
-    if (!p.bad && fault != nullptr) p.bad = invalid_argument{fault, MPI_ERR_ARG};
+    if (!p.bad && fault != nullptr) p.bad = of_interface(fault);
     if (!p.bad) p.bad = check_options(opts);
     if (!p.bad) p.bad = check_blocks(mine, comm().size(), sent);
     if (!p.bad) data.element = element::of(mine.type);
@@ -271,7 +271,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   const char* lacks = nullptr;
   try {
     into = make_room(*this);
-  } catch (const std::exception&) {
+  } catch (...) {  // whatever it is, the others must not wait for this rank
     lacks = "no memory for what comes to a rank";
   }
   if (lacks == nullptr && into == nullptr && total() > 0) lacks = "no memory for what comes to a rank";
