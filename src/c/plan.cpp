@@ -33,10 +33,10 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     const char* fault = plan == nullptr ? "null address for the plan" : nullptr;
     std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{comm, std::nullopt});
     if (made == nullptr) fault = lacks_memory_text;
-    owned_options own;
+    std::optional<owned_options> own;
     std::optional<usage_error> wrong_hint;
     try {
-      own = options_of(comm, info);
+      own.emplace(options_of(comm, info));
     } catch (const usage_error& e) {
       fault = wrong_hint.emplace(e).what();
     } catch (const std::bad_alloc&) {
@@ -44,7 +44,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     }
     exchange x = with_fault(build());
     if (fault != nullptr) exchange_fault::set(x, fault);
-    taquin::plan p(x, own.view());
+    taquin::plan p(x, own ? own->view() : taquin::options{});
     if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
     made->plan.emplace(std::move(p));
     *plan = made.release();

@@ -64,6 +64,8 @@ void call::leave(const std::exception& why) noexcept {
   }
 }
 
+bool call::lost() const noexcept { return comm_ != nullptr && comm_->calls().lost.load(std::memory_order_relaxed); }
+
 void call::count() {
   if (comm_ != nullptr) number_ = mpi::count_call(comm_->calls());
 }
@@ -75,7 +77,7 @@ agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::m
 }
 
 agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
-  return agree(mine, comm_->next_tag(), way_of(*comm_, node_), memory);
+  return agree(mine, comm_->next_tag() + mpi::communicator::agreement_tag, way_of(*comm_, node_), memory);
 }
 
 bool call::agree_again(const findings& mine, std::string_view what) {

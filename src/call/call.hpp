@@ -92,6 +92,8 @@ class call : private mpi::started {
   /// To be called before what was started goes. Where it is not over, this rank leaves: others may wait for its part.
   void forget() noexcept;
   [[nodiscard]] bool under_way() const noexcept { return body_ != nullptr; }
+  /// A rank has left a call on the communicator: nothing can be started again.
+  [[nodiscard]] bool lost() const noexcept;
 
   /// Account: `add(s)` tells what was done; `peak`: the most bytes in use at once.
   template <class Add>

@@ -241,6 +241,10 @@ struct redistribution::state final {
           map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
     }
 
+    transfer(const transfer&) = delete;
+    transfer& operator=(const transfer&) = delete;
+    ~transfer() override { all_.net->abandon(); }  // after an error messages may still come into what goes now
+
     void start() override { steps_.start(); }
     bool test() override { return all_.net->test(steps_); }
     void wait() override { all_.net->wait(steps_); }

@@ -163,7 +163,7 @@ class hostile_exchange final : public hostile_call {
 
   // Something that the first look at the arguments finds.
   void make_invalid() {
-    const auto peer = static_cast<std::size_t>(r_.victim);
+    const std::size_t peer = r_.what == called::alltoall ? 0 : static_cast<std::size_t>(r_.victim);
     const bool empty = out_.count[peer] == 0 || in_.count[peer] == 0;  // where no type is looked at
     const int kind = r_.variant % 5;
     const bool told_at_once = kind == 3 && r_.in_c();  // by what sets the options
