@@ -81,8 +81,8 @@ std::unique_ptr<hostile_call> make_call(const hostile_recipe& r, MPI_Comm comm, 
 
 // Who waits inside the MPI library's own call does not learn that a rank has left, but with a clock nobody waits there.
 bool may_wait_inside(const hostile_recipe& r) {
-  return r.harm == offence::mpi_call && r.is_exchange() && !r.in_steps() &&
-         (r.algorithm == "native" || r.algorithm == "auto");
+  const bool hard = r.harm == offence::memory || r.harm == offence::no_memory || r.harm == offence::mpi_call;
+  return hard && r.is_exchange() && !r.in_steps() && (r.algorithm == "native" || r.algorithm == "auto");
 }
 
 options options_of(const hostile_recipe& r, int rank) {
@@ -289,6 +289,7 @@ result run_once(const hostile_recipe& r, const world& w) {
       if (is_error(v)) bad = fmt::format("before: {}", v.text.data());
     }
   }
+  MPI_Barrier(w.base);  // a rank that leaves takes those along that are still in a call before
   hostile_recipe own = r;
   if (errs(r, w.rank, offence::other_call)) {
     own.what = static_cast<called>((static_cast<int>(r.what) + 1 + r.variant % 6) % static_cast<int>(called::kinds));
@@ -344,7 +345,7 @@ std::string run_problem(const hostile_recipe& r, const world& w) {
     bytes = heap_watch::live() - text;
   }
   const left_over after = left_over::now();
-  if (!first.bad.empty()) return first.bad;
+  if (!first.bad.empty() || !first.whole) return first.bad;
   if (bytes > 0) return fmt::format("{} bytes are left in the second run", bytes);
   if (after.files > before.files) return fmt::format("{} files are left open", after.files - before.files);
   if (after.mappings > before.mappings)

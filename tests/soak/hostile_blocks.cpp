@@ -189,7 +189,7 @@ class hostile_migration final : public hostile_call {
     before_ = storage_;
     elements_before_.assign(elements_.begin(), elements_.end());
     if (errs(r, rank, offence::sizes) && n > 0 && in_storage()) room_ = n;  // fewer than come, perhaps
-    memory_.throws = errs(r, rank, offence::thrown) && r_.variant % 2 == 1;
+    memory_.throws = errs(r, rank, offence::thrown) && !function_throws();
     memory_.what = r_.variant / 2 % 3;
   }
 
@@ -199,7 +199,7 @@ class hostile_migration final : public hostile_call {
     std::size_t k = 0;
     const auto to = [&](int) -> long long {
       const std::size_t mine = k++;
-      if (errs(r_, rank_, offence::thrown) && r_.variant % 2 == 0 && mine == size_of(rank_) / 2) {
+      if (errs(r_, rank_, offence::thrown) && function_throws() && mine == size_of(rank_) / 2) {
         if (r_.variant / 2 % 3 == 0) throw std::bad_alloc();
         if (r_.variant / 2 % 3 == 1) throw own_error("no destination");
         throw 42;  // NOLINT(hicpp-exception-baseclass): of somebody else
@@ -236,6 +236,7 @@ class hostile_migration final : public hostile_call {
 
  private:
   [[nodiscard]] bool in_storage() const { return r_.by == surface::steps || r_.by == surface::c_steps; }
+  [[nodiscard]] bool function_throws() const { return in_storage() || r_.p == 1 || r_.variant % 2 == 0; }
   [[nodiscard]] std::size_t size_of(int rank) const {
     const auto most = static_cast<std::uint64_t>(r_.most);
     const std::size_t n = r_.load == 1 ? most : hash(r_.seed, static_cast<std::uint64_t>(rank), 8) % (most + 1);
