@@ -164,12 +164,14 @@ std::string judge(const hostile_recipe& r, std::span<const verdict> all, const w
   if (unserved) return {};
   const auto& offender = all[static_cast<std::size_t>(r.offender)];
   switch (r.harm) {
-    case offence::none: return errors == 0 ? std::string() : "an error without a reason";
+    case offence::none:
+      return errors == 0 ? std::string() : "an error without a reason";
     case offence::memory:
     case offence::no_memory:
     case offence::mpi_call:
       return offender.happened == 0 && errors > 0 ? "an error without a reason" : std::string();
-    case offence::argument: return errors == r.p ? std::string() : "an invalid argument is not every rank's error";
+    case offence::argument:
+      return errors == r.p ? std::string() : "an invalid argument is not every rank's error";
     case offence::other_call:
       return errors == r.p || r.p == 1 ? std::string() : "another call is not every rank's error";
     case offence::sizes:
@@ -179,8 +181,10 @@ std::string judge(const hostile_recipe& r, std::span<const verdict> all, const w
     case offence::thrown:
       if (r.what == called::migration) return errors == r.p ? std::string() : "what threw is not every rank's error";
       return {};
-    case offence::absent: return errors >= r.p - 1 ? std::string() : "a rank is missing, and there is no error";
-    default: return {};
+    case offence::absent:
+      return errors >= r.p - 1 ? std::string() : "a rank is missing, and there is no error";
+    default:
+      return {};
   }
 }
 
@@ -189,8 +193,9 @@ bool is_whole(const hostile_recipe& r, std::span<const verdict> all, const world
   if (r.harm == offence::absent) return false;
   if (r.harm == offence::sizes && short_way(r, w)) return true;
   if (r.harm == offence::thrown && r.what == called::sparse) {
-    const auto bad = std::ranges::count_if(
-        all, [](const verdict& v) { return v.how == ending::alone || (v.how == ending::code && v.mpi_class == MPI_ERR_OTHER); });
+    const auto bad = std::ranges::count_if(all, [](const verdict& v) {
+      return v.how == ending::alone || (v.how == ending::code && v.mpi_class == MPI_ERR_OTHER);
+    });
     return bad == 0;
   }
   const bool right = std::ranges::all_of(all, [](const verdict& v) { return v.how == ending::right; });
@@ -228,10 +233,10 @@ verdict plain_call(MPI_Comm comm, const world& w, bool planned, bool patient, st
 std::string text_of(std::span<const verdict> all) {
   std::string text;
   for (std::size_t i = 0; i < all.size(); ++i)
-    text += fmt::format("\n    rank {}: {}{}", i,
-                        std::array{"right", "refused", "code", "alone", "own", "away"}.at(
-                            static_cast<std::size_t>(all[i].how)),
-                        all[i].text[0] != 0 ? fmt::format(" ({}: {})", all[i].mpi_class, all[i].text.data()) : "");
+    text += fmt::format(
+        "\n    rank {}: {}{}", i,
+        std::array{"right", "refused", "code", "alone", "own", "away"}.at(static_cast<std::size_t>(all[i].how)),
+        all[i].text[0] != 0 ? fmt::format(" ({}: {})", all[i].mpi_class, all[i].text.data()) : "");
   return text;
 }
 
@@ -348,8 +353,7 @@ std::string run_problem(const hostile_recipe& r, const world& w) {
   if (!first.bad.empty() || !first.whole) return first.bad;
   if (bytes > 0) return fmt::format("{} bytes are left in the second run", bytes);
   if (after.files > before.files) return fmt::format("{} files are left open", after.files - before.files);
-  if (after.mappings > before.mappings)
-    return fmt::format("{} mappings are left", after.mappings - before.mappings);
+  if (after.mappings > before.mappings) return fmt::format("{} mappings are left", after.mappings - before.mappings);
   return {};
 }
 
@@ -393,8 +397,8 @@ int run_all(const settings& s) {
     ++done;
     ++by_harm.at(static_cast<std::size_t>(r.harm));
     if (!bad.empty())
-      fmt::print(stderr, "soak: rank {} of {}: {}: {}\n  repeat: --seed {} --first {} --problems 1\n", w.rank, w.size, bad,
-                 describe(r), s.seed, i);
+      fmt::print(stderr, "soak: rank {} of {}: {}: {}\n  repeat: --seed {} --first {} --problems 1\n", w.rank, w.size,
+                 bad, describe(r), s.seed, i);
     if (any_rank(!bad.empty(), w)) {
       ++failures;
       shrink(r, w);

@@ -52,10 +52,11 @@ class hostile_redistribution final : public hostile_call {
     }
     int over = 0;
     if (number == 0)
-      check_c(TAQUIN_Redistribution_create(&array_[margin], count_, length_, type_, comm_, algorithm_.c_str(), o_.memory,
-                                           &c_made_));
+      check_c(TAQUIN_Redistribution_create(&array_[margin], count_, length_, type_, comm_, algorithm_.c_str(),
+                                           o_.memory, &c_made_));
     if (number == 1)
-      check_c(TAQUIN_Redistribution_start(c_made_, static_cast<int>(to_rank_.size()), to_rank_.data(), to_index_.data()));
+      check_c(
+          TAQUIN_Redistribution_start(c_made_, static_cast<int>(to_rank_.size()), to_rank_.data(), to_index_.data()));
     if (number == 2 && !tests) check_c(TAQUIN_Redistribution_wait(c_made_));
     while (number == 2 && tests && over == 0) check_c(TAQUIN_Redistribution_test(c_made_, &over));
   }
@@ -122,20 +123,38 @@ class hostile_redistribution final : public hostile_call {
 
   void spoil_map() {
     switch (r_.variant % 5) {
-      case 0: to_rank_[0] = r_.p; break;
-      case 1: to_rank_[0] = -2; break;
-      case 2: to_rank_[0] = r_.victim, to_index_[0] = static_cast<int>(blocks(r_.victim)); break;
-      case 3: to_rank_[0] = to_rank_[1] = rank_, to_index_[0] = to_index_[1] = 0; break;
-      default: to_rank_.push_back(-1), to_index_.push_back(0); break;
+      case 0:
+        to_rank_[0] = r_.p;
+        break;
+      case 1:
+        to_rank_[0] = -2;
+        break;
+      case 2:
+        to_rank_[0] = r_.victim, to_index_[0] = static_cast<int>(blocks(r_.victim));
+        break;
+      case 3:
+        to_rank_[0] = to_rank_[1] = rank_, to_index_[0] = to_index_[1] = 0;
+        break;
+      default:
+        to_rank_.push_back(-1), to_index_.push_back(0);
+        break;
     }
   }
 
   void make_invalid() {
     switch (r_.variant % 4) {
-      case 0: count_ = -1; break;
-      case 1: length_ = -length_; break;
-      case 2: type_ = MPI_DATATYPE_NULL; break;
-      default: count_ = count_t{1} << 31; break;
+      case 0:
+        count_ = -1;
+        break;
+      case 1:
+        length_ = -length_;
+        break;
+      case 2:
+        type_ = MPI_DATATYPE_NULL;
+        break;
+      default:
+        count_ = count_t{1} << 31;
+        break;
     }
   }
 
@@ -218,8 +237,8 @@ class hostile_migration final : public hostile_call {
   void drop() override {}
 
   [[nodiscard]] std::string wrong() const override {
-    const auto result = in_storage() ? std::span<const int>(storage_).subspan(margin, arrived_)
-                                     : std::span<const int>(elements_);
+    const auto result =
+        in_storage() ? std::span<const int>(storage_).subspan(margin, arrived_) : std::span<const int>(elements_);
     return std::ranges::equal(result, expected_) ? std::string() : std::string("the elements are wrong");
   }
   [[nodiscard]] std::string outside() const override {

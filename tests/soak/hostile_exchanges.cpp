@@ -34,9 +34,9 @@ constexpr int margin = 16;  // ints around blocks that nobody may write
 constexpr int filler = -1234567;
 
 int value_of(int from, int to, count_t k) noexcept {
-  return static_cast<int>(hash(static_cast<std::uint64_t>(from) * 64 + static_cast<std::uint64_t>(to),
-                               static_cast<std::uint64_t>(k)) >>
-                          33U);
+  return static_cast<int>(
+      hash(static_cast<std::uint64_t>(from) * 64 + static_cast<std::uint64_t>(to), static_cast<std::uint64_t>(k)) >>
+      33U);
 }
 
 class hostile_exchange final : public hostile_call {
@@ -84,7 +84,8 @@ class hostile_exchange final : public hostile_call {
     for (int from = 0; from < r_.p; ++from) {
       const count_t n = received_from(from);
       if (n != sent_from(from))
-        return fmt::format("rank {} sends {} elements, {} are expected, and there is no error", from, sent_from(from), n);
+        return fmt::format("rank {} sends {} elements, {} are expected, and there is no error", from, sent_from(from),
+                           n);
       const int* const block = &buffer_[static_cast<std::size_t>(in_.at[static_cast<std::size_t>(from)])];
       for (count_t k = 0; k < n; ++k)
         if (block[k] != value_of(from, rank_, k)) return fmt::format("element {} from rank {} is wrong", k, from);
@@ -168,11 +169,21 @@ class hostile_exchange final : public hostile_call {
     const int kind = r_.variant % 5;
     const bool told_at_once = kind == 3 && r_.in_c();  // by what sets the options
     switch ((kind == 1 && empty) || told_at_once ? 0 : kind) {
-      case 0: in_.count[peer] = out_.count[peer] = -3; break;
-      case 1: type_ = MPI_DATATYPE_NULL, types_[peer] = MPI_DATATYPE_NULL; break;
-      case 2: o_.algorithm = "no_such_algorithm"; break;
-      case 3: o_.timeout = -1; break;
-      default: in_.count[peer] = out_.count[peer] = count_t{1} << (r_.in_c() ? 31 : 61); break;
+      case 0:
+        in_.count[peer] = out_.count[peer] = -3;
+        break;
+      case 1:
+        type_ = MPI_DATATYPE_NULL, types_[peer] = MPI_DATATYPE_NULL;
+        break;
+      case 2:
+        o_.algorithm = "no_such_algorithm";
+        break;
+      case 3:
+        o_.timeout = -1;
+        break;
+      default:
+        in_.count[peer] = out_.count[peer] = count_t{1} << (r_.in_c() ? 31 : 61);
+        break;
     }
     if (r_.variant % 5 == 4 && r_.in_c()) in_.count[peer] = out_.count[peer] = -1;  // what such a count becomes there
     out_.end();
@@ -204,7 +215,8 @@ class hostile_exchange final : public hostile_call {
     const side &s = out_, &d = in_;
     switch (r_.what) {
       case called::alltoall:
-        return TAQUIN_Alltoall(sent_.data(), s.narrow_count[0], type_, &buffer_[margin], d.narrow_count[0], type_, comm_);
+        return TAQUIN_Alltoall(sent_.data(), s.narrow_count[0], type_, &buffer_[margin], d.narrow_count[0], type_,
+                               comm_);
       case called::alltoallw:
         return TAQUIN_Alltoallw(sent_.data(), s.narrow_count.data(), s.bytes.data(), types_.data(), buffer_.data(),
                                 d.narrow_count.data(), d.bytes.data(), types_.data(), comm_);
@@ -233,7 +245,8 @@ class hostile_exchange final : public hostile_call {
       case called::in_place:
         if (r_.symmetric)
           return TAQUIN_Alltoallv_init(MPI_IN_PLACE, nullptr, nullptr, MPI_DATATYPE_NULL, buffer_.data(),
-                                       d.narrow_count.data(), d.narrow_at.data(), type_, comm_, MPI_INFO_NULL, &c_plan_);
+                                       d.narrow_count.data(), d.narrow_at.data(), type_, comm_, MPI_INFO_NULL,
+                                       &c_plan_);
         return TAQUIN_Alltoallv_in_place_init(buffer_.data(), s.narrow_count.data(), s.narrow_at.data(),
                                               d.narrow_count.data(), d.narrow_at.data(), type_, comm_, MPI_INFO_NULL,
                                               &c_plan_);
@@ -250,15 +263,16 @@ class hostile_exchange final : public hostile_call {
   MPI_Datatype type_ = MPI_INT;
   std::vector<MPI_Datatype> types_;
   side out_, in_;
-  std::vector<int> sent_, sent_before_;    // not in place
-  std::vector<int> buffer_, before_;       // of what comes
+  std::vector<int> sent_, sent_before_;  // not in place
+  std::vector<int> buffer_, before_;     // of what comes
   std::optional<plan> made_;
   TAQUIN_Plan c_plan_ = TAQUIN_PLAN_NULL;
 };
 
 }  // namespace
 
-std::unique_ptr<hostile_call> make_hostile_exchange(const hostile_recipe& r, MPI_Comm comm, int rank, const options& o) {
+std::unique_ptr<hostile_call> make_hostile_exchange(const hostile_recipe& r, MPI_Comm comm, int rank,
+                                                    const options& o) {
   return std::make_unique<hostile_exchange>(r, comm, rank, o);
 }
 

@@ -18,8 +18,10 @@ constexpr std::array<const char*, static_cast<std::size_t>(called::kinds)> call_
 constexpr std::array<const char*, static_cast<std::size_t>(surface::kinds)> surface_names{"C++", "C++ in steps", "C",
                                                                                           "C in steps"};
 constexpr std::array<const char*, static_cast<std::size_t>(offence::kinds)> offence_names{
-    "none",  "memory", "no memory from then on", "MPI call",  "argument", "sizes",
-    "limit", "thrown", "absent",                 "impatient", "dropped",  "other call"};
+    "none",      "memory",   "no memory from then on",
+    "MPI call",  "argument", "sizes",
+    "limit",     "thrown",   "absent",
+    "impatient", "dropped",  "other call"};
 
 // Every algorithm that may serve, and "auto" as often as a third of them.
 std::string_view pick_algorithm(source& s, called what) {
@@ -53,10 +55,14 @@ count_t true_count(const hostile_recipe& r, int from, int to) noexcept {
 
 count_t odd_count(const hostile_recipe& r, count_t right) noexcept {
   switch (r.variant / 2 % 4) {
-    case 0: return right / 2;
-    case 1: return right + 1;
-    case 2: return right + 5000;
-    default: return 0;
+    case 0:
+      return right / 2;
+    case 1:
+      return right + 1;
+    case 2:
+      return right + 5000;
+    default:
+      return 0;
   }
 }
 
@@ -108,24 +114,33 @@ bool simplify(hostile_recipe& r, int way) {
     return true;
   };
   switch (way) {
-    case 0: return changed(r.delays, false);
-    case 1: return changed(r.memory, unlimited);
-    case 2: return changed(r.algorithm, std::string_view("auto"));
-    case 3: return changed(r.by, r.in_steps() ? surface::steps : surface::blocking);
-    case 4: return changed(r.most, std::max<count_t>(r.most / 2, 1));
-    case 5: return changed(r.load, 1);
-    case 6: return changed(r.n, r.n / 2);
-    case 7: return changed(r.warm, true);
-    case 8: return changed(r.watched, false);
-    default: return r.what != called::in_place && changed(r.step, 0);
+    case 0:
+      return changed(r.delays, false);
+    case 1:
+      return changed(r.memory, unlimited);
+    case 2:
+      return changed(r.algorithm, std::string_view("auto"));
+    case 3:
+      return changed(r.by, r.in_steps() ? surface::steps : surface::blocking);
+    case 4:
+      return changed(r.most, std::max<count_t>(r.most / 2, 1));
+    case 5:
+      return changed(r.load, 1);
+    case 6:
+      return changed(r.n, r.n / 2);
+    case 7:
+      return changed(r.warm, true);
+    case 8:
+      return changed(r.watched, false);
+    default:
+      return r.what != called::in_place && changed(r.step, 0);
   }
 }
 
 std::string describe(const hostile_recipe& r) {
-  std::string text =
-      fmt::format("{} of {} ranks ({}, algorithm '{}'), blocks of up to {} elements, load {}{}", name_of(r.what), r.p,
-                  surface_names.at(static_cast<std::size_t>(r.by)), r.algorithm, r.most, r.load,
-                  r.symmetric ? ", symmetric" : "");
+  std::string text = fmt::format("{} of {} ranks ({}, algorithm '{}'), blocks of up to {} elements, load {}{}",
+                                 name_of(r.what), r.p, surface_names.at(static_cast<std::size_t>(r.by)), r.algorithm,
+                                 r.most, r.load, r.symmetric ? ", symmetric" : "");
   if (r.memory != unlimited) text += fmt::format(", memory {}", r.memory);
   text += fmt::format("; offence: {} of rank {} (victim {}, step {}, n {}, variant {}){}{}{}", name_of(r.harm),
                       r.offender, r.victim, r.step, r.n, r.variant, r.warm ? "" : "; first call on the communicator",

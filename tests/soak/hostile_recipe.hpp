@@ -42,16 +42,16 @@ struct hostile_recipe {
   std::string_view algorithm = "auto";
   offence harm = offence::none;
   int offender = 0;
-  int victim = 0;       ///< another rank, where there is one
-  int step = 0;         ///< in which it happens, counted from 0, modulo the steps that there are
-  int n = 0;            ///< which request or call fails
-  int variant = 0;      ///< of the offence
-  count_t most = 0;     ///< elements in a block
-  int load = 0;         ///< how sizes differ
+  int victim = 0;          ///< another rank, where there is one
+  int step = 0;            ///< in which it happens, counted from 0, modulo the steps that there are
+  int n = 0;               ///< which request or call fails
+  int variant = 0;         ///< of the offence
+  count_t most = 0;        ///< elements in a block
+  int load = 0;            ///< how sizes differ
   bool symmetric = false;  ///< in place: as MPI_IN_PLACE
-  bool warm = false;    ///< the communicator has had calls before
-  bool delays = false;  ///< ranks come to each step at random times
-  bool watched = false;  ///< run once more: nothing may be left of it
+  bool warm = false;       ///< the communicator has had calls before
+  bool delays = false;     ///< ranks come to each step at random times
+  bool watched = false;    ///< run once more: nothing may be left of it
   std::size_t memory = unlimited;
 
   [[nodiscard]] bool in_c() const noexcept { return by == surface::c_blocking || by == surface::c_steps; }

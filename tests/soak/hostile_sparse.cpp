@@ -120,8 +120,8 @@ class hostile_sparse final : public hostile_call {
     return s.any_size(r_.most);
   }
   [[nodiscard]] static int value(int rank, std::size_t block, count_t k) {
-    return static_cast<int>(
-        hash(static_cast<std::uint64_t>(rank) * 100 + block, static_cast<std::uint64_t>(k), 12) >> 33U);
+    return static_cast<int>(hash(static_cast<std::uint64_t>(rank) * 100 + block, static_cast<std::uint64_t>(k), 12) >>
+                            33U);
   }
   // A rank without a place for what comes.
   [[nodiscard]] bool lies() const { return errs(r_, rank_, offence::thrown); }
@@ -137,11 +137,21 @@ class hostile_sparse final : public hostile_call {
 
   void make_invalid() {
     switch (r_.variant % 5) {
-      case 0: to_[0] = r_.p; break;
-      case 1: to_[0] = -1; break;
-      case 2: counts_[0] = -1; break;
-      case 3: type_ = MPI_DATATYPE_NULL; break;
-      default: counts_[0] = count_t{1} << 60; break;
+      case 0:
+        to_[0] = r_.p;
+        break;
+      case 1:
+        to_[0] = -1;
+        break;
+      case 2:
+        counts_[0] = -1;
+        break;
+      case 3:
+        type_ = MPI_DATATYPE_NULL;
+        break;
+      default:
+        counts_[0] = count_t{1} << 60;
+        break;
     }
   }
 

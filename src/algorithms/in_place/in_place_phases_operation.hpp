@@ -17,7 +17,9 @@ class in_place_phases_operation final : public mpi_operation {
 
   in_place_phases_operation(const in_place_phases_operation&) = delete;
   in_place_phases_operation& operator=(const in_place_phases_operation&) = delete;
-  ~in_place_phases_operation() override { net_.abandon(); }  // before the protocol's arrays go, which messages may still come into
+  ~in_place_phases_operation() override {
+    net_.abandon();
+  }  // before the protocol's arrays go, which messages may still come into
 
   void account(statistics& s) const override;
 
