@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/plan_json.hpp"
@@ -77,7 +78,7 @@ choices interpret(const arguments& a) {
 class block_problem {
  public:
   block_problem(const choices& c, int rank, int ranks)
-      : bytes_(static_cast<std::size_t>(c.block_bytes)),
+      : bytes_(detail::as_size(c.block_bytes)),
         rank_(rank),
         map_(c.workload->make(rank, ranks, c.blocks, c.live, c.given->seed)),
         wanted_(map_.ranks.size(), false),
@@ -86,22 +87,21 @@ class block_problem {
         data_(memory_),
         send_(memory_),
         receive_(memory_) {
-    const auto p = static_cast<std::size_t>(ranks);
+    const auto p = detail::as_size(ranks);
     for (auto* v : {&sent_, &received_, &send_at_, &receive_at_}) v->assign(p, 0);
     for (const int r : map_.ranks)
-      if (r >= 0) ++sent_[static_cast<std::size_t>(r)];
+      if (r >= 0) ++sent_[detail::as_size(r)];
     TAQUIN_MPI(PMPI_Alltoall(sent_.data(), 1, MPI_INT, received_.data(), 1, MPI_INT, MPI_COMM_WORLD));
     std::exclusive_scan(sent_.begin(), sent_.end(), send_at_.begin(), 0);
     std::exclusive_scan(received_.begin(), received_.end(), receive_at_.begin(), 0);
-    std::vector<int> indices(static_cast<std::size_t>(send_at_.back() + sent_.back()));
-    std::vector<int> mine(static_cast<std::size_t>(receive_at_.back() + received_.back()));
+    std::vector<int> indices(detail::as_size(send_at_.back() + sent_.back()));
+    std::vector<int> mine(detail::as_size(receive_at_.back() + received_.back()));
     auto next = send_at_;
     for (std::size_t k = 0; k < map_.ranks.size(); ++k)
-      if (map_.ranks[k] >= 0)
-        indices[static_cast<std::size_t>(next[static_cast<std::size_t>(map_.ranks[k])]++)] = map_.indices[k];
+      if (map_.ranks[k] >= 0) indices[detail::as_size(next[detail::as_size(map_.ranks[k])]++)] = map_.indices[k];
     TAQUIN_MPI(PMPI_Alltoallv(indices.data(), sent_.data(), send_at_.data(), MPI_INT, mine.data(), received_.data(),
                               receive_at_.data(), MPI_INT, MPI_COMM_WORLD));
-    for (const int x : mine) wanted_[static_cast<std::size_t>(x)] = true;
+    for (const int x : mine) wanted_[detail::as_size(x)] = true;
     data_.resize(map_.ranks.size() * bytes_);
     send_.resize(indices.size() * bytes_);
     receive_.resize(mine.size() * bytes_);
