@@ -1,7 +1,7 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint lint-changed \
-  lint-quick format docs deb regret install uninstall clean packages lint-packages
+.PHONY: help release demo test test-sanitized test-sanitized-subset soak fuzz test-cluster test-scale test-packages \
+  test-matrix lint lint-changed lint-quick format docs deb regret install uninstall clean packages lint-packages
 
 PRESETS ?= ci mpich
 SINCE ?= HEAD~3
@@ -41,6 +41,9 @@ test: packages ## all tests: on Open MPI and on MPICH
 
 test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
 	@$(MAKE) test PRESETS="asan tsan"
+
+test-sanitized-subset: packages ## errors, plans, in place, sparse: with address and undefined-behaviour sanitizers
+	cmake --workflow --preset asan-subset
 
 soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" and RANKS, or PROBLEMS=n of them
 	@for preset in release mpich; do cmake --preset $$preset && \
