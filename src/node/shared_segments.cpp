@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::detail {
