@@ -6,8 +6,8 @@
 
 namespace taquin::detail {
 
-/// A rank, a count or a number of bytes as the standard library wants it, as an index or a size. It is not negative: MPI's
-/// types are signed, the library's are not.
+/// A rank, a count or a number of bytes as an index or a size of the standard library, whose types are unsigned; MPI's
+/// are signed. It is not negative.
 template <typename T>
 requires std::is_integral_v<T> || std::is_enum_v<T>
 [[nodiscard]] constexpr std::size_t as_size(T n) noexcept { return static_cast<std::size_t>(n); }
