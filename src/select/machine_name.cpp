@@ -17,8 +17,7 @@ std::string library_name() {
   int length = 0;
   TAQUIN_MPI(PMPI_Get_library_version(library.data(), &length));
   const std::string_view text(library.data(), as_size(length));
-  return std::string(text.substr(0, text.find_first_of(",
-")));
+  return std::string(text.substr(0, text.find_first_of(",\n")));
 }
 
 std::string machine_name() { return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), library_name()); }
