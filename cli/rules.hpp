@@ -50,9 +50,9 @@ struct ruling {
 };
 
 /// For each size that occurs the algorithm that takes least over all its calls, where its 95% interval is below that of
-/// what the calls go by without a rule, `auto`, and that of the MPI library's own call; where neither was measured, below
-/// all others'. A rule reaches half way to the sizes that it is not for, by factors, and to half of the smallest and
-/// twice the largest size.
+/// what the calls go by without a rule, `auto`, and that of the MPI library's own call; where neither was measured,
+/// below all others'. A rule reaches half way to the sizes that it is not for, by factors, and to half of the smallest
+/// and twice the largest size.
 ruling rules_of(const std::vector<measured_call>& calls);
 
 /// "1.20 ms (1.10 ms .. 1.30 ms)"

@@ -22,8 +22,8 @@ struct calibration {
 
 /// How well each model fits each level that was measured. On rank 0, which has the samples.
 std::vector<fit_quality> qualities(const calibration& c);
-/// A warning for each level where the model that predictions use is a poor fit, with the one that fits best; empty where
-/// it is a good one.
+/// A warning for each level where the model that predictions use is a poor fit, with the one that fits best; empty
+/// where it is a good one.
 std::string poor_fits(model_kind used, const std::vector<fit_quality>& fits);
 /// What a profile holds of a calibration: model, how well it fits, and the machine.
 profile profile_of(const calibration& c);

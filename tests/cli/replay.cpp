@@ -56,6 +56,20 @@ TEST(replay, runs_every_recorded_call_and_verifies_it) {
   }
 }
 
+// Two communicators of different ranks run side by side: rank 0 of the world takes part in both.
+TEST(replay, tells_the_time_of_the_rank_with_the_most_as_the_page_does) {
+  auto t = recording();
+  t.communicators.push_back({1});
+  t.matrices.push_back(byte_matrix(1, {}));
+  t.calls.push_back({.communicator = 2, .matrix = 3, .kind = call_kind::alltoallv});
+  for (auto& call : t.calls) call.seconds = {1, 1, 1, 0};
+  t.calls.back().seconds = {2.5, 2.5, 2.5, 0};
+  const file f(t);
+  const auto r = taquin(3, "run -a spread_out --reps 1 --traffic " + f.path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(occurrences(r.out, "6 calls on 3 ranks, 6.500 s in them when they were recorded"), 1) << r.out;
+}
+
 TEST(replay, the_model_s_word_is_the_sum_over_all_calls) {
   const auto predicted = [](const workloads::traffic& t, const std::string& algorithms) {
     const file f(t);
