@@ -24,7 +24,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr std::size_t most_of_rank = std::size_t{448} << 10U;  // in slots
-constexpr std::size_t most_in_any_slot = 8192 - 16;
+constexpr std::size_t most_in_any_slot = 16384;
 constexpr std::size_t eager = 1024;  // bytes that every MPI library sends without waiting for the receive
 
 // What comes first in the contents of a slot.
@@ -103,7 +103,7 @@ bool neighbourhood::map(MPI_Comm comm, std::span<const int> sources, std::span<c
 
   const auto widest = static_cast<std::size_t>(std::ranges::max(all, {}, &member::destinations).destinations);
   const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
-  most_in_slot_ = std::clamp(fair, cache_line, most_in_any_slot + sizeof(slot)) - sizeof(slot);
+  most_in_slot_ = std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
   std::vector<std::size_t> begins(all.size() + 1);
   const auto list_bytes = [](const member& m) {
     return up_to_line(static_cast<std::size_t>(m.destinations) * sizeof(int));
@@ -308,13 +308,15 @@ void neighbour_exchange::drop(std::size_t source, std::size_t bytes) {
       PMPI_Recv(rest.data(), m.count, m.type, n_->in_[source].peer, n_->tag_, n_->comm_->get(), MPI_STATUS_IGNORE));
 }
 
-bool neighbour_exchange::messages_complete() {
+bool neighbour_exchange::messages_complete(bool block) {
   for (std::size_t i = 0; posted_ > 0 && i < messages_.size(); ++i) {
     if (messages_[i] == MPI_REQUEST_NULL) continue;
-    int done = 0;
-    const int code = PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
+    int done = 1;
+    const int code =
+        block ? PMPI_Wait(&messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
     // The sender has told how long the message is.
-    if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::fail(code, "MPI_Test");
+    if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE)
+      mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
     if (code == MPI_SUCCESS && done == 0) return false;
     messages_[i] = MPI_REQUEST_NULL;
     --posted_;
@@ -322,18 +324,29 @@ bool neighbour_exchange::messages_complete() {
   return true;
 }
 
-bool neighbour_exchange::test() {
+bool neighbour_exchange::slots_have_come() {
   std::erase_if(waits_for_, [this](std::size_t source) { return take(source); });
-  if (!messages_complete() || !waits_for_.empty()) return false;
-  if (too_long_from_ != MPI_PROC_NULL)
-    throw usage_error(fmt::format("rank {} sends {} bytes where {} are expected",
-                                  std::exchange(too_long_from_, MPI_PROC_NULL), too_long_, room_),
-                      MPI_ERR_TRUNCATE);
+  return waits_for_.empty();
+}
+
+void neighbour_exchange::end() {
+  if (too_long_from_ == MPI_PROC_NULL) return;
+  throw usage_error(fmt::format("rank {} sends {} bytes where {} are expected",
+                                std::exchange(too_long_from_, MPI_PROC_NULL), too_long_, room_),
+                    MPI_ERR_TRUNCATE);
+}
+
+bool neighbour_exchange::test() {
+  if (!slots_have_come() || !messages_complete(false)) return false;
+  end();
   return true;
 }
 
+// Each slot tells whether a message comes: from then on the MPI library can be waited for.
 void neighbour_exchange::wait() {
-  for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !test();) waiting.pause();
+  for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();
+  for (mpi::backoff waiting(this); !messages_complete(!mpi::must_look());) waiting.pause();
+  end();
 }
 
 void neighbour_exchange::describe(mpi::wait_note& note) const {

@@ -106,7 +106,9 @@ class neighbour_exchange final : private mpi::awaited {
   [[nodiscard]] bool take(std::size_t source);
   void deliver(std::size_t source, const std::byte* from, std::size_t bytes);
   void drop(std::size_t source, std::size_t bytes);
-  [[nodiscard]] bool messages_complete();
+  [[nodiscard]] bool slots_have_come();
+  [[nodiscard]] bool messages_complete(bool block);
+  void end();
   void describe(mpi::wait_note& note) const override;
 
   std::shared_ptr<neighbourhood> n_;
