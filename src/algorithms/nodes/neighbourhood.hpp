@@ -3,12 +3,13 @@
 //
 // Calls are numbered, alike on all ranks, as each rank takes part in each. In call n the sender of an edge writes slot
 // n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its receiver waits for
-// the number (acquire), copies the block out, and acknowledges that number, which makes the slot free. A longer block follows as a message whose receive was posted at the start.
+// the number (acquire), copies the block out, and acknowledges that number, which makes the slot free. A longer block
+// follows as a message, whose receive was posted at the start.
 //
-// A start waits for nothing: where the slot of call n is not free, because its receiver has not completed call n - 4, the
-// contents of the slot go as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots
-// tells the receiver that they come. So a rank that has started and waits is never waited for by its receivers' starts,
-// and a rank that is elsewhere after its start keeps nobody waiting: as MPI asks of nonblocking collectives.
+// A start waits for nothing. Where a slot is not free, because its receiver has not completed call n - 4, its contents
+// go as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots tells the receiver
+// that they come. So a rank that is elsewhere after its start keeps nobody waiting, as MPI asks of nonblocking
+// collectives.
 //
 // Rounds: 1. Bytes: each block twice through shared memory, or once as a message. Memory: below 512 KiB for each rank.
 #pragma once

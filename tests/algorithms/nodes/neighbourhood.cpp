@@ -109,8 +109,8 @@ struct call {
 
 class Neighbourhood : public testing::Test {
  protected:
-  // As many calls on a random graph as are asked for, started before any is complete, then completed in another order on
-  // each rank.
+  // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
+  // on each rank.
   void run(double share, int at_once, count_t most, bool barrier) {
     const graph g(random_, share);
     const scoped_comm comm(g.communicator());
