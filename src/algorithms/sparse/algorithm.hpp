@@ -46,9 +46,10 @@ struct sparse_algorithm {
   std::string_view summary;
   std::string_view source;
   std::string_view rounds;
-  /// Afterwards each rank has the notices for it. Collective.
+  /// Afterwards each rank has the notices for it. Collective. Null: of what is tried before anything else.
   void (*find)(finding& f);
 };
+extern const sparse_algorithm shared_memory_step;
 
 /// The list, the default first.
 std::span<const sparse_algorithm* const> sparse_algorithms() noexcept;
