@@ -245,8 +245,8 @@ void node_step::account(statistics& s) const noexcept {
   s.bytes_copied += bytes_copied_;
 }
 
-const sparse_algorithm shared_memory_step{
-    .name = "shared_memory",
+const sparse_algorithm node_step_way{
+    .name = "node_step",
     .summary =
         "on one node: sizes and small data in one step in its memory, larger data copied once by their receivers",
     .source = "taquin",

@@ -106,7 +106,7 @@ struct sparse_call::state {
 
   // In the node's memory. False, on all ranks alike, where that has brought nothing.
   bool find_on_node(channel& shared, const arguments& x) {
-    const bool named = opts.algorithm == shared_memory_step.name;
+    const bool named = opts.algorithm == node_step_way.name;
     if ((!named && opts.algorithm != "auto") || describe(x.blocks, x.fault, shared.size())) return false;
     if (!sparse_on_node::suits(data.element)) return false;
     budget.emplace(opts.memory);
@@ -116,7 +116,7 @@ struct sparse_call::state {
       budget.reset();
       return false;
     }
-    running.algorithm = shared_memory_step.name;
+    running.algorithm = node_step_way.name;
     running.account([](statistics&) {}, 0);
     try {
       take_lines(shared.rank(), x.at_once);

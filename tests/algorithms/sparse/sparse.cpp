@@ -102,18 +102,18 @@ TEST(sparse, is_one_step_where_ranks_share_memory) {
   const std::vector<int> to{(me + 1) % p};
   const std::vector<int> data(100, me);
   statistics stats;
-  const options o{.algorithm = "shared_memory", .stats = &stats};
+  const options o{.algorithm = "node_step", .stats = &stats};
   const auto run = [&](const options& how) {
     return sparse_exchange(to, std::vector<int>{100}, data, MPI_COMM_WORLD, how).data.size();
   };
   try {
     EXPECT_EQ(run(o), 100U);
     EXPECT_EQ(stats.rounds, 1U);
-    EXPECT_EQ(stats.algorithm, "shared_memory");
+    EXPECT_EQ(stats.algorithm, "node_step");
     statistics seen;
     EXPECT_EQ(run({.stats = &seen}), 100U);
-    EXPECT_EQ(seen.algorithm, "shared_memory") << "it is what auto takes";
-    EXPECT_THROW(run({.algorithm = me == 0 ? "auto" : "shared_memory"}), usage_error);
+    EXPECT_EQ(seen.algorithm, "node_step") << "it is what auto takes";
+    EXPECT_THROW(run({.algorithm = me == 0 ? "auto" : "node_step"}), usage_error);
   } catch (const usage_error& e) {
     EXPECT_TRUE(e.collective());
     EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << e.what();
