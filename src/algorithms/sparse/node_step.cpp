@@ -8,6 +8,7 @@
 
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "algorithms/sparse/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 using kind = node_line::kind;
 
-constexpr std::size_t cache_line = 64;
 constexpr std::uint32_t is_sparse = 64;       // in what ranks must have alike: an exchange has less
 constexpr std::uint32_t most_told = 0xffffU;  // blocks are fewer
 
