@@ -1,11 +1,11 @@
 // A step of a sparse exchange in the memory of a node: each rank's line for another says what it has for it, so that
 // agreement, notices and small data are one step.
 //
-// A line has one block, or says where in its writer's room a list of them begins. Blocks up to 32 bytes are in the line,
-// larger ones in the room while it has place, others where they lie: their receiver copies them once. Lines also tell all
-// ranks how many blocks their writer has and how many it could take. Where the sum of the first is no more than the least
-// of the second, every rank has the memory for what comes, whoever sends how much to whom; otherwise the step has
-// brought nothing, and the ranks agree in full.
+// A line has one block, or says where in its writer's room a list of them begins. Blocks up to 32 bytes are in the
+// line, larger ones in the room while it has place, others where they lie: their receiver copies them once. Lines also
+// tell all ranks how many blocks their writer has and how many it could take. Where the sum of the first is no more
+// than the least of the second, every rank has the memory for what comes, whoever sends how much to whom; otherwise the
+// step has brought nothing, and the ranks agree in full.
 #pragma once
 
 #include <array>
