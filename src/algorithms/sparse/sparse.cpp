@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "algorithms/sparse/algorithm.hpp"
+#include "algorithms/sparse/between_nodes.hpp"
+#include "algorithms/sparse/check.hpp"
 #include "algorithms/sparse/grants.hpp"
 #include "algorithms/sparse/on_node.hpp"
 #include "base/checked.hpp"
@@ -16,6 +18,7 @@
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "datatypes/typed_copy.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/error.hpp"
 
@@ -30,37 +33,6 @@ constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::spar
 // Pieces on their way to a rank at once, and from it.
 std::size_t in_flight_of(const options& o) noexcept {
   return o.max_in_flight > 0 ? detail::as_size(o.max_in_flight) : 32;
-}
-
-std::optional<invalid_argument> check_options(const options& o) {
-  if (find_sparse(o.algorithm) == nullptr)
-    return invalid_argument{
-        fmt::format("unknown sparse algorithm '{}'; known are auto, {}", o.algorithm, sparse_names())};
-  if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight must be ≥ 0, got {}", o.max_in_flight)};
-  return std::nullopt;
-}
-
-// What is wrong with this rank's blocks; `total`: their elements.
-std::optional<invalid_argument> check_blocks(const sparse_blocks& x, int ranks, checked& total) {
-  if (x.type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
-  if (x.destinations.data() == nullptr && !x.destinations.empty())
-    return invalid_argument{"null array of destinations", MPI_ERR_ARG};
-  if (x.counts.missing() && !x.destinations.empty()) return invalid_argument{"null array of counts", MPI_ERR_ARG};
-  bool any = false;
-  for (std::size_t i = 0; i < x.destinations.size(); ++i) {
-    const int to = x.destinations[i];
-    const count_t n = x.counts[static_cast<int>(i)];
-    if (to < 0 || to >= ranks)
-      return invalid_argument{fmt::format("block {} goes to rank {}; ranks are 0 to {}", i, to, ranks - 1),
-                              MPI_ERR_RANK, to};
-    if (n < 0)
-      return invalid_argument{fmt::format("block {}, to rank {}, has {} elements; 0 or more are allowed", i, to, n),
-                              MPI_ERR_COUNT, to};
-    any = any || n > 0;
-    total = total + n;
-  }
-  if (any && x.data == nullptr) return invalid_argument{"null data", MPI_ERR_BUFFER};
-  return std::nullopt;
 }
 
 }  // namespace
@@ -83,9 +55,7 @@ struct sparse_call::state {
     running.meet(x.comm, counted);
     running.stage([&] {
       if (!counted && !lacks_memory && running.node() != nullptr && find_on_node(*running.node(), x)) return;
-      const agreed all = agree_on_call(x.blocks, x.fault, lacks_memory);
-      budget.emplace(all.memory);
-      find(x.blocks);
+      agree_and_find(x, lacks_memory);
     });
   }
 
@@ -173,8 +143,8 @@ struct sparse_call::state {
   std::optional<invalid_argument> describe(const sparse_blocks& mine, const char* fault, int ranks) {
     checked sent = 0;
     if (fault != nullptr) return invalid_argument{fault, MPI_ERR_ARG};
-    if (auto bad = check_options(opts)) return bad;
-    if (auto bad = check_blocks(mine, ranks, sent)) return bad;
+    if (auto bad = check_sparse_options(opts)) return bad;
+    if (auto bad = check_sparse_blocks(mine, ranks, sent)) return bad;
     data.element = element::of(mine.type);
     if (data.element.extent < 0)
       return invalid_argument{"a sparse exchange needs elements of no negative extent", MPI_ERR_TYPE};
@@ -185,10 +155,10 @@ struct sparse_call::state {
     return std::nullopt;
   }
 
-  // Describe and agree.
-  agreed agree_on_call(const sparse_blocks& mine, const char* fault, bool lacks_memory) {
+  // Describe, agree and find: between nodes in one step, where all ranks have their notices in it.
+  void agree_and_find(const arguments& x, bool lacks_memory) {
     proposal p;
-    p.bad = lacks_memory ? out_of_memory() : describe(mine, fault, comm().size());
+    p.bad = lacks_memory ? out_of_memory() : describe(x.blocks, x.fault, comm().size());
     fingerprint choices;
     choices.add("sparse");
     choices.add(p.bad ? "" : find_sparse(opts.algorithm)->name);
@@ -197,10 +167,79 @@ struct sparse_call::state {
     p.memory = opts.memory;
     p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
     p.algorithm = opts.algorithm;
-    const agreed all = running.agree(p, std::pmr::new_delete_resource());
+    agreement_way way = way_of(comm(), running.node());
+    const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
+    const std::size_t of_step = way.between == nullptr ? 0 : way.between->share();
+    memory_budget before(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
+    std::optional<carried_notices> carried;
+    if (way.between != nullptr && !p.bad && may_carry) {
+      carried.emplace(*way.between, data, &before);
+      if (carried->prepare(x.blocks, comm().size(), x.at_once)) {
+        way.blocks = &*carried;
+        carried->tell(p);
+      }
+    }
+    const agreed all = running.agree(p, comm().next_tag(), way, std::pmr::new_delete_resource());
     if (!all.uniform)
       throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
-    return all;
+    budget.emplace(all.memory);
+    if (carried && all.carried && carried_notices::fit(all, comm().size())) {
+      const std::size_t peak = before.peak() + of_step;
+      data.to_send = carried->left();
+      carried.reset();
+      return take_carried(*way.between, all, x.at_once, peak);
+    }
+    carried.reset();
+    find(x.blocks);
+  }
+
+  // Notices, and data of a call at once, that have come with the agreement. All ranks have the memory for them.
+  void take_carried(internode& step, const agreed& all, bool at_once, std::size_t peak) {
+    running.algorithm = between_nodes_way.name;
+    noticed.emplace(&*budget);
+    noticed->reserve(carried_notices::count(step, comm().size(), data.element));
+    carried_notices::each(step, comm().size(), data.element,
+                          [&](const notice& n, const std::byte*) { noticed->push_back(n); });
+    blocks = *noticed;
+    list_sources();
+    rest_follows = carried_notices::any_left(all);
+    if (at_once) came_with = &step;
+    messages = step.messages();
+    bytes = step.bytes_sent();
+    rounds = 1;
+    carried_peak = peak;
+  }
+
+  void list_sources() {
+    sources.emplace(blocks.size(), 0, &*budget);
+    counts.emplace(blocks.size(), 0, &*budget);
+    std::ranges::transform(blocks, sources->begin(), &notice::from);
+    std::ranges::transform(blocks, counts->begin(), &notice::count);
+    for (const count_t n : *counts) total = total + n;
+  }
+
+  // The data of a call at once that has come with the agreement; longer blocks follow when they are asked for. A rank
+  // that has no place for them asks for none, and throws alone.
+  void receive_carried(std::byte* into, const char* fault) {
+    running.stage([&] {
+      if (fault == nullptr) {
+        std::byte* at = into;
+        carried_notices::each(*came_with, comm().size(), data.element, [&](const notice& n, const std::byte* from) {
+          if (from != nullptr) unpack_all(from, at, n.count);
+          at += n.count * data.element.extent;
+        });
+      }
+      if (!rest_follows) return account();
+      move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
+      run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+    });
+    if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+  }
+  void unpack_all(const std::byte* from, std::byte* to, count_t n) const {
+    if (data.element.contiguous())
+      std::copy_n(from, n * data.element.size, to);
+    else
+      unpack(from, to, n, data.element);
   }
 
   // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
@@ -208,9 +247,7 @@ struct sparse_call::state {
     const sparse_algorithm& how = *find_sparse(opts.algorithm);
     running.algorithm = how.name;
     if (how.find == nullptr)
-      throw on_all_ranks(
-          usage_error(fmt::format("{} serves ranks of one node, whose memory has room for their blocks", how.name),
-                      MPI_ERR_UNSUPPORTED_OPERATION));
+      throw on_all_ranks(usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION));
     notices.emplace(comm().rank(), comm().size(), &*budget);
     finding f{.comm = comm(), .tag = comm().next_tag(), .notices = *notices};
     f.attempt([&] {
@@ -225,11 +262,7 @@ struct sparse_call::state {
     how.find(f);
     f.attempt([&] {
       blocks = notices->sorted();
-      sources.emplace(blocks.size(), 0, &*budget);
-      counts.emplace(blocks.size(), 0, &*budget);
-      std::ranges::transform(blocks, sources->begin(), &notice::from);
-      std::ranges::transform(blocks, counts->begin(), &notice::count);
-      for (const count_t n : *counts) total = total + n;
+      list_sources();
       reserve_least(0);
     });
     std::optional<invalid_argument> bad;
@@ -239,6 +272,7 @@ struct sparse_call::state {
     agree_on(f.lacking, bad);
     messages = f.messages;
     bytes = f.bytes;
+    rounds = as_size(notice_rounds::rounds(comm().size()));
   }
 
   // Throws where there is no room for one piece on its way.
@@ -301,15 +335,16 @@ struct sparse_call::state {
   void account() const {
     running.account(
         [&](statistics& s) {
-          s.rounds += static_cast<std::uint64_t>(notice_rounds::rounds(comm().size())) + 2;
+          s.rounds += rounds + (came_with == nullptr || rest_follows ? 2 : 0);
           s.messages += messages;
           s.bytes_sent += bytes;
         },
-        budget->peak());
+        std::max(budget->peak(), carried_peak));
   }
 
   void receive(void* into, const char* fault) {
     if (served_short) return receive_short(static_cast<std::byte*>(into), fault);
+    if (came_with != nullptr) return receive_carried(static_cast<std::byte*>(into), fault);
     running.stage([&] {
       std::optional<invalid_argument> bad;
       if (fault != nullptr) bad = invalid_argument{fault, MPI_ERR_NO_MEM};
@@ -366,7 +401,7 @@ struct sparse_call::state {
   sparse_data data;
   std::optional<memory_budget> budget;  // before what takes from it
   std::optional<notice_rounds> notices;
-  std::optional<std::pmr::vector<notice>> noticed;  // on a node
+  std::optional<std::pmr::vector<notice>> noticed;  // in a step
   std::span<const notice> blocks;                   // of either
   std::optional<std::pmr::vector<int>> sources;
   std::optional<std::pmr::vector<count_t>> counts;
@@ -377,6 +412,10 @@ struct sparse_call::state {
   bool served_short = false;
   bool lacks_result = false;  // no memory for the sources
   bool moved = false;
+  internode* came_with = nullptr;  // the step that the data of a call at once have come with
+  bool rest_follows = false;       // some rank has blocks that have not
+  std::size_t carried_peak = 0;    // bytes of that step
+  std::uint64_t rounds = 0;
   checked total = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
