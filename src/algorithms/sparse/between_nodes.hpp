@@ -1,5 +1,5 @@
-// What the step among nodes in which ranks agree (call/agree.hpp) carries of a sparse exchange: notices, and the data of
-// small blocks. Larger ones follow when their receivers ask for them.
+// What the step among nodes in which ranks agree (call/agree.hpp) carries of a sparse exchange: notices, and the data
+// of small blocks. Larger ones follow: at once where they are few, otherwise when their receivers ask for them.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class carried_notices final : public carried_blocks {
   carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
 
-  /// Whether this rank's blocks can go that way, those of a call at once with their data. Takes 4 bytes for each rank and
-  /// 12 for each block. `x` must outlive it. Local.
+  /// Whether this rank's blocks can go that way, those of a call at once with their data. Takes 4 bytes for each rank
+  /// and 12 for each block. `x` must outlive it. Local.
   bool prepare(const sparse_blocks& x, int ranks, bool at_once);
   void write(internode& step) override;
   /// Elements whose data do not travel with the step.

@@ -1,5 +1,5 @@
-// A sparse exchange under way: its stages are meet, describe, agree, find, make room, move, account. On one node all that
-// is one step (on_node.hpp), or two where the caller makes two, and between nodes the agreement has the notices
+// A sparse exchange under way: its stages are meet, describe, agree, find, make room, move, account. On one node all
+// that is one step (on_node.hpp), or two where the caller makes two, and between nodes the agreement has the notices
 // (between_nodes.hpp); the stages are gone through where that has no success. See sparse.cpp and steps.cpp.
 #pragma once
 
