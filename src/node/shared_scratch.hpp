@@ -10,7 +10,8 @@
 
 namespace taquin::detail {
 
-/// Not a window of MPI's: to free a window is collective, to free a plan is local. Move-only; empty where there is none.
+/// Not a window of MPI's: to free a window is collective, to free a plan is local. Move-only; empty where there is no
+/// memory.
 class shared_scratch {
  public:
   shared_scratch() noexcept = default;
