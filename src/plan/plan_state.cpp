@@ -76,7 +76,8 @@ void plan_state::run() {
     }
   });
   const mpi::communicator* const comm = running.comm();
-  if (!running.is_plan() && comm != nullptr && comm->choices != nullptr) comm->choices->took(PMPI_Wtime() - begun);
+  chooser* const choices = running.is_plan() || comm == nullptr ? nullptr : chooser::known(*comm);
+  if (choices != nullptr) choices->took(PMPI_Wtime() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

@@ -18,6 +18,7 @@
 #include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
 #include "node/detect.hpp"
+#include "node/internode.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_reader.hpp"
@@ -126,7 +127,7 @@ struct redistribution::state final {
     const auto ranks = detail::as_size(comm.size());
     if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
     blocks.emplace(ranks, 0, &budget);
-    if (comm.between != nullptr) nodes = nodes_of(comm, {});
+    if (detail::internode::known(comm) != nullptr) nodes = nodes_of(comm, {});
     const channel* const node = running.node();
     const bool copies =
         node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;

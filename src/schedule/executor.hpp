@@ -14,7 +14,7 @@
 #include "call/operation.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
-#include "node/shared_segment.hpp"
+#include "node/shared_scratch.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
 
@@ -28,7 +28,7 @@ struct execution {
   void* recv = nullptr;
   bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
   MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
-  shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
+  shared_scratch* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
 };
 
 class executor final : public operation, private mpi::awaited {

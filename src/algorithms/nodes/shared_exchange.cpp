@@ -11,7 +11,7 @@
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
-#include "node/shared_segments.hpp"
+#include "node/shared_buffers.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -35,7 +35,7 @@ void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n >= 4) return two(std::uint32_t{});
   for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
 }
-static_assert(node_line::capacity <= 32 && sizeof(segment_place) <= node_line::capacity);
+static_assert(node_line::capacity <= 32 && sizeof(buffer_place) <= node_line::capacity);
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n <= node_line::capacity)
@@ -116,7 +116,7 @@ void shared_exchange::write(int reader) {
       line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
       const auto shared = find_shared(send_at(reader), n);
       if (shared && way == kind::remote) line.describe(kind::mapped, n);
-      const segment_place where = shared.value_or(segment_place{});
+      const buffer_place where = shared.value_or(buffer_place{});
       std::memcpy(line.data.data(), &where, sizeof where);
       offered_ = c_.step();
       break;
@@ -280,7 +280,7 @@ void shared_exchange::deliver_from(int writer) {
 }
 
 void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
-  segment_place shared;
+  buffer_place shared;
   std::memcpy(&shared, line.data.data(), sizeof shared);
   const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, as_size(n));
   from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);
