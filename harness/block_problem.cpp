@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::harness {
@@ -35,7 +36,7 @@ count_t differing(const std::byte* block, std::size_t bytes, std::uint64_t first
 
 block_problem::block_problem(const block_workload& workload, count_t blocks, count_t live, count_t block_bytes,
                              std::uint64_t seed, std::pmr::memory_resource* memory)
-    : bytes_(static_cast<std::size_t>(block_bytes)),
+    : bytes_(detail::as_size(block_bytes)),
       type_(mpi::contiguous(block_bytes, MPI_BYTE)),
       data_(memory),
       send_(memory),
@@ -45,22 +46,21 @@ block_problem::block_problem(const block_workload& workload, count_t blocks, cou
   TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
   map_ = workload.make(rank_, ranks, blocks, live, seed);
   wanted_.assign(map_.ranks.size(), false);
-  const auto p = static_cast<std::size_t>(ranks);
+  const auto p = detail::as_size(ranks);
   for (auto* v : {&sent_, &received_, &send_at_, &receive_at_}) v->assign(p, 0);
   for (const int r : map_.ranks)
-    if (r >= 0) ++sent_[static_cast<std::size_t>(r)];
+    if (r >= 0) ++sent_[detail::as_size(r)];
   TAQUIN_MPI(PMPI_Alltoall(sent_.data(), 1, MPI_INT, received_.data(), 1, MPI_INT, MPI_COMM_WORLD));
   std::exclusive_scan(sent_.begin(), sent_.end(), send_at_.begin(), 0);
   std::exclusive_scan(received_.begin(), received_.end(), receive_at_.begin(), 0);
-  std::vector<int> indices(static_cast<std::size_t>(send_at_.back() + sent_.back()));
-  std::vector<int> mine(static_cast<std::size_t>(receive_at_.back() + received_.back()));
+  std::vector<int> indices(detail::as_size(send_at_.back() + sent_.back()));
+  std::vector<int> mine(detail::as_size(receive_at_.back() + received_.back()));
   auto next = send_at_;
   for (std::size_t k = 0; k < map_.ranks.size(); ++k)
-    if (map_.ranks[k] >= 0)
-      indices[static_cast<std::size_t>(next[static_cast<std::size_t>(map_.ranks[k])]++)] = map_.indices[k];
+    if (map_.ranks[k] >= 0) indices[detail::as_size(next[detail::as_size(map_.ranks[k])]++)] = map_.indices[k];
   TAQUIN_MPI(PMPI_Alltoallv(indices.data(), sent_.data(), send_at_.data(), MPI_INT, mine.data(), received_.data(),
                             receive_at_.data(), MPI_INT, MPI_COMM_WORLD));
-  for (const int x : mine) wanted_[static_cast<std::size_t>(x)] = true;
+  for (const int x : mine) wanted_[detail::as_size(x)] = true;
   data_.resize(map_.ranks.size() * bytes_);
   send_.resize(indices.size() * bytes_);
   receive_.resize(mine.size() * bytes_);
