@@ -119,7 +119,7 @@ class channel final : private mpi::awaited {
 
   /// What is counted for the communicator; null but for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
-  /// Calls in which no rank has anything for another: all ranks know alike, from the lines of such a call, that the next
+  /// Calls in which no rank has anything for another: all ranks know alike, from the lines of such a call, that next
   /// ones of its kind, up to a number of calls on the communicator, go to the MPI library.
   struct idle_calls {
     std::uint32_t choices = 0;  ///< what was alike on all ranks

@@ -96,7 +96,7 @@ bool goes_idle(const exchange& x, const options& o, channel& node) {
   return !by_name(o) && choices_of(x, false) == node.idle().choices;
 }
 
-// In a row of calls in which no rank has had anything for another. Nobody waits who has nothing for another now, either;
+// In a row of calls in which no rank has had anything for another. Nobody waits who has nothing for another now either;
 // what is wrong on a rank takes it out of the call, because the others may be through with it.
 node_call run_idle(const exchange& x, const options& o, channel& node) {
   node.look_for_leavers();
