@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/tune_traffic.hpp"
@@ -48,7 +49,7 @@ std::vector<cell> grid(const arguments& a) {
   std::vector<cell> cells;
   for (const auto& w : a.workloads)
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (i % static_cast<std::size_t>(a.step) != 0 && i + 1 != sizes.size()) continue;
+      if (i % detail::as_size(a.step) != 0 && i + 1 != sizes.size()) continue;
       for (const bool persistent : {false, true})
         for (const auto how : {buffering::separate, buffering::one_buffer})
           cells.push_back({w, sizes[i], persistent, how});

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/rules.hpp"
 #include "harness/cases.hpp"
@@ -76,7 +77,7 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::p
     const auto& call = kinds[i];
     const detail::shape s = workloads::shape_of(t, call);
     std::set<int> on;
-    for (const int rank : t.communicators[call.communicator]) on.insert(nodes[static_cast<std::size_t>(rank)]);
+    for (const int rank : t.communicators[call.communicator]) on.insert(nodes[detail::as_size(rank)]);
     measured_call m{.kind = s.kind,
                     .in_place = s.in_place,
                     .reused = call.form != workloads::call_form::blocking,

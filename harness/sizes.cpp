@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/size_text.hpp"
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 
 namespace taquin::harness {
@@ -54,7 +55,7 @@ memory_choice memory_choice::parse(std::string_view text) {
 
 std::size_t memory_choice::limit(count_t bytes_per_rank) const {
   if (!limited) return unlimited;
-  if (!relative) return static_cast<std::size_t>(bytes);
+  if (!relative) return detail::as_size(bytes);
   return static_cast<std::size_t>(static_cast<double>(bytes_per_rank) * percent / 100);
 }
 

@@ -7,6 +7,7 @@
 #include "algorithms/algorithm.hpp"
 #include "base/environment.hpp"
 #include "base/size_text.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::interpose {
 
@@ -95,7 +96,7 @@ std::map<std::string, std::string> taquin_variables() {
 
 std::optional<std::size_t> size_of(std::string_view text) {
   const auto [bytes, fault] = detail::read_size(text);
-  return fault == nullptr ? std::optional(static_cast<std::size_t>(bytes)) : std::nullopt;
+  return fault == nullptr ? std::optional(detail::as_size(bytes)) : std::nullopt;
 }
 
 const settings& settings::get() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "node/detect.hpp"
@@ -35,7 +36,7 @@ void work(seconds duration) {
 class pair_meter {
  public:
   pair_meter(MPI_Comm comm, int other, bool first, count_t most)
-      : comm_(comm), other_(other), first_(first), buffer_(static_cast<std::size_t>(most * train)) {}
+      : comm_(comm), other_(other), first_(first), buffer_(as_size(most * train)) {}
 
   message_sample measure(count_t bytes) {
     bytes_ = static_cast<int>(bytes);
@@ -64,7 +65,7 @@ class pair_meter {
   void receive(std::size_t slot = 0) {
     TAQUIN_MPI(PMPI_Recv(at(slot), bytes_, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE));
   }
-  std::byte* at(std::size_t slot) { return buffer_.data() + slot * static_cast<std::size_t>(bytes_); }
+  std::byte* at(std::size_t slot) { return buffer_.data() + slot * as_size(bytes_); }
   void signal() { TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_BYTE, other_, tag, comm_)); }
   void await() { TAQUIN_MPI(PMPI_Recv(nullptr, 0, MPI_BYTE, other_, tag, comm_, MPI_STATUS_IGNORE)); }
 
@@ -239,7 +240,7 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
   std::string json = to_json({c.model, {}});
   auto bytes = static_cast<int>(json.size());
   TAQUIN_MPI(PMPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
-  json.resize(static_cast<std::size_t>(bytes));
+  json.resize(as_size(bytes));
   TAQUIN_MPI(PMPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
   c.model = from_json(json).model;
   return c;

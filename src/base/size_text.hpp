@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/sizes.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -24,7 +25,7 @@ inline size_text read_size(std::string_view text) noexcept {
   if (fault == std::errc::result_out_of_range) return {0, "too large"};
   if (fault != std::errc{}) return {0, "not a number"};
   if (size.bytes < 0) return {0, "negative"};
-  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  std::string_view unit(stop, as_size(end - stop));
   unsigned shift = 0;
   if (!unit.empty()) {
     const auto prefix = std::string_view("KMGT").find(static_cast<char>(unit.front() & ~0x20));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/size_text.hpp"
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -113,7 +114,7 @@ void read(const option_row& row, const char* text, std::size_t& value) {
   const std::string_view written = text;
   const auto [bytes, fault] = read_size(written);
   if (fault != nullptr) refuse_hint(row, text, "a size such as 65536, 64K or 50M");
-  value = static_cast<std::size_t>(bytes);
+  value = as_size(bytes);
 }
 void read(const option_row& row, const char* text, std::vector<int>& value) {
   std::vector<int> numbers;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "select/read_json.hpp"
 
 namespace taquin::detail {
@@ -50,7 +51,7 @@ json of(const std::vector<measured_point>& points) {
   for (const auto& m : points)
     all.push_back({{"algorithm", m.algorithm},
                    {"ranks", m.ranks},
-                   {"collective", form_names[static_cast<std::size_t>(m.kind)]},
+                   {"collective", form_names[as_size(m.kind)]},
                    {"in_place", m.in_place},
                    {"symmetric", m.symmetric},
                    {"reused", m.reused},
@@ -65,7 +66,7 @@ json of(const std::vector<rule>& rules) {
   json all = json::array();
   for (const rule& r : rules) {
     json j{{"algorithm", r.algorithm}};
-    if (r.kind) j["collective"] = form_names[static_cast<std::size_t>(*r.kind)];
+    if (r.kind) j["collective"] = form_names[as_size(*r.kind)];
     if (r.in_place) j["in_place"] = *r.in_place;
     if (r.reused) j["reused"] = *r.reused;
     if (r.ranks > 0) j["ranks"] = r.ranks;

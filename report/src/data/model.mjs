@@ -3,6 +3,7 @@ import { prepareTraffic, prepareReport } from "./traffic.mjs";
 import { distinctPredictions, pointsOfProfile, pointsOfRecords, pointsOfPredictions, isRedistribution } from "./algorithms.mjs";
 import { prepareStrip } from "./strip.mjs";
 import { prepareSchedule } from "./schedule.mjs";
+import { isRegret, regretOf } from "./regret.mjs";
 import { stepsOf, stepsOfRecords, redistributionRecords } from "./redistribution.mjs";
 
 export const PAGE_VERSION = 1;
@@ -16,6 +17,7 @@ function empty() {
     strips: [],
     redistributions: [], // records
     steps: [], // redistributions over time
+    regrets: [], // random calls, each measured beside the fastest other way
     profiles: [],
     problems: [],
     files: [],
@@ -32,8 +34,10 @@ function add(model, file) {
       model.sources.push(prepareReport(data, name));
       break;
     case "records": {
-      const moved = data.filter(isRedistribution);
-      const { points, unserved } = pointsOfRecords(data.filter((r) => !isRedistribution(r)), name);
+      const rest = data.filter((r) => !isRegret(r));
+      const moved = rest.filter(isRedistribution);
+      const { points, unserved } = pointsOfRecords(rest.filter((r) => !isRedistribution(r)), name);
+      model.regrets.push(...regretOf(data, name));
       model.redistributions.push(...redistributionRecords(moved, name));
       model.steps.push(...stepsOfRecords(moved, name));
       model.points.push(...points);

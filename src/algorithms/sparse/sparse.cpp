@@ -12,6 +12,7 @@
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
 #include "base/memory_charge.hpp"
+#include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "taquin/error.hpp"
 
@@ -25,7 +26,7 @@ constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::spar
 
 // Pieces on their way to a rank at once, and from it.
 std::size_t in_flight_of(const options& o) noexcept {
-  return o.max_in_flight > 0 ? static_cast<std::size_t>(o.max_in_flight) : 32;
+  return o.max_in_flight > 0 ? detail::as_size(o.max_in_flight) : 32;
 }
 
 std::optional<invalid_argument> check_options(const options& o) {
@@ -231,7 +232,7 @@ struct sparse_call::state {
       // No block is longer than all that comes.
       const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
       const std::size_t bytes_of_piece =
-          bad || !piece_bytes(most).fits() ? 0 : static_cast<std::size_t>(piece_bytes(most).value());
+          bad || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
       begin_move(bad, bytes_of_piece);
       run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
