@@ -37,8 +37,8 @@ concept transferable_range = element_range<R> && transferable<std::ranges::range
 template <class R>
 concept count_range = std::ranges::forward_range<R> && std::integral<std::ranges::range_value_t<R>>;
 
-/// What alltoallv brought: the elements in the order of their sources, and how many came from each rank. It can be taken
-/// apart: auto [data, counts] = ….
+/// What alltoallv brought: the elements in the order of their sources, and how many came from each rank. It can be
+/// taken apart: auto [data, counts] = ….
 template <class T>
 class received {
  public:
@@ -318,8 +318,8 @@ template <element_range Send, element_range Recv>
 
 /// A plan that sends the first `sendcounts[0]` elements of `data` to rank 0, the next `sendcounts[1]` to rank 1, and so
 /// on, and puts what arrives into `recv` in the same way. Counts are read here and need not live on; the ranges must
-/// stay where they are until the plan is freed. Collective; throws as taquin::plan, and `usage_error` on every rank when
-/// counts are not one per rank, are negative, or add up to more than their range holds.
+/// stay where they are until the plan is freed. Collective; throws as taquin::plan, and `usage_error` on every rank
+/// when counts are not one per rank, are negative, or add up to more than their range holds.
 template <element_range Send, count_range SendCounts, element_range Recv, count_range RecvCounts>
 [[nodiscard]] plan plan_alltoallv(Send&& data, const SendCounts& sendcounts, Recv&& recv, const RecvCounts& recvcounts,
                                   MPI_Comm comm, const options& o = {}) {
@@ -369,8 +369,8 @@ void alltoallv_in_place(Buffer&& buffer, const SendCounts& sendcounts, const Rec
                                  [&](const exchange& x) { run(x, o); });
 }
 
-/// The plan of taquin::alltoallv_in_place. Counts and displacements are read here; the range must stay where it is until
-/// the plan is freed. Collective; throws as the blocking call.
+/// The plan of taquin::alltoallv_in_place. Counts and displacements are read here; the range must stay where it is
+/// until the plan is freed. Collective; throws as the blocking call.
 template <element_range Buffer, count_range SendCounts, count_range SendDispls, count_range RecvCounts,
           count_range RecvDispls>
 [[nodiscard]] plan plan_alltoallv_in_place(Buffer&& buffer, const SendCounts& sendcounts, const SendDispls& sdispls,

@@ -165,12 +165,12 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and
- * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes, or 64K, 50M), taquin_radix,
- * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
- * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags 0 or 1, choices
- * numbers or words (taquin_layout: "packed"). Another key that begins with taquin_ is refused on all ranks; keys of
- * others are left alone. *plan is TAQUIN_PLAN_NULL after a failure. */
+ * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes, or 64K, 50M),
+ * taquin_radix, taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check,
+ * taquin_layout, taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout,
+ * taquin_timeout, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
+ * 0 or 1, choices numbers or words (taquin_layout: "packed"). Another key that begins with taquin_ is refused on all
+ * ranks; keys of others are left alone. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 /* The same with 64-bit counts. */
