@@ -110,14 +110,15 @@ class Drawing:
 
 def draw(results, theme):
     d = Drawing(theme)
-    d.panel(LEFT, "alltoallv on one node: time, the MPI library's is 1", "bytes per pair", node_ratios(results),
+    d.panel(LEFT, "Time of alltoallv on one node", "bytes per pair", node_ratios(results),
             lambda p: f"{p} ranks", [8, 512, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20], 1.25)
+    d.text(LEFT + 4, TOP + TALL * (1 - 1 / 1.25) - 7, "the MPI library", size=12)
     in_place = in_place_ratios(results)
-    x, y = d.panel(LEFT + PANEL + 70, "In one buffer of 50M, 8 ranks: time, with a second buffer 1",
+    x, y = d.panel(LEFT + PANEL + 70, "Time in one buffer of 50 MiB, 8 ranks",
                    "extra memory of a rank, bytes", in_place, str, [65536, 262144, 1 << 20, 4 << 20, 16 << 20, 64 << 20],
                    1.75)
     d.parts.append(f'<circle cx="{x(50 << 20):.1f}" cy="{y(1):.1f}" r="5" fill="{theme["one"]}"/>')
-    d.text(x(50 << 20), y(1) + 20, "MPI_Alltoallv", "end", size=12)
+    d.text(x(50 << 20), y(1) + 20, "MPI_Alltoallv, with a second buffer", "end", size=12)
     return d.svg("Time of taquin as a multiple of the MPI library's time, on one node and in one buffer")
 
 

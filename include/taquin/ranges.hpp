@@ -398,7 +398,8 @@ template <element_range Buffer, count_range SendCounts, count_range RecvCounts>
 }
 }  // namespace taquin
 
-/// auto [data, counts] = taquin::alltoallv(…).
+// auto [data, counts] = taquin::alltoallv(…).
+/// @cond
 template <class T>
 struct std::tuple_size<taquin::received<T>> : std::integral_constant<std::size_t, 2> {};
 template <class T>
@@ -409,3 +410,4 @@ template <class T>
 struct std::tuple_element<1, taquin::received<T>> {
   using type = std::vector<taquin::count_t>;
 };
+/// @endcond
