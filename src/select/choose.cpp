@@ -53,8 +53,8 @@ std::string text_of_profile(const std::string& name) noexcept {
   try {
     std::string text = read_file(name);
     const profile p = from_json(text);
-    if (p.model.machine == machine_name()) return text;
-    fault = fmt::format("made on '{}', this is '{}'", p.model.machine, machine_name());
+    fault = made_elsewhere(p);
+    if (fault.empty()) return text;
   } catch (const std::exception& e) {
     try {
       fault = e.what();
