@@ -122,7 +122,7 @@ struct sparse_received {
 /// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
 /// and so on; returns what came to this rank, by source:
 ///
-///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
+///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts_to, particles, comm);
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
 /// destination, or they do not add up to the length of `data`. A rank that has no memory for the result throws alone

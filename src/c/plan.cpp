@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "c/argument_lists.hpp"
 #include "c/fault.hpp"
@@ -17,6 +18,7 @@ using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
   MPI_Comm comm;  // whose error handler is called
+  std::unique_ptr<taquin::statistics> counted;
   taquin::plan plan;
 };
 
@@ -35,7 +37,10 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     }
     exchange x = with_fault(build());
     if (!fault.empty()) exchange_fault::set(x, fault.c_str());
-    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, taquin::plan(x, own.view())});
+    auto counted = std::make_unique<taquin::statistics>();
+    taquin::options o = own.view();
+    o.stats = counted.get();
+    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, std::move(counted), taquin::plan(x, o)});
     *plan = made.release();
   });
 }
@@ -77,6 +82,10 @@ int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t* bytes) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = p.memory();
   });
+}
+
+int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics* statistics) {
+  return with(plan, [&](taquin::plan&) { give_statistics(*plan->counted, statistics); });
 }
 
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {

@@ -2,6 +2,7 @@
 #include "taquin/redistribute.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "c/fault.hpp"
 #include "c/options.hpp"
@@ -19,6 +20,7 @@ using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
+  std::unique_ptr<taquin::statistics> counted;
   taquin::redistribution redistribution;
 };
 
@@ -42,15 +44,18 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
+    auto counted = std::make_unique<taquin::statistics>();
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
+                                         .stats = counted.get(),
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
-        comm, redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
-                                          comm, o, fault)});
+        comm, std::move(counted),
+        redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm,
+                                    o, fault)});
     if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
   });
 }
@@ -89,6 +94,12 @@ int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* b
   return with(redistribution, [&](const taquin::redistribution& r) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = r.memory();
+  });
+}
+
+int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics* statistics) {
+  return with(redistribution, [&](const taquin::redistribution&) {
+    taquin::detail::give_statistics(*redistribution->counted, statistics);
   });
 }
 
