@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "mpi/failure.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -28,6 +29,7 @@ bool finalized() {
 }
 
 void fail(int code, const char* call) {
+  if (is_failure(class_of(code))) refuse_failure(code);
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   PMPI_Error_string(code, text.data(), &length);

@@ -194,6 +194,7 @@ class channel final : private mpi::awaited {
   }
   void pause(int looks) const;
   void look_for_leavers() const;
+  void look_for_the_gone() const;
   void describe(mpi::wait_note& note) const override;
 
   mapping memory_;

@@ -25,14 +25,14 @@ constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::spar
 
 // Pieces on their way to a rank at once, and from it.
 std::size_t in_flight_of(const options& o) noexcept {
-  return o.max_in_flight > 0 ? static_cast<std::size_t>(o.max_in_flight) : 32;
+  return static_cast<std::size_t>(o.in_flight > 0 ? o.in_flight : 32);
 }
 
 std::optional<invalid_argument> check_options(const options& o) {
   if (find_sparse(o.algorithm) == nullptr)
     return invalid_argument{
         fmt::format("unknown sparse algorithm '{}'; known are auto, {}", o.algorithm, sparse_names())};
-  if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight must be ≥ 0, got {}", o.max_in_flight)};
+  if (o.in_flight < 0) return invalid_argument{fmt::format("in_flight must be ≥ 0, got {}", o.in_flight)};
   return std::nullopt;
 }
 

@@ -70,7 +70,7 @@ TEST(sparse, brings_what_the_oracle_says_call_after_call) {
     const sent_by mine = random_blocks(seed, rank_in(MPI_COMM_WORLD), p);
     statistics stats;
     const options o{.memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
-                    .max_in_flight = static_cast<int>(seed % 4),
+                    .in_flight = static_cast<int>(seed % 4),
                     .stats = &stats};
     const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);
     EXPECT_TRUE(same(got, expected([&](int r) { return random_blocks(seed, r, p); }))) << "problem " << seed;
