@@ -1,7 +1,7 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized soak fuzz test-cluster test-scale test-packages test-matrix lint lint-changed \
-  lint-quick format docs deb install uninstall clean packages lint-packages
+.PHONY: help release demo test test-sanitized test-sanitized-subset soak fuzz test-cluster test-scale test-packages \
+  test-matrix lint lint-changed lint-quick format docs deb regret install uninstall clean packages lint-packages
 
 PRESETS ?= ci mpich
 SINCE ?= HEAD~3
@@ -42,6 +42,9 @@ test: packages ## all tests: on Open MPI and on MPICH
 test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
 	@$(MAKE) test PRESETS="asan tsan"
 
+test-sanitized-subset: packages ## errors, plans, in place, sparse: with address and undefined-behaviour sanitizers
+	cmake --workflow --preset asan-subset
+
 soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" and RANKS, or PROBLEMS=n of them
 	@for preset in release mpich; do cmake --preset $$preset && \
 	  cmake --build --preset $$preset --target taquin_soak || exit 1; done
@@ -53,6 +56,12 @@ fuzz: packages ## every reader of what comes from outside, given any bytes: SECO
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	scripts/fuzz build/fuzz $(or $(SECONDS),60) $(READERS)
+
+regret: packages ## random calls timed beside the MPI library's own, the worst made simpler: CELLS=200 SEED=… RANKS="2 3 4 5 8"
+	cmake --preset release
+	cmake --build --preset release --target bench_regret
+	@RANKS="$(RANKS)" CELLS="$(CELLS)" SEED="$(SEED)" SECONDS_EACH="$(SECONDS)" CHOICE="$(CHOICE)" NODES="$(NODES)" \
+	  ONLY="$(ONLY)" MPIRUN="$(MPIRUN)" OUT="$(OUT)" scripts/regret
 
 test-cluster: packages ## all algorithms between hosts in network namespaces (as root), on both MPI libraries
 	@scripts/install-packages scripts/packages.txt scripts/packages-cluster.txt

@@ -1,6 +1,7 @@
 // Checks of members of JSON files from outside, with the place in the message.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -18,7 +19,7 @@ class checked {
   [[nodiscard]] std::size_t size() const noexcept { return value_.size(); }
 
   void object() const;
-  void array(std::size_t least = 0, std::size_t most = static_cast<std::size_t>(-1)) const;
+  void array(std::size_t least = 0, std::size_t most = std::numeric_limits<std::size_t>::max()) const;
   void text() const;
   double number(double least, double most) const;
   double integer(double least, double most) const;

@@ -114,15 +114,18 @@ void check_plan(const checked& file) {
 void check_record(const checked& r) {
   r.at("algorithm").text();
   static_cast<void>(r.at("ranks").integer(1, most_ranks));
-  for (const char* key : {"workload", "collective", "asked", "requested", "reason"}) r.maybe_text(key);
+  for (const char* key :
+       {"workload", "collective", "asked", "requested", "reason", "cell", "command", "rival", "family"})
+    r.maybe_text(key);
   for (const char* key : {"bytes_per_rank", "memory_limit", "peak_memory", "bytes_sent", "bytes_copied", "wrong_bytes"})
     r.maybe_number(key, 0, 2 * most_bytes);
   for (const char* key : {"rounds", "messages", "blocks", "block_bytes", "free_blocks", "repetitions"})
     r.maybe_number(key, 0, 2 * most_count);
   r.maybe_number("median_s", 0, most_seconds);
   r.maybe_number("predicted_s", 0, most_seconds);
-  r.maybe_number("ratio_to_native", 0, most_seconds);
-  check_interval(r, "ci95_s");
+  for (const char* key : {"ratio_to_native", "ratio_to_rival"}) r.maybe_number(key, 0, most_seconds);
+  r.maybe_number("regret", -1, most_seconds);
+  for (const char* key : {"ci95_s", "ratio_ci95"}) check_interval(r, key);
   if (r.has("over_time")) check_plan(r.at("over_time"));
 }
 

@@ -5,7 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "base/sizes.hpp"
 #include "cli/page_inputs.hpp"
+#include "harness/recording.hpp"
 
 namespace taquin::cli {
 
@@ -22,7 +24,7 @@ constexpr std::size_t most_calls = 20000;                    // single ones that
 int groups_of(int ranks, int group) { return (ranks + group - 1) / group; }
 
 std::size_t numbers_of(const byte_matrix& m, int group) {
-  const auto across = static_cast<std::size_t>(groups_of(m.ranks(), group));
+  const auto across = detail::as_size(groups_of(m.ranks(), group));
   return std::min(across * across, 3 * m.flows().size());
 }
 
@@ -43,7 +45,7 @@ int group_of(const traffic& t, int per_node) {
 
 json cells_of(const byte_matrix& m, int group) {
   const int across = groups_of(m.ranks(), group);
-  const auto n = static_cast<std::size_t>(across);
+  const auto n = detail::as_size(across);
   json j{{"ranks", m.ranks()}, {"total", m.total()}};
   const auto& flows = m.flows();
   if (group == 1 && flows.size() * 3 < n * n) {
@@ -63,8 +65,7 @@ json cells_of(const byte_matrix& m, int group) {
     return j;
   }
   std::vector<count_t> cells(n * n);
-  for (const auto& f : flows)
-    cells[static_cast<std::size_t>(f.from / group) * n + static_cast<std::size_t>(f.to / group)] += f.bytes;
+  for (const auto& f : flows) cells[detail::as_size(f.from / group) * n + detail::as_size(f.to / group)] += f.bytes;
   j["cells"] = cells;
   return j;
 }
@@ -81,7 +82,7 @@ struct site {
 };
 
 void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
-  const auto n = static_cast<std::size_t>(m.ranks());
+  const auto n = detail::as_size(m.ranks());
   const auto times = static_cast<double>(c.repeats);
   s.sent.resize(n);
   s.received.resize(n);
@@ -91,8 +92,8 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   for (const auto& f : m.flows()) {
     const double bytes = times * static_cast<double>(f.bytes);
     s.bytes += bytes;
-    s.sent[static_cast<std::size_t>(f.from)] += bytes;
-    s.received[static_cast<std::size_t>(f.to)] += bytes;
+    s.sent[detail::as_size(f.from)] += bytes;
+    s.received[detail::as_size(f.to)] += bytes;
     auto& size = s.sizes[static_cast<int>(std::bit_width(static_cast<std::uint64_t>(f.bytes))) - 1];
     size.first += times;
     size.second += bytes;
@@ -101,18 +102,9 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   if (empty > 0) s.sizes[-1].first += times * empty;
 }
 
-// The time of the rank with the most: calls on communicators of different ranks run side by side.
 json totals_of(const traffic& t, bool waiting_known) {
-  std::vector<std::pair<double, double>> ranks(static_cast<std::size_t>(t.ranks));  // seconds, waiting
-  for (const auto& c : t.calls)
-    for (const int rank : t.communicators[c.communicator]) {
-      auto& [seconds, waiting] = ranks[static_cast<std::size_t>(rank)];
-      seconds += static_cast<double>(c.repeats) * c.seconds.mean;
-      waiting += static_cast<double>(c.repeats) * c.seconds.waiting;
-    }
-  const auto most = std::ranges::max_element(ranks);
-  if (most == ranks.end()) return nullptr;
-  return {{"seconds", most->first}, {"waiting_seconds", waiting_known ? json(most->second) : json()}};
+  const auto [seconds, waiting] = harness::busiest_rank(t);
+  return {{"seconds", seconds}, {"waiting_seconds", waiting_known ? json(waiting) : json()}};
 }
 
 json json_of(const site& s, bool waiting_known) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
@@ -80,7 +81,7 @@ nlohmann::json all_ranks(const arguments& a) {
   const bool phases = a.algorithm == "in_place_phases";
   if (phases || a.algorithm == "in_place") {
     const auto memory = memory_choice::parse(a.memory).limit(p.size.bytes);
-    return plan_in_place(p, static_cast<count_t>(std::min(memory, static_cast<std::size_t>(p.size.bytes))), phases);
+    return plan_in_place(p, static_cast<count_t>(std::min(memory, detail::as_size(p.size.bytes))), phases);
   }
   const detail::algorithm* chosen = detail::find_algorithm(a.algorithm);
   if (chosen == nullptr) throw usage("auto is a choice, not an algorithm: see 'taquin explain'");
@@ -94,7 +95,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
   const workloads::problem_size size{a.ranks, static_cast<count_t>(sizeof(name)) * a.ranks, a.seed};
   const auto w = parse_workload("uniform");
   const auto shape = offline_shape(w, size, kind, buffering::separate);
-  const auto p = static_cast<std::size_t>(a.ranks);
+  const auto p = detail::as_size(a.ranks);
   std::vector<std::vector<name>> sent(p, std::vector<name>(p));
   std::vector<std::vector<name>> received(p, std::vector<name>(p));
   std::vector<detail::schedule> schedules;
@@ -107,7 +108,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
     ranks.push_back({&schedules[i], std::as_writable_bytes(std::span(sent[i])).data(),
                      std::as_writable_bytes(std::span(received[i])).data()});
   }
-  std::vector<detail::payload> payloads(schedules[static_cast<std::size_t>(a.rank)].messages.size());
+  std::vector<detail::payload> payloads(schedules[detail::as_size(a.rank)].messages.size());
   run_simulated(ranks, detail::delivery::eager, {},
                 [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
                   if (rank != a.rank) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "simulation/in_place_ranks.hpp"
@@ -45,7 +46,7 @@ json json_of(const std::vector<peer_block>& blocks) {
 json plan_in_place(const planned& p, count_t memory, bool phases) {
   if (p.size.ranks > most_ranks)
     throw usage(fmt::format("the moves of in_place are drawn for at most {} ranks", most_ranks));
-  const auto n = static_cast<std::size_t>(p.size.ranks);
+  const auto n = detail::as_size(p.size.ranks);
   std::vector<std::vector<count_t>> counts;
   count_t most = 1;
   for (int rank = 0; rank < p.size.ranks; ++rank) {
@@ -92,12 +93,11 @@ json plan_in_place(const planned& p, count_t memory, bool phases) {
   const auto trace = [&](const detail::simulated_move& m) {
     if (events.size() >= most_events) return;
     constexpr const char* names[] = {"arrived", "left", "moved"};
-    const auto rank = static_cast<std::size_t>(m.rank);
+    const auto rank = detail::as_size(m.rank);
     const auto place = [border = detail::border_of(out[rank], in[rank])](count_t at) {
       return at < border ? at : border - 1 - at;  // auxiliary memory counts from -1 downwards
     };
-    events.push_back(
-        {names[static_cast<std::size_t>(m.kind)], m.round, m.rank, place(m.to), m.length, m.peer, place(m.from)});
+    events.push_back({names[detail::as_size(m.kind)], m.round, m.rank, place(m.to), m.length, m.peer, place(m.from)});
   };
   const auto done = phases ? run_phases(phase_ranks, element::bytes(1), detail::phase_requests::dense,
                                         detail::simulated_order::rounds, 0, trace)

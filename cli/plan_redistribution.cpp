@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
@@ -92,18 +93,17 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
     throw usage(
         fmt::format("redistributions are drawn for at most {} ranks and {} blocks in all", most_ranks, most_blocks));
   const auto& from = find_block_workload(workload);
-  const auto n = static_cast<std::size_t>(ranks);
+  const auto n = detail::as_size(ranks);
   detail::simulated_network network(seed);
   std::vector<rank_state> all(n);
   std::vector<detail::task> tasks;
-  const auto sizes =
-      detail::redistribution_sizes(static_cast<std::size_t>(block_bytes), static_cast<std::size_t>(blocks));
+  const auto sizes = detail::redistribution_sizes(detail::as_size(block_bytes), detail::as_size(blocks));
   std::vector<block_map_of_rank> maps;
   maps.reserve(n);
   for (int r = 0; r < ranks; ++r) maps.push_back(from.make(r, ranks, blocks, live, seed));
   for (std::size_t r = 0; r < n; ++r) {
     rank_state& s = all[r];
-    s.wanted.assign(static_cast<std::size_t>(blocks), false);
+    s.wanted.assign(detail::as_size(blocks), false);
     for (std::size_t k = 0; k < maps[r].ranks.size(); ++k)
       s.data.push_back(maps[r].ranks[k] >= 0 ? word_of(maps[r].ranks[k], maps[r].indices[k]) : dead);
     s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
@@ -121,8 +121,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
   }
   for (const auto& map : maps)
     for (std::size_t k = 0; k < map.ranks.size(); ++k)
-      if (map.ranks[k] >= 0)
-        all[static_cast<std::size_t>(map.ranks[k])].wanted[static_cast<std::size_t>(map.indices[k])] = true;
+      if (map.ranks[k] >= 0) all[detail::as_size(map.ranks[k])].wanted[detail::as_size(map.indices[k])] = true;
   observer seen(all, static_cast<double>(block_bytes) / sizeof(std::uint64_t));
   network.watch([&] { seen.look(); });
   network.run(tasks);

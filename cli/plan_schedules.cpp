@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/offline.hpp"
@@ -21,7 +22,7 @@ using nlohmann::json;
 
 detail::topology topology_of(int ranks, int per_node) {
   if (per_node <= 0) return detail::topology::of_single_ranks(ranks);
-  std::vector<int> sizes(static_cast<std::size_t>(ranks / per_node), per_node);
+  std::vector<int> sizes(detail::as_size(ranks / per_node), per_node);
   if (ranks % per_node > 0) sizes.push_back(ranks % per_node);
   return detail::topology::of_sizes(sizes);
 }
@@ -30,7 +31,7 @@ detail::whole_exchange whole_of(const planned& p) {
   detail::whole_exchange x(p.size.ranks, p.kind);
   for (int from = 0; from < p.size.ranks; ++from) {
     const auto row = p.what.row(p.size, from);
-    for (int to = 0; to < p.size.ranks; ++to) x.bytes(from, to) = row[static_cast<std::size_t>(to)];
+    for (int to = 0; to < p.size.ranks; ++to) x.bytes(from, to) = row[detail::as_size(to)];
   }
   return x;
 }
@@ -88,7 +89,7 @@ json plan_of_moves(const detail::algorithm& a, const planned& p) {
   detail::whole_exchange x = whole_of(p);
   x.nodes = &nodes;
   x.traced = can_be_traced(x);
-  std::vector<int> members(static_cast<std::size_t>(p.size.ranks));
+  std::vector<int> members(detail::as_size(p.size.ranks));
   std::iota(members.begin(), members.end(), 0);
   detail::whole_moves moves;
   try {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <memory>
 
+#include "base/sizes.hpp"
+
 namespace taquin::cli {
 
 namespace {
@@ -21,7 +23,7 @@ std::string loader_of(const std::filesystem::path& program) {
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return {};
   for (int i = 0; i < head.e_phnum; ++i) {
     Elf64_Phdr part{};
-    in.seekg(static_cast<std::streamoff>(head.e_phoff + static_cast<std::size_t>(i) * head.e_phentsize));
+    in.seekg(static_cast<std::streamoff>(head.e_phoff + detail::as_size(i) * head.e_phentsize));
     if (!in.read(reinterpret_cast<char*>(&part), sizeof part)) return {};
     if (part.p_type != PT_INTERP) continue;
     std::string name(part.p_filesz, '\0');

@@ -5,23 +5,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <memory_resource>
-#include <numeric>
 #include <optional>
 
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
+#include "harness/block_problem.hpp"
 #include "harness/measure.hpp"
 #include "harness/output.hpp"
 #include "harness/progress.hpp"
 #include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
-#include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "redistribute/machine.hpp"
 #include "taquin/error.hpp"
@@ -72,120 +70,6 @@ choices interpret(const arguments& a) {
   c.live = c.blocks - part;
   return c;
 }
-
-// The blocks of one rank, their places, and the MPI library's exchange of as many bytes between the same ranks.
-class block_problem {
- public:
-  block_problem(const choices& c, int rank, int ranks)
-      : bytes_(static_cast<std::size_t>(c.block_bytes)),
-        rank_(rank),
-        map_(c.workload->make(rank, ranks, c.blocks, c.live, c.given->seed)),
-        wanted_(map_.ranks.size(), false),
-        type_(mpi::contiguous(c.block_bytes, MPI_BYTE)),
-        memory_(c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource()),
-        data_(memory_),
-        send_(memory_),
-        receive_(memory_) {
-    const auto p = static_cast<std::size_t>(ranks);
-    for (auto* v : {&sent_, &received_, &send_at_, &receive_at_}) v->assign(p, 0);
-    for (const int r : map_.ranks)
-      if (r >= 0) ++sent_[static_cast<std::size_t>(r)];
-    TAQUIN_MPI(PMPI_Alltoall(sent_.data(), 1, MPI_INT, received_.data(), 1, MPI_INT, MPI_COMM_WORLD));
-    std::exclusive_scan(sent_.begin(), sent_.end(), send_at_.begin(), 0);
-    std::exclusive_scan(received_.begin(), received_.end(), receive_at_.begin(), 0);
-    std::vector<int> indices(static_cast<std::size_t>(send_at_.back() + sent_.back()));
-    std::vector<int> mine(static_cast<std::size_t>(receive_at_.back() + received_.back()));
-    auto next = send_at_;
-    for (std::size_t k = 0; k < map_.ranks.size(); ++k)
-      if (map_.ranks[k] >= 0)
-        indices[static_cast<std::size_t>(next[static_cast<std::size_t>(map_.ranks[k])]++)] = map_.indices[k];
-    TAQUIN_MPI(PMPI_Alltoallv(indices.data(), sent_.data(), send_at_.data(), MPI_INT, mine.data(), received_.data(),
-                              receive_at_.data(), MPI_INT, MPI_COMM_WORLD));
-    for (const int x : mine) wanted_[static_cast<std::size_t>(x)] = true;
-    data_.resize(map_.ranks.size() * bytes_);
-    send_.resize(indices.size() * bytes_);
-    receive_.resize(mine.size() * bytes_);
-  }
-
-  [[nodiscard]] const block_map_of_rank& map() const noexcept { return map_; }
-  [[nodiscard]] std::byte* data() noexcept { return data_.data(); }
-  [[nodiscard]] count_t bytes_sent() const noexcept { return static_cast<count_t>(send_.size()); }
-
-  // A block tells where it goes.
-  void fill() {
-    for (std::size_t k = 0; k < map_.ranks.size(); ++k) {
-      const bool live = map_.ranks[k] >= 0;
-      write(data_.data() + k * bytes_, live ? word_of(map_.ranks[k], map_.indices[k]) : ~std::uint64_t{0});
-    }
-  }
-  [[nodiscard]] count_t wrong_bytes() const {
-    count_t wrong = 0;
-    for (std::size_t x = 0; x < wanted_.size(); ++x)
-      if (wanted_[x]) wrong += differing(data_.data() + x * bytes_, word_of(rank_, static_cast<int>(x)));
-    return wrong;
-  }
-
-  // The MPI library's exchange, out of place: blocks tell only from whom to whom.
-  void fill_native() {
-    std::byte* at = send_.data();
-    for (std::size_t r = 0; r < sent_.size(); ++r)
-      for (int k = 0; k < sent_[r]; ++k, at += bytes_) write(at, word_of(rank_, static_cast<int>(r)));
-    std::ranges::fill(receive_, std::byte{0xa5});
-  }
-  void run_native() {
-    TAQUIN_MPI(PMPI_Alltoallv(send_.data(), sent_.data(), send_at_.data(), type_.get(), receive_.data(),
-                              received_.data(), receive_at_.data(), type_.get(), MPI_COMM_WORLD));
-  }
-  [[nodiscard]] count_t wrong_native() const {
-    count_t wrong = 0;
-    const std::byte* at = receive_.data();
-    for (std::size_t r = 0; r < received_.size(); ++r)
-      for (int k = 0; k < received_[r]; ++k, at += bytes_) wrong += differing(at, word_of(static_cast<int>(r), rank_));
-    return wrong;
-  }
-  void account_native(statistics& s) const {
-    s.rounds = 1;
-    for (std::size_t r = 0; r < sent_.size(); ++r) {
-      if (static_cast<int>(r) == rank_ || sent_[r] == 0) continue;
-      ++s.messages;
-      s.bytes_sent += static_cast<std::uint64_t>(sent_[r]) * bytes_;
-    }
-  }
-
- private:
-  static std::uint64_t word_of(int rank, int index) {
-    return (static_cast<std::uint64_t>(rank) << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL + 1;
-  }
-  template <class Visit>
-  void words(std::uint64_t word, Visit visit) const {
-    for (std::size_t at = 0; at < bytes_; at += sizeof word, ++word)
-      visit(at, word, std::min(sizeof word, bytes_ - at));
-  }
-  void write(std::byte* block, std::uint64_t first) const {
-    words(first, [&](std::size_t at, std::uint64_t w, std::size_t n) { std::memcpy(block + at, &w, n); });
-  }
-  [[nodiscard]] count_t differing(const std::byte* block, std::uint64_t first) const {
-    count_t wrong = 0;
-    words(first, [&](std::size_t at, std::uint64_t w, std::size_t n) {
-      if (std::memcmp(block + at, &w, n) != 0) wrong += static_cast<count_t>(n);
-    });
-    return wrong;
-  }
-
-  std::size_t bytes_;
-  int rank_;
-  block_map_of_rank map_;
-  std::vector<bool> wanted_;  // places that a block comes to
-  mpi::datatype type_;
-  std::vector<int> sent_;  // blocks, per rank
-  std::vector<int> received_;
-  std::vector<int> send_at_;
-  std::vector<int> receive_at_;
-  std::pmr::memory_resource* memory_;
-  std::pmr::vector<std::byte> data_;
-  std::pmr::vector<std::byte> send_;
-  std::pmr::vector<std::byte> receive_;
-};
 
 double timed(const std::function<void()>& call) {
   TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -239,7 +123,8 @@ nlohmann::json over_time(const choices& c, const std::string& name, int ranks) {
 int work(const choices& c, int rank, int ranks) {
   output out(c.given->json, rank);
   progress display(rank == 0);
-  block_problem problem(c, rank, ranks);
+  block_problem problem(*c.workload, c.blocks, c.live, c.block_bytes, c.given->seed,
+                        c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource());
   count_t most = problem.bytes_sent();
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
   setting s{.workload = c.given->workload,

@@ -81,8 +81,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--per-node", a->per_node, "ranks per node; heat maps of many ranks then show whole nodes")
       ->check(CLI::Range(1, 1 << 20));
   app.footer(R"(
-Files: recordings (record), reports of preloaded runs (TAQUIN_REPORT), records (run --json, redistribute --json), machine
-profiles with measured times (tune), predictions (simulate --json), schedules (plan --json). The page needs no network
+Files: recordings (record), reports of preloaded runs (TAQUIN_REPORT), records (run --json, redistribute --json, make
+regret), machine profiles with measured times (tune), predictions (simulate --json), schedules (plan --json). The page needs no network
 and no other file. A file that cannot be shown is one line on standard error and on the page, and makes the exit status
 1; the others are shown.
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "harness/names.hpp"
@@ -92,7 +93,7 @@ class simulation {
     if (a_.closed || what.build == nullptr || what.needs_nodes) return std::nullopt;
     std::list<detail::schedule> all;
     std::vector<const detail::schedule*> pointers;
-    const auto ranks = static_cast<std::size_t>(size.ranks);
+    const auto ranks = detail::as_size(size.ranks);
     for (int rank = 0; rank < size.ranks; ++rank) {
       const offline_rank mine(w_, size, kind_, rank);
       all.push_back(what.build(mine.local(), s, {}, std::pmr::new_delete_resource()));

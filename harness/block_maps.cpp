@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 
 namespace taquin::harness {
@@ -13,13 +14,13 @@ namespace taquin::harness {
 namespace {
 
 block_map_of_rank dead(count_t blocks) {
-  const auto n = static_cast<std::size_t>(blocks);
+  const auto n = detail::as_size(blocks);
   return {std::vector<int>(n, -1), std::vector<int>(n, 0)};
 }
 
 void put(block_map_of_rank& map, count_t block, count_t rank, count_t index) {
-  map.ranks[static_cast<std::size_t>(block)] = static_cast<int>(rank);
-  map.indices[static_cast<std::size_t>(block)] = static_cast<int>(index);
+  map.ranks[detail::as_size(block)] = static_cast<int>(rank);
+  map.indices[detail::as_size(block)] = static_cast<int>(index);
 }
 
 block_map_of_rank shift(int rank, int ranks, count_t blocks, count_t live, std::uint64_t) {

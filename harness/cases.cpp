@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 #include "mpi/check.hpp"
 #include "workloads/shapes.hpp"
@@ -51,7 +52,7 @@ bool among_neighbours(workloads::call_kind kind) { return kind >= workloads::cal
 // What MPI demands of such calls; a file made by hand may say otherwise.
 void check_call(const workloads::byte_matrix& m, const workloads::recorded_call& call) {
   const auto& flows = m.flows();
-  const auto ranks = static_cast<std::size_t>(m.ranks());
+  const auto ranks = detail::as_size(m.ranks());
   const bool uniform =
       flows.empty() || (flows.size() == ranks * ranks &&
                         std::ranges::all_of(flows, [&](const auto& f) { return f.bytes == flows.front().bytes; }));
@@ -73,7 +74,7 @@ test_case::test_case(const workloads::workload& w, exchange::form kind, bufferin
 }
 
 test_case::test_case(const workloads::traffic& t, bool one_buffer) {
-  std::vector<int> everyone(static_cast<std::size_t>(t.ranks));
+  std::vector<int> everyone(detail::as_size(t.ranks));
   std::iota(everyone.begin(), everyone.end(), 0);
   std::vector<MPI_Comm> comms;
   for (const auto& members : t.communicators) {

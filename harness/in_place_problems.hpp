@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/in_place/problem.hpp"
+#include "base/sizes.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -45,7 +46,7 @@ inline in_place_problem make_problem(std::vector<std::vector<count_t>> counts, c
     std::vector<peer_block> blocks;
     count_t at = 1 + up_to(style.most_start);
     for (const int peer : order) {
-      const count_t length = count_of(static_cast<std::size_t>(peer));
+      const count_t length = count_of(as_size(peer));
       if (length > 0) blocks.push_back({at, length, peer});
       at += length + up_to(style.most_gap);
     }
@@ -72,17 +73,17 @@ struct in_place_buffers {
 
   in_place_buffers(const in_place_problem& p, const element& unit) {
     for (int r = 0; r < p.ranks; ++r) {
-      auto& bytes = before.emplace_back(static_cast<std::size_t>(p.sizes[static_cast<std::size_t>(r)] * unit.extent));
+      auto& bytes = before.emplace_back(as_size(p.sizes[as_size(r)] * unit.extent));
       std::mt19937 random(static_cast<unsigned>(r));
       for (auto& b : bytes) b = static_cast<std::byte>(random());
     }
     expected = before;
     for (std::size_t r = 0; r < before.size(); ++r)
       for (const peer_block& to : p.in[r]) {
-        const auto& theirs = p.out[static_cast<std::size_t>(to.peer)];
+        const auto& theirs = p.out[as_size(to.peer)];
         const auto from = std::ranges::find(theirs, static_cast<int>(r), &peer_block::peer);
         for (count_t i = 0; i < to.length; ++i)
-          std::copy_n(before[static_cast<std::size_t>(to.peer)].begin() + (from->at + i) * unit.extent, unit.size,
+          std::copy_n(before[as_size(to.peer)].begin() + (from->at + i) * unit.extent, unit.size,
                       expected[r].begin() + (to.at + i) * unit.extent);
       }
   }

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "harness/in_place_problems.hpp"
 #include "simulation/in_place_ranks.hpp"
 
@@ -21,7 +22,7 @@ struct scale_cost {
 
 /// Every rank sends irregular blocks to `peers` ranks, `bytes` in all, and receives as many.
 inline in_place_problem scale_problem(int ranks, int peers, count_t bytes, unsigned seed) {
-  const auto n = static_cast<std::size_t>(ranks);
+  const auto n = as_size(ranks);
   std::mt19937 random(seed);
   std::vector<std::size_t> distances(n);
   std::iota(distances.begin(), distances.end(), 0U);
@@ -29,7 +30,7 @@ inline in_place_problem scale_problem(int ranks, int peers, count_t bytes, unsig
   std::vector<std::vector<count_t>> counts(n, std::vector<count_t>(n));
   const count_t mean = bytes / peers;
   for (std::size_t from = 0; from < n; ++from)
-    for (std::size_t k = 0; k < static_cast<std::size_t>(peers); ++k)
+    for (std::size_t k = 0; k < as_size(peers); ++k)
       counts[from][(from + distances[k]) % n] = 1 + static_cast<count_t>(random() % static_cast<unsigned>(2 * mean));
   return make_problem(std::move(counts), {true, 0, 0}, seed);
 }
@@ -52,7 +53,7 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
   };
   const auto ranks_with = [&](const auto& limits, auto all) {
     using rank_type = typename decltype(all)::value_type;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
+    for (std::size_t r = 0; r < as_size(ranks); ++r) {
       all.push_back({problem.out[r], problem.in[r], nullptr, limits});
       cost.memory =
           std::max(cost.memory, rank_type::machine::bytes(limits, problem.out[r].size(), problem.in[r].size()));
@@ -61,7 +62,7 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
   };
   if (algorithm == scale_algorithm::requests) {
     in_place_limits l{.runs = 4, .per_peer = 2, .requests = 16, .sends = 16, .staged = 64};
-    l.set_aux(aux, static_cast<std::size_t>(aux), 1, peers, bytes);
+    l.set_aux(aux, as_size(aux), 1, peers, bytes);
     take(run_in_place(ranks_with(l, std::vector<in_place_rank>{}), element::bytes(1), simulated_order::rounds));
   } else {
     const phase_limits l{.aux = aux, .parts = std::max(peers / 8, 1), .most = INT32_MAX};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/sizes.hpp"
+
 namespace taquin::harness {
 
 namespace {
@@ -23,7 +25,7 @@ detail::shape offline_shape(const workloads::workload& w, const workloads::probl
                   .one_unit = how != buffering::separate,
                   .unit_size = how != buffering::separate ? 1U : 0U};
   s.min_block_bytes = static_cast<std::uint64_t>(-1);
-  std::vector<count_t> received(static_cast<std::size_t>(size.ranks));
+  std::vector<count_t> received(detail::as_size(size.ranks));
   std::vector<int> senders(received.size());
   const int step = all ? 1 : size.ranks / sample;
   for (int from = 0; from < size.ranks; from += step) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/sizes.hpp"
+
 namespace taquin::harness {
 
 std::vector<section> sections_of(const std::vector<problem>& calls) {
@@ -32,7 +34,7 @@ arenas::arenas(std::pmr::memory_resource* from, const std::vector<problem>& call
       const auto most = calls[i].how() == buffering::separate
                             ? static_cast<std::uint64_t>(calls[i].called().in_flight) + 1
                             : calls[i].repeats();
-      const auto slots = static_cast<std::size_t>(std::min(most, calls[i].repeats()));
+      const auto slots = detail::as_size(std::min(most, calls[i].repeats()));
       for (std::size_t k = 0; k < slots; ++k) calls[i].reserve(own_[i].emplace_back(arena{.from = from}));
     }
   }
@@ -46,7 +48,7 @@ void execute(const std::vector<problem>& calls, const section& s, const std::vec
   for (std::size_t i = s.first; i < s.end; ++i) {
     if (!calls[i].takes_part()) continue;
     for (std::uint64_t n = 0; n < calls[i].repeats(); ++n) {
-      complete_until(static_cast<std::size_t>(calls[i].called().in_flight));
+      complete_until(detail::as_size(calls[i].called().in_flight));
       const operation& o = slots[i][n % slots[i].size()];
       o.begin();
       if (o.end) in_flight.push_back(&o);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/sizes.hpp"
 #include "harness/pattern.hpp"
 #include "mpi/check.hpp"
 #include "node/blocking_channel.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr count_t guard = 16;  // bytes around blocks; keeps blocks aligned as an allocator would
 
-std::size_t index(auto n) { return static_cast<std::size_t>(n); }
+std::size_t index(auto n) { return detail::as_size(n); }
 
 template <class Byte>
 std::span<Byte> part(Byte* base, count_t begin, count_t size) {

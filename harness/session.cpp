@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
@@ -89,7 +90,7 @@ std::optional<std::string> any_failure(const std::optional<std::string>& mine, M
   std::string text = mine.value_or("");
   auto size = static_cast<int>(text.size());
   TAQUIN_MPI(MPI_Bcast(&size, 1, MPI_INT, first, comm));
-  text.resize(static_cast<std::size_t>(size));
+  text.resize(detail::as_size(size));
   TAQUIN_MPI(MPI_Bcast(text.data(), size, MPI_CHAR, first, comm));
   return text;
 }

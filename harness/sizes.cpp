@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 
 namespace taquin::harness {
@@ -29,7 +30,7 @@ count_t parse_size(std::string_view text) {
   if (fault == std::errc::result_out_of_range) bad_size(text, "too large");
   if (fault != std::errc{}) bad_size(text, "not a number");
   if (value < 0) bad_size(text, "negative");
-  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  std::string_view unit(stop, detail::as_size(end - stop));
   unsigned shift = 0;
   if (!unit.empty()) {
     const auto prefix = prefixes.find(static_cast<char>(unit.front() & ~0x20));
@@ -73,7 +74,7 @@ memory_choice memory_choice::parse(std::string_view text) {
 
 std::size_t memory_choice::limit(count_t bytes_per_rank) const {
   if (!limited) return unlimited;
-  if (!relative) return static_cast<std::size_t>(bytes);
+  if (!relative) return detail::as_size(bytes);
   return static_cast<std::size_t>(static_cast<double>(bytes_per_rank) * percent / 100);
 }
 

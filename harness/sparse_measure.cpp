@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/sizes.hpp"
 #include "harness/pattern.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
@@ -84,7 +85,7 @@ class runner {
         c_.opts, nullptr, [this](const sparse_call& call) -> void* {
           came_.sources.assign(call.sources().begin(), call.sources().end());
           came_.counts.assign(call.counts().begin(), call.counts().end());
-          came_.data.resize(static_cast<std::size_t>(call.total()));
+          came_.data.resize(detail::as_size(call.total()));
           return came_.data.data();
         }));
   }
@@ -133,12 +134,12 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
   const auto row = sizes(w.row(size, rank), bytes, per_pair);
   comes = sizes(w.column(size, rank), bytes, per_pair);
   for (int to = 0; to < ranks; ++to) {
-    const count_t n = row[static_cast<std::size_t>(to)];
+    const count_t n = row[detail::as_size(to)];
     if (n == nothing) continue;
     const std::size_t at = sent.data.size();
     sent.destinations.push_back(to);
     sent.counts.push_back(n);
-    sent.data.resize(at + static_cast<std::size_t>(n));
+    sent.data.resize(at + detail::as_size(n));
     write_pattern(std::span(sent.data).subspan(at), rank, to);
   }
 }
@@ -148,9 +149,9 @@ count_t sparse_problem::wrong_bytes(const sparse_came& came) const {
   std::vector<bool> seen(comes.size());
   std::size_t at = 0;
   for (std::size_t i = 0; i < came.sources.size(); ++i) {
-    const auto from = static_cast<std::size_t>(came.sources[i]);
+    const auto from = detail::as_size(came.sources[i]);
     const count_t n = came.counts[i];
-    const std::span block(came.data.data() + at, static_cast<std::size_t>(n));
+    const std::span block(came.data.data() + at, detail::as_size(n));
     at += block.size();
     if (comes[from] != n || seen[from])
       wrong += std::max<count_t>({n, comes[from], 1});

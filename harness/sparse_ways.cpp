@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 
 namespace taquin::harness {
@@ -24,7 +25,7 @@ void take(MPI_Message& message, const MPI_Status& status, sparse_came& came) {
   const std::size_t at = came.data.size();
   came.sources.push_back(status.MPI_SOURCE);
   came.counts.push_back(bytes);
-  came.data.resize(at + static_cast<std::size_t>(bytes));
+  came.data.resize(at + detail::as_size(bytes));
   TAQUIN_MPI(PMPI_Mrecv(came.data.data() + at, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
 }
 
@@ -78,11 +79,11 @@ class nbx_way final : public sparse_by_hand {
 // received what came in the one before: one tag is enough.
 class counts_reduced_way final : public sparse_by_hand {
  public:
-  explicit counts_reduced_way(MPI_Comm comm) : comm_(comm), blocks_(static_cast<std::size_t>(size_of(comm))) {}
+  explicit counts_reduced_way(MPI_Comm comm) : comm_(comm), blocks_(detail::as_size(size_of(comm))) {}
   void run(const sparse_sent& sent, sparse_came& came) override {
     came.clear();
     std::ranges::fill(blocks_, 0);
-    for (const int to : sent.destinations) ++blocks_[static_cast<std::size_t>(to)];
+    for (const int to : sent.destinations) ++blocks_[detail::as_size(to)];
     int coming = 0;
     TAQUIN_MPI(PMPI_Reduce_scatter_block(blocks_.data(), &coming, 1, MPI_INT, MPI_SUM, comm_));
     send_all(sent, requests_, [&](const std::byte* at, int n, int to, MPI_Request* r) {
@@ -108,21 +109,21 @@ class counts_reduced_way final : public sparse_by_hand {
 class counts_exchanged_way final : public sparse_by_hand {
  public:
   explicit counts_exchanged_way(MPI_Comm comm) : comm_(comm) {
-    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(static_cast<std::size_t>(size_of(comm)));
+    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(size_of(comm)));
   }
   void run(const sparse_sent& sent, sparse_came& came) override {
     came.clear();
     std::ranges::fill(sends_, 0);
     int at = 0;
     for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
-      const auto to = static_cast<std::size_t>(sent.destinations[i]);
+      const auto to = detail::as_size(sent.destinations[i]);
       sends_[to] = static_cast<int>(sent.counts[i]);
       places_[to] = at;
       at += sends_[to];
     }
     TAQUIN_MPI(PMPI_Alltoall(sends_.data(), 1, MPI_INT, receives_.data(), 1, MPI_INT, comm_));
     std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), 0);
-    came.data.resize(static_cast<std::size_t>(comes_to_.back()) + static_cast<std::size_t>(receives_.back()));
+    came.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
     TAQUIN_MPI(PMPI_Alltoallv(sent.data.data(), sends_.data(), places_.data(), MPI_BYTE, came.data.data(),
                               receives_.data(), comes_to_.data(), MPI_BYTE, comm_));
     for (std::size_t from = 0; from < receives_.size(); ++from) {
@@ -144,9 +145,9 @@ std::unique_ptr<sparse_by_hand> make(MPI_Comm comm) {
 
 std::size_t of_requests(int, std::size_t blocks) { return blocks * sizeof(MPI_Request); }
 std::size_t of_counts(int ranks, std::size_t blocks) {
-  return static_cast<std::size_t>(ranks) * sizeof(int) + of_requests(ranks, blocks);
+  return detail::as_size(ranks) * sizeof(int) + of_requests(ranks, blocks);
 }
-std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * static_cast<std::size_t>(ranks) * sizeof(int); }
+std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * detail::as_size(ranks) * sizeof(int); }
 
 constexpr std::array all{
     sparse_way{"nbx", "by hand: synchronous messages to all, received until a barrier that does not block has ended",

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "schedule/walk.hpp"
 #include "simulation/runner.hpp"
 
@@ -91,7 +92,7 @@ class evaluation {
   evaluation(std::span<const schedule* const> ranks, const machine_model& model,
              const std::function<int(int, int)>& level)
       : ranks_(ranks), model_(model), level_(level) {
-    const auto ports = static_cast<std::size_t>(std::max(model.ports, 1));
+    const auto ports = as_size(std::max(model.ports, 1));
     states_.reserve(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_.emplace_back(*ranks[i]);
@@ -130,7 +131,7 @@ class evaluation {
     if (std::ranges::none_of(ranks_[rank]->rounds, counts)) return;
     const auto mine = std::ranges::find_if(
         nodes_, [&](const node& n) { return level_(static_cast<int>(n.ranks.front()), static_cast<int>(rank)) == 0; });
-    states_[rank].node = static_cast<std::size_t>(mine - nodes_.begin());
+    states_[rank].node = as_size(mine - nodes_.begin());
     (mine == nodes_.end() ? nodes_.emplace_back() : *mine).ranks.push_back(rank);
   }
 
@@ -139,7 +140,7 @@ class evaluation {
     const int awaits = states_[rank].way.now().awaits;
     if (awaits <= 0) return 0;
     const node& n = nodes_[states_[rank].node];
-    const auto last = static_cast<std::size_t>(awaits) - 1;
+    const auto last = as_size(awaits) - 1;
     if (last < n.barriers.size() && n.barriers[last].ranks == n.ranks.size()) return n.barriers[last].time;
     return endless;
   }
@@ -189,7 +190,7 @@ class evaluation {
   void post(std::size_t rank, std::uint32_t index) {
     rank_state& st = states_[rank];
     const message& m = ranks_[rank]->messages[index];
-    const auto peer = static_cast<std::size_t>(m.peer);
+    const auto peer = as_size(m.peer);
     if (m.way == direction::recv) {
       arrival a;
       if (meet(between(peer, rank, m.lane), &channel::awaited, index, &channel::arrived, a))

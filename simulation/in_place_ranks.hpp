@@ -14,6 +14,7 @@
 #include "algorithms/bruck/bruck.hpp"
 #include "algorithms/in_place/in_place_phases_protocol.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
+#include "base/sizes.hpp"
 #include "simulation/network.hpp"
 #include "simulation/runner.hpp"
 
@@ -100,7 +101,7 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
   all.run();
   std::vector<in_place_counts> counts;
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    counts.push_back({all.network.counts(r), all.bytes_copied(r) / static_cast<std::size_t>(unit.size)});
+    counts.push_back({all.network.counts(r), all.bytes_copied(r) / as_size(unit.size)});
   return counts;
 }
 
@@ -133,7 +134,7 @@ inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks
   const std::uint64_t dense_messages = bruck::count(p, bruck::radix_of({}, p)).messages;
   std::vector<in_place_counts> counts;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    in_place_counts c{network.counts(r), states[r]->units.bytes_copied() / static_cast<std::size_t>(unit.size)};
+    in_place_counts c{network.counts(r), states[r]->units.bytes_copied() / as_size(unit.size)};
     c.messages += c.collectives * dense_messages;
     counts.push_back(c);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
 #include "simulation/runner.hpp"
 
 namespace taquin::detail {
@@ -20,7 +21,7 @@ const simulated_counts& simulated_network::counts(std::size_t rank) const { retu
 std::vector<std::byte> simulated_network::copy_of(int from, std::span<const unit_run> runs) {
   store& units = at(from).store_;
   if (units.counts_only()) return {};
-  std::vector<std::byte> data(static_cast<std::size_t>(units_of(runs)) * units.unit_bytes());
+  std::vector<std::byte> data(as_size(units_of(runs)) * units.unit_bytes());
   units.read(runs, data.data());
   return data;
 }
@@ -38,7 +39,7 @@ void simulated_network::put(int from, int to, const std::vector<std::byte>& data
     if (trace_) trace_({simulated_move::what::arrived, round_, to, from, 0, part.at, part.length});
     if (receiver.store_.counts_only()) continue;
     receiver.store_.write(next, part);
-    next += static_cast<std::size_t>(part.length) * receiver.store_.unit_bytes();
+    next += as_size(part.length) * receiver.store_.unit_bytes();
   }
   receiver.tell({event::kind::arrived, from, id, {}, {into.front().at, units}});
 }
@@ -142,8 +143,7 @@ bool simulated_network::collect_if_joined() {
       for (std::size_t r = 0; r < p; ++r) of(r).values[i] = all;
     }
   } else if (first.root >= 0) {
-    for (std::size_t r = 0; r < p; ++r)
-      std::ranges::copy(of(static_cast<std::size_t>(first.root)).in, of(r).in.begin());
+    for (std::size_t r = 0; r < p; ++r) std::ranges::copy(of(as_size(first.root)).in, of(r).in.begin());
   } else if (first.each > 0 || !first.in_at.empty()) {
     std::vector<std::vector<word>> sent;  // all that is sent, before anything is received: buffers may be shared
     for (std::size_t r = 0; r < p; ++r) sent.emplace_back(of(r).out.begin(), of(r).out.end());

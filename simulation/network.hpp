@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 
@@ -107,7 +108,7 @@ class simulated_network {
   static void require(bool kept, const char* limit);
   wire& between(int from, int to) { return wires_[{from, to}]; }
   wire& pair(int a, int b) { return between(std::min(a, b), std::max(a, b)); }
-  simulated_port& at(int rank) { return *ports_[static_cast<std::size_t>(rank)]; }
+  simulated_port& at(int rank) { return *ports_[as_size(rank)]; }
   [[nodiscard]] std::vector<std::byte> copy_of(int from, std::span<const unit_run> runs);
   void put(int from, int to, const std::vector<std::byte>& data, std::span<const unit_run> into, count_t units,
            std::uint32_t id);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "base/sizes.hpp"
 #include "schedule/walk.hpp"
 #include "simulation/runner_memory.hpp"
 
@@ -20,9 +21,9 @@ void for_each_run(const region& r, const element& e, std::byte* base, F f) {
   for (std::uint32_t k = 0; k < r.repeat; ++k) {
     std::byte* at = base + r.offset + k * r.stride;
     if (e.size == e.extent) {
-      f(at, static_cast<std::size_t>(r.count * e.size));
+      f(at, as_size(r.count * e.size));
     } else {
-      for (count_t i = 0; i < r.count; ++i) f(at + i * e.extent, static_cast<std::size_t>(e.size));
+      for (count_t i = 0; i < r.count; ++i) f(at + i * e.extent, as_size(e.size));
     }
   }
 }
@@ -68,7 +69,7 @@ class simulation {
     while (!ready_.empty()) {
       const int rank = ready_.front();
       ready_.pop_front();
-      states_[static_cast<std::size_t>(rank)].queued = false;
+      states_[as_size(rank)].queued = false;
       advance(rank);
     }
     simulated_result result;
@@ -106,12 +107,12 @@ class simulation {
   };
 
   [[nodiscard]] int node_of(int rank) const {
-    const int node = ranks_[static_cast<std::size_t>(rank)].node;
+    const int node = ranks_[as_size(rank)].node;
     return node >= 0 ? node : -1 - rank;
   }
 
   std::byte* base(int rank, place where) {
-    const auto i = static_cast<std::size_t>(rank);
+    const auto i = as_size(rank);
     switch (where) {
       case place::send:
         return ranks_[i].send;
@@ -127,11 +128,11 @@ class simulation {
 
   void touch(int rank, const region& r, const element& e, bool write) {
     if (r.where != place::shared) return;
-    const state& st = states_[static_cast<std::size_t>(rank)];
+    const state& st = states_[as_size(rank)];
     node_memory& node = nodes_[node_of(rank)];
     const int made = node.arrivals[st.local];
     for_each_run(r, e, node.data.data(), [&](const std::byte* at, std::size_t n) {
-      const auto first = static_cast<std::size_t>(at - node.data.data());
+      const auto first = as_size(at - node.data.data());
       if (first + n > node.data.size()) throw simulated_error(fmt::format("rank {} leaves the shared memory", rank));
       if (write) {
         node.write(rank, first, n, made, st.awaited);
@@ -142,9 +143,9 @@ class simulation {
   }
 
   void gather(int rank, const message& m, std::vector<std::byte>& data) {
-    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    const schedule& s = *ranks_[as_size(rank)].plan;
     std::size_t done = 0;
-    data.resize(static_cast<std::size_t>(s.bytes(m)));
+    data.resize(as_size(s.bytes(m)));
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
       touch(rank, r, s.types[r.type], false);
@@ -156,7 +157,7 @@ class simulation {
   }
 
   void scatter(int rank, const message& m, const std::vector<std::byte>& data) {
-    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    const schedule& s = *ranks_[as_size(rank)].plan;
     std::size_t done = 0;
     for (std::uint32_t k = 0; k < m.regions; ++k) {
       const region& r = s.regions[m.first_region + k];
@@ -169,8 +170,8 @@ class simulation {
   }
 
   void do_copies(int rank) {
-    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
-    const auto [first, end] = s.copies_of(states_[static_cast<std::size_t>(rank)].way.round());
+    const schedule& s = *ranks_[as_size(rank)].plan;
+    const auto [first, end] = s.copies_of(states_[as_size(rank)].way.round());
     std::vector<std::byte> data;
     for (std::uint32_t i = first; i < end; ++i) {
       const copy& c = s.copies[i];
@@ -193,19 +194,19 @@ class simulation {
   }
 
   void wake(int rank) {
-    auto& st = states_[static_cast<std::size_t>(rank)];
+    auto& st = states_[as_size(rank)];
     if (st.queued) return;
     st.queued = true;
     ready_.push_back(rank);
   }
 
   std::size_t lane_of(int rank, std::uint32_t i) {
-    const auto r = static_cast<std::size_t>(rank);
+    const auto r = as_size(rank);
     return states_[r].way.lane_of(ranks_[r].plan->messages[i]);
   }
 
   void complete(int rank, std::uint32_t i, std::size_t step) {
-    state& st = states_[static_cast<std::size_t>(rank)];
+    state& st = states_[as_size(rank)];
     const std::size_t lane = lane_of(rank, i);
     st.way.complete(lane);
     st.chains[lane].at_its_end = std::max(st.chains[lane].at_its_end, step);
@@ -232,8 +233,8 @@ class simulation {
   void match(std::uint32_t send, std::uint32_t recv) {
     pending& from = pool_[send];
     pending& to = pool_[recv];
-    const schedule& s = *ranks_[static_cast<std::size_t>(from.rank)].plan;
-    const schedule& t = *ranks_[static_cast<std::size_t>(to.rank)].plan;
+    const schedule& s = *ranks_[as_size(from.rank)].plan;
+    const schedule& t = *ranks_[as_size(to.rank)].plan;
     if (s.bytes(s.messages[from.index]) != t.bytes(t.messages[to.index]))
       throw simulated_error(fmt::format("rank {} sends {} bytes to rank {}, which takes {}", from.rank,
                                         s.bytes(s.messages[from.index]), to.rank, t.bytes(t.messages[to.index])));
@@ -250,7 +251,7 @@ class simulation {
     }
     if (t.messages[to.index].how == packing::packed) {
       std::swap(from.data, to.data);
-      states_[static_cast<std::size_t>(to.rank)].arrived.push_back(recv);
+      states_[as_size(to.rank)].arrived.push_back(recv);
     } else {
       scatter(to.rank, t.messages[to.index], from.data);
       free_.push_back(recv);
@@ -259,11 +260,11 @@ class simulation {
   }
 
   void post(int rank, std::uint32_t i) {
-    const message& m = ranks_[static_cast<std::size_t>(rank)].plan->messages[i];
+    const message& m = ranks_[as_size(rank)].plan->messages[i];
     const bool send = m.way == direction::send;
     const auto p = ranks_.size();
-    const auto mine = static_cast<std::size_t>(rank);
-    const auto other = static_cast<std::size_t>(m.peer);
+    const auto mine = as_size(rank);
+    const auto other = as_size(m.peer);
     channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
     state& st = states_[mine];
     const std::size_t lane = lane_of(rank, i);
@@ -293,8 +294,8 @@ class simulation {
   }
 
   void advance(int rank) {
-    auto& st = states_[static_cast<std::size_t>(rank)];
-    const schedule& s = *ranks_[static_cast<std::size_t>(rank)].plan;
+    auto& st = states_[as_size(rank)];
+    const schedule& s = *ranks_[as_size(rank)].plan;
     while (!st.way.over()) {
       const round& r = st.way.now();
       node_memory& node = nodes_[node_of(rank)];

@@ -7,13 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+std::size_t at(int i) noexcept { return as_size(i); }
 
 std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
   std::vector<count_t> displs(counts.size());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "schedule/schedule.hpp"
 
@@ -70,7 +71,7 @@ class whole_exchange {
 
  private:
   [[nodiscard]] std::size_t index(int from, int to) const noexcept {
-    return static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(to);
+    return as_size(from) * as_size(ranks_) + as_size(to);
   }
   int ranks_;
   exchange::form kind_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/sizes.hpp"
 #include "simulation/runner.hpp"
 #include "simulation/whole.hpp"
 #include "topology/topology.hpp"
@@ -12,7 +13,7 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+std::size_t at(int i) noexcept { return as_size(i); }
 
 // Bytes of a rank's scratch that a later round reads before it writes them, after each round.
 class scratch_use {
@@ -32,7 +33,7 @@ class scratch_use {
     const count_t length = r.count * s_.types[r.type].extent;
     for (std::uint32_t k = 0; k < r.repeat; ++k)
       for (count_t b = 0; b < length; ++b) {
-        const auto byte = static_cast<std::size_t>(r.offset + k * r.stride + b);
+        const auto byte = as_size(r.offset + k * r.stride + b);
         if (byte < live_.size()) live_[byte] = live;
       }
   }
@@ -154,8 +155,8 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
   std::vector<simulated_rank> ranks;
   for (std::size_t r = 0; r < n; ++r) {
     const int rank = static_cast<int>(r);
-    sent[r].resize(static_cast<std::size_t>(x.sent(rank)));
-    received[r].resize(static_cast<std::size_t>(x.received(rank)));
+    sent[r].resize(as_size(x.sent(rank)));
+    received[r].resize(as_size(x.received(rank)));
     senders[r].resize(all[r].messages.size());
     result[r].resize(all[r].messages.size());
     ranks.push_back({&all[r], sent[r].data(), received[r].data(), x.nodes != nullptr ? x.nodes->nodes().group[r] : -1});

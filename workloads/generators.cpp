@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace taquin::workloads {
@@ -55,10 +56,10 @@ void zipf(const problem_size& s, double exponent, int from, std::span<count_t> r
   for (std::size_t i = row.size(); i-- > 1;) {  // the largest last: it takes what rounding left
     const double share = std::pow(static_cast<double>(i + 1), -exponent) / sum;
     const auto bytes = std::min(left, static_cast<count_t>(share * static_cast<double>(s.bytes)));
-    row[static_cast<std::size_t>(order[i])] = bytes;
+    row[detail::as_size(order[i])] = bytes;
     left -= bytes;
   }
-  row[static_cast<std::size_t>(order[0])] = left;
+  row[detail::as_size(order[0])] = left;
 }
 
 // Equal parts to `chosen` random other ranks; a rank that is alone sends to itself.
@@ -69,7 +70,7 @@ void to_random_others(const problem_size& s, double peers, int from, random_stre
   const auto chosen = static_cast<std::size_t>(std::min(peers, static_cast<double>(others.size())));
   shuffle(others, chosen, stream);
   for (std::size_t i = 0; i < chosen; ++i)
-    row[static_cast<std::size_t>(others[i])] = part(s.bytes, static_cast<count_t>(chosen), static_cast<count_t>(i));
+    row[detail::as_size(others[i])] = part(s.bytes, static_cast<count_t>(chosen), static_cast<count_t>(i));
 }
 
 void sparse(const problem_size& s, double peers, int from, std::span<count_t> row) {

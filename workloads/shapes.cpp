@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/sizes.hpp"
+
 namespace taquin::workloads {
 
 namespace {
@@ -41,14 +43,14 @@ detail::shape shape_of(const traffic& t, const recorded_call& call) {
     count_t bytes = 0;
     int peers = 0;
   };
-  const auto ranks = static_cast<std::size_t>(m.ranks());
+  const auto ranks = detail::as_size(m.ranks());
   std::vector<side> senders(ranks);
   std::vector<side> receivers(ranks);
   std::uint64_t least = m.flows().size() == ranks * ranks ? unsigned_of(m.flows().front().bytes) : 0;
   for (const auto& f : m.flows()) {
     s.max_block_bytes = std::max(s.max_block_bytes, unsigned_of(f.bytes));
     least = std::min(least, unsigned_of(f.bytes));
-    for (side* one : {&senders[static_cast<std::size_t>(f.from)], &receivers[static_cast<std::size_t>(f.to)]}) {
+    for (side* one : {&senders[detail::as_size(f.from)], &receivers[detail::as_size(f.to)]}) {
       one->bytes += f.bytes;
       ++one->peers;
     }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "select/read_json.hpp"
 
 namespace taquin::workloads {
@@ -66,7 +67,7 @@ void check_sums(const std::vector<flow>& flows, const std::string& where) {
   }
 }
 
-std::size_t pairs_of(int ranks) { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
+std::size_t pairs_of(int ranks) { return detail::as_size(ranks) * detail::as_size(ranks); }
 
 // `room`: pairs of ranks that uniform matrices may still have. A few bytes of a file stand for all of them.
 byte_matrix matrix_from(const json& j, int world, std::size_t& room, const std::string& where) {
@@ -84,16 +85,15 @@ byte_matrix matrix_from(const json& j, int world, std::size_t& room, const std::
       for (int to = 0; to < ranks; ++to) flows.push_back({from, to, bytes});
   } else if (j.contains("rows")) {
     const json& rows = array(j["rows"], where + ".rows");
-    if (rows.size() != static_cast<std::size_t>(ranks))
+    if (rows.size() != detail::as_size(ranks))
       damaged(fmt::format("{} has {} rows for {} ranks", where, rows.size(), ranks));
     for (int from = 0; from < ranks; ++from) {
       const std::string row = fmt::format("{}.rows[{}]", where, from);
-      const json& columns = array(rows[static_cast<std::size_t>(from)], row);
+      const json& columns = array(rows[detail::as_size(from)], row);
       if (columns.size() != rows.size())
         damaged(fmt::format("{} has {} columns for {} ranks", row, columns.size(), ranks));
       for (int to = 0; to < ranks; ++to)
-        if (const auto bytes = bytes_of(columns[static_cast<std::size_t>(to)], fmt::format("{}[{}]", row, to));
-            bytes > 0)
+        if (const auto bytes = bytes_of(columns[detail::as_size(to)], fmt::format("{}[{}]", row, to)); bytes > 0)
           flows.push_back({from, to, bytes});
     }
   } else {
@@ -152,7 +152,7 @@ recorded_call call_from(const json& j, const traffic& t, const std::vector<count
   recorded_call c;
   const auto index = [&](const char* key, std::size_t size) {
     if (size == 0) damaged(fmt::format("{}.{}: there is none in the file", where, key));
-    return static_cast<std::size_t>(
+    return detail::as_size(
         integer(member(j, key, where), fmt::format("{}.{}", where, key), 0, static_cast<std::int64_t>(size) - 1));
   };
   c.communicator = index("communicator", t.communicators.size());
@@ -223,9 +223,9 @@ traffic from_json(const json& j) {
 
 }  // namespace
 
-std::string_view name_of(call_form form) { return forms[static_cast<std::size_t>(form)]; }
+std::string_view name_of(call_form form) { return forms[detail::as_size(form)]; }
 
-std::string_view name_of(call_kind kind) { return names[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(call_kind kind) { return names[detail::as_size(kind)]; }
 
 byte_matrix::byte_matrix(int ranks, std::vector<flow> flows) : ranks_(ranks), flows_(std::move(flows)) {}
 
@@ -236,16 +236,15 @@ count_t byte_matrix::at(int from, int to) const {
 }
 
 std::vector<count_t> byte_matrix::sent_by(int rank) const {
-  std::vector<count_t> row(static_cast<std::size_t>(ranks_));
-  for (const flow& f : std::ranges::equal_range(flows_, rank, {}, &flow::from))
-    row[static_cast<std::size_t>(f.to)] = f.bytes;
+  std::vector<count_t> row(detail::as_size(ranks_));
+  for (const flow& f : std::ranges::equal_range(flows_, rank, {}, &flow::from)) row[detail::as_size(f.to)] = f.bytes;
   return row;
 }
 
 std::vector<count_t> byte_matrix::received_by(int rank) const {
-  std::vector<count_t> column(static_cast<std::size_t>(ranks_));
+  std::vector<count_t> column(detail::as_size(ranks_));
   for (const flow& f : flows_)
-    if (f.to == rank) column[static_cast<std::size_t>(f.from)] = f.bytes;
+    if (f.to == rank) column[detail::as_size(f.from)] = f.bytes;
   return column;
 }
 
@@ -256,8 +255,8 @@ count_t byte_matrix::total() const {
 }
 
 count_t byte_matrix::most_sent() const {
-  std::vector<count_t> sums(static_cast<std::size_t>(ranks_));
-  for (const flow& f : flows_) sums[static_cast<std::size_t>(f.from)] += f.bytes;
+  std::vector<count_t> sums(detail::as_size(ranks_));
+  for (const flow& f : flows_) sums[detail::as_size(f.from)] += f.bytes;
   return sums.empty() ? 0 : std::ranges::max(sums);
 }
 
@@ -301,7 +300,7 @@ std::string traffic_text(const traffic& t) {
                           {"repeats", c.repeats},
                           {"seconds", {{"min", c.seconds.min}, {"mean", c.seconds.mean}, {"max", c.seconds.max}}}});
     auto& last = j["calls"].back();
-    if (c.form != call_form::blocking) last["form"] = forms[static_cast<std::size_t>(c.form)];
+    if (c.form != call_form::blocking) last["form"] = forms[detail::as_size(c.form)];
     if (c.in_flight > 0) last["in_flight"] = c.in_flight;
     if (c.seconds.waiting > 0) last["seconds"]["waiting"] = c.seconds.waiting;
   }

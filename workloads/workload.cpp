@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/sizes.hpp"
+
 namespace taquin::workloads {
 
 namespace {
@@ -55,28 +57,27 @@ workload workload::parse(std::string_view text) {
 }
 
 std::vector<count_t> workload::row(const problem_size& size, int from) const {
-  std::vector<count_t> row(static_cast<std::size_t>(size.ranks));
+  std::vector<count_t> row(detail::as_size(size.ranks));
   if (generator_->row != nullptr) {
     generator_->row(size, parameter_, from, row);
   } else {
-    for (int to = 0; to < size.ranks; ++to)
-      row[static_cast<std::size_t>(to)] = generator_->block(size, parameter_, from, to);
+    for (int to = 0; to < size.ranks; ++to) row[detail::as_size(to)] = generator_->block(size, parameter_, from, to);
   }
   return row;
 }
 
 std::vector<count_t> workload::column(const problem_size& size, int to) const {
-  std::vector<count_t> column(static_cast<std::size_t>(size.ranks));
+  std::vector<count_t> column(detail::as_size(size.ranks));
   std::vector<count_t> scratch(generator_->row != nullptr ? column.size() : 0);
   for (int from = 0; from < size.ranks; ++from) {
-    auto& entry = column[static_cast<std::size_t>(from)];
+    auto& entry = column[detail::as_size(from)];
     if (generator_->row == nullptr) {
       entry = generator_->block(size, parameter_, from, to);
       continue;
     }
     std::ranges::fill(scratch, 0);
     generator_->row(size, parameter_, from, scratch);
-    entry = scratch[static_cast<std::size_t>(to)];
+    entry = scratch[detail::as_size(to)];
   }
   return column;
 }

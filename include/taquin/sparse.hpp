@@ -41,9 +41,12 @@ struct sparse_blocks {
 /// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
-/// Extra memory: 24 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
+/// Extra memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
 /// passes through this rank on its way; all within `options::memory`, of which the smallest of any rank rules.
 /// Messages: ⌈log2 p⌉, and two for each block that comes.
+///
+/// On one node it is a step of its memory for sizes and one for the data; in sparse_exchange() one step is both, and
+/// there are no messages. It takes 48 bytes there for each block, and what of the node's memory its blocks need.
 ///
 /// Collective. The constructor, receive() and deliver() throw on every rank alike, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
@@ -120,8 +123,9 @@ struct sparse_received {
 ///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
-/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes. The result is
-/// beside what `o.memory` allows, and so are 8 bytes per destination.
+/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes; on one node the
+/// last is thrown on that rank alone, for its peers have sent by then. The result is beside what `o.memory` allows, and
+/// so are 8 bytes per destination.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>
 [[nodiscard]] sparse_received<std::ranges::range_value_t<Data>> sparse_exchange(const Destinations& destinations,
                                                                                 const Counts& counts, const Data& data,

@@ -3,8 +3,9 @@ import { collect } from "./data/model.mjs";
 import { algorithms } from "./view/algorithms_view.mjs";
 import { button, h } from "./view/dom.mjs";
 import { drawAll } from "./view/figure.mjs";
-import { overview } from "./view/overview_view.mjs";
+import { files, overview } from "./view/overview_view.mjs";
 import { redistribution } from "./view/redistribution_view.mjs";
+import { regret } from "./view/regret_view.mjs";
 import { schedule } from "./view/schedule_view.mjs";
 import { traffic } from "./view/traffic_view.mjs";
 
@@ -12,6 +13,7 @@ const SECTIONS = [
   { id: "overview", title: "Overview", make: overview, has: () => true },
   { id: "traffic", title: "Traffic", make: traffic, has: (m) => m.sources.length > 0, need: "a recording (taquin record) or the report of a preloaded run (TAQUIN_REPORT)" },
   { id: "algorithms", title: "Algorithms", make: algorithms, has: (m) => m.points.length > 0, need: "records (taquin run --json), a profile (taquin tune) or predictions (taquin simulate --json)" },
+  { id: "regret", title: "Regret", make: regret, has: (m) => m.regrets.length > 0, need: "records of random calls (make regret)" },
   { id: "schedule", title: "Schedule", make: schedule, has: (m) => m.schedules.length + m.strips.length > 0, need: "schedules (taquin plan --json)" },
   { id: "redistribution", title: "Redistribution", make: redistribution, has: (m) => m.redistributions.length + m.steps.length > 0, need: "records (taquin redistribute --json) or moves (taquin plan -a slots --json)" },
 ];
@@ -60,6 +62,7 @@ const main = document.querySelector("main");
 const nav = h("nav", { "aria-label": "Sections" }, SECTIONS.map((s) => h("a", { href: `#${s.id}` }, s.title)));
 document.querySelector("header").append(nav, themeButton());
 for (const s of SECTIONS) main.append(sectionOf(s, model));
+main.append(files(model));
 window.addEventListener("beforeprint", drawAll);
 requestAnimationFrame(() =>
   setTimeout(() => {

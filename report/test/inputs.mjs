@@ -135,6 +135,26 @@ export function redistributions() {
 
 const SCRIPT = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>";
 
+/// Of random calls: one slower than the MPI library, one in place, one that could not be measured.
+export function regrets() {
+  const one = { algorithm: "shared_memory", asked: "auto", rival: "native", against: "native", use: "call", workload: "random", collective: "alltoallv", in_place: false, memory_limit: null, wrong_bytes: 0 };
+  const call = (ranks, bytes, ratio, family) => ({
+    ...one,
+    ranks,
+    family,
+    bytes_per_rank: bytes,
+    cell: `use=call form=alltoallv workload=random bytes=${bytes}`,
+    command: `mpirun -n ${ranks} bench_regret --cell "use=call form=alltoallv workload=random bytes=${bytes}"`,
+    regret: ratio - 1,
+    ratio_to_rival: ratio,
+    ratio_ci95: [ratio * 0.97, ratio * 1.03],
+    median_s: 1e-6 * ratio,
+    rival_s: 1e-6,
+  });
+  const { regret, ratio_to_rival, ratio_ci95, median_s, rival_s, ...refused } = call(4, 7, 1, "calls");
+  return [call(2, 8, 0.4, "calls"), call(2, 65536, 1.2, "calls"), call(4, 1024, 0.8, "calls"), call(4, 1048576, 1.05, "in_place"), { ...refused, reason: "more memory" }];
+}
+
 /// Damaged inputs by file name: text, and what the command says of it; none: it is shown.
 export function damaged() {
   const hostile = smallTraffic();

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "algorithms/bruck/bruck_v_schedule.hpp"
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 #include "simulation/whole.hpp"
 
@@ -17,7 +18,7 @@ std::size_t moves_of_bruck_v(const whole_exchange& x, const shape& s, const opti
   std::list<known_part> parts;
   std::list<size_history> sizes;
   std::vector<size_history*> of_rank;
-  of_rank.reserve(static_cast<std::size_t>(p));
+  of_rank.reserve(as_size(p));
   for (int rank = 0; rank < p; ++rank) {
     of_rank.push_back(
         &sizes.emplace_back(parts.emplace_back(x.part(rank)).local(), r, std::pmr::new_delete_resource()));
@@ -34,7 +35,7 @@ std::size_t moves_of_bruck_v(const whole_exchange& x, const shape& s, const opti
     auto next = arriving.begin();
     for_each_digit(p, r.radix, weight, [&](count_t digit) {
       for (int from = 0; from < p; ++from, ++next)
-        of_rank[static_cast<std::size_t>((from + digit * weight) % p)]->unload(weight, digit, *next);
+        of_rank[as_size((from + digit * weight) % p)]->unload(weight, digit, *next);
     });
   });
   std::vector<schedule> all;

@@ -3,6 +3,7 @@
 
 #include "algorithms/nodes/level_choice.hpp"
 #include "algorithms/nodes/level_shapes.hpp"
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 #include "simulation/whole.hpp"
 
@@ -27,13 +28,13 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
     std::vector<int> members;
     for (int i = 0; i < n; ++i) {
       const int rank = nodes.member(g, i);
-      members.push_back(to.members[static_cast<std::size_t>(rank)]);
+      members.push_back(to.members[as_size(rank)]);
       to.all.copy(to.first, {members.back(), x.sent(rank), place::send, place::scratch});
       for (int peer = 0; peer < x.ranks(); ++peer)
-        in.add(i, nodes.index[static_cast<std::size_t>(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
+        in.add(i, nodes.index[as_size(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
     }
     half = std::max(half, leaf(after_first(o.multilevel.levels), in, inside_of(s, n), {to.all, members, to.first}));
-    for (int i = 0; i < n; ++i) mid.push_back({members[static_cast<std::size_t>(i)], in.received(i)});
+    for (int i = 0; i < n; ++i) mid.push_back({members[as_size(i)], in.received(i)});
   }
   for (const auto& k : mid) to.all.keep(half - 1, k);
   std::size_t end = half + 1;
@@ -42,7 +43,7 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
     across.traced = x.traced;
     std::vector<int> members;
     for (int g = 0; g < nodes.groups(); ++g) {
-      members.push_back(to.members[static_cast<std::size_t>(nodes.member(g, c % nodes.size(g)))]);
+      members.push_back(to.members[as_size(nodes.member(g, c % nodes.size(g)))]);
       for (int there = 0; there < nodes.groups(); ++there)
         for (const int rank : nodes.members(g))
           if (c < nodes.size(there))
@@ -52,7 +53,7 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
     end = std::max(end, leaf(o.multilevel.levels, across, column_of(s), {to.all, members, half}));
   }
   for (int rank = 0; rank < x.ranks(); ++rank)
-    to.all.copy(end - 1, {to.members[static_cast<std::size_t>(rank)], x.received(rank), place::scratch, place::recv});
+    to.all.copy(end - 1, {to.members[as_size(rank)], x.received(rank), place::scratch, place::recv});
   return end;
 }
 

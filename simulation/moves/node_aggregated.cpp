@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 #include "simulation/whole.hpp"
 
@@ -17,7 +18,7 @@ std::size_t moves_of_node_aggregated(const whole_exchange& x, const shape& s, co
   const aggregation how = aggregation_through_memory(s, o);
   std::vector<schedule> all;
   for (int rank = 0; rank < x.ranks(); ++rank) {
-    const int node = nodes.group[static_cast<std::size_t>(rank)];
+    const int node = nodes.group[as_size(rank)];
     std::pmr::vector<count_t> to_node;
     std::pmr::vector<count_t> from;
     for (const int member : nodes.members(node)) {

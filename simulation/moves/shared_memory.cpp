@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 #include "simulation/whole.hpp"
 
@@ -15,7 +16,7 @@ std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, cons
   to.all.through_memory = true;
   to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched at once.";
   for (int rank = 0; rank < p; ++rank) {
-    const int me = to.members[static_cast<std::size_t>(rank)];
+    const int me = to.members[as_size(rank)];
     count_t written = 0;
     std::size_t used = 0;
     for (int k = 1; k < p; ++k) {
@@ -27,7 +28,7 @@ std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, cons
       whole_moves::block_list blocks;
       if (x.traced)
         for (const origin& o : x.origins(rank, peer, 0, bytes)) blocks.emplace_back(o.from, o.to);
-      to.all.send(to.first + 1, {me, to.members[static_cast<std::size_t>(peer)], bytes, std::move(blocks)});
+      to.all.send(to.first + 1, {me, to.members[as_size(peer)], bytes, std::move(blocks)});
     }
     to.all.copy(to.first, {me, written, place::send, place::shared});
     to.all.copy(to.first + 1, {me, x.bytes(rank, rank), place::send, place::recv});

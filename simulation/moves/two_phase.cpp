@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "simulation/moves.hpp"
 #include "simulation/whole.hpp"
 
@@ -27,12 +28,11 @@ std::size_t moves_of_two_phase(const whole_exchange& x, const shape& s, const op
         second.add(k, j, x, i, j, q.offset, q.bytes);
       }
   const auto copy_on_all = [&](std::size_t round, place from, place into, auto bytes) {
-    for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[static_cast<std::size_t>(r)], bytes(r), from, into});
+    for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[as_size(r)], bytes(r), from, into});
   };
   copy_on_all(to.first, place::send, place::scratch, [&](int r) { return x.sent(r); });
   const std::size_t half = add_moves(inner_of(o), first, inner_shape(s), o, to);
-  for (int r = 0; half > to.first && r < p; ++r)
-    to.all.keep(half - 1, {to.members[static_cast<std::size_t>(r)], first.received(r)});
+  for (int r = 0; half > to.first && r < p; ++r) to.all.keep(half - 1, {to.members[as_size(r)], first.received(r)});
   copy_on_all(half, place::scratch, place::scratch, [&](int r) { return second.sent(r); });
   const std::size_t end = add_moves(inner_of(o), second, inner_shape(s), o, {to.all, to.members, half});
   copy_on_all(std::max(end, half + 1) - 1, place::scratch, place::recv, [&](int r) { return x.received(r); });

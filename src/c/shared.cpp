@@ -1,6 +1,7 @@
 // The C API's memory that the ranks of a node can map.
 #include <new>
 
+#include "base/sizes.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/shared_buffer.hpp"
@@ -11,7 +12,7 @@ int TAQUIN_Alloc_shared(MPI_Aint size, void* baseptr) {
     if (baseptr == nullptr) throw taquin::usage_error("null address for the memory", MPI_ERR_ARG);
     if (size < 0) throw taquin::usage_error("a negative size", MPI_ERR_SIZE);
     *static_cast<void**>(baseptr) = nullptr;
-    *static_cast<void**>(baseptr) = taquin::allocate_shared(static_cast<std::size_t>(size));
+    *static_cast<void**>(baseptr) = taquin::allocate_shared(taquin::detail::as_size(size));
   });
 }
 

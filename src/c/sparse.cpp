@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "base/sizes.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
@@ -32,12 +33,12 @@ const char* fault_of(int blocks, bool lacks_address) {
 
 sparse_blocks blocks_of(const void* data, int blocks, const int* destinations, const MPI_Count* counts,
                         MPI_Datatype type) {
-  return {data, {destinations, static_cast<std::size_t>(std::max(blocks, 0))}, count_view(counts), type};
+  return {data, {destinations, detail::as_size(std::max(blocks, 0))}, count_view(counts), type};
 }
 
 // More blocks than an int counts need a program that has them: it is told.
 int number_of(const sparse_call& call) {
-  if (call.sources().size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+  if (call.sources().size() > detail::as_size(std::numeric_limits<int>::max()))
     throw usage_error("more than 2^31 - 1 blocks come to this rank", MPI_ERR_COUNT);
   return static_cast<int>(call.sources().size());
 }
@@ -101,7 +102,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
     }
     const auto make_room = [&](const sparse_call& call) -> void* {
       *incoming = number_of(call);
-      const auto n = static_cast<std::size_t>(*incoming);
+      const auto n = detail::as_size(*incoming);
       *sources = static_cast<int*>(allocate(n * sizeof(int), context));
       *recvcounts = static_cast<MPI_Count*>(allocate(n * sizeof(MPI_Count), context));
       if (n > 0 && (*sources == nullptr || *recvcounts == nullptr)) throw std::bad_alloc();
@@ -110,7 +111,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       const element e = element::of(type);
       const count_t bytes =
           call.total() == 0 ? 0 : (call.total() - 1) * e.extent + std::max(e.extent, e.true_lb + e.true_extent);
-      void* const into = allocate(static_cast<std::size_t>(bytes), context);
+      void* const into = allocate(detail::as_size(bytes), context);
       *static_cast<void**>(buffer) = into;
       return into;
     };

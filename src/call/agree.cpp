@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
 #include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -202,8 +203,8 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
     if (theirs[0] == 0 || awaited(from) > 0) continue;
     unwanted.resize(early_start::most_bytes);
     MPI_Status status;
-    mpi::check(mpi::receive(std::span(unwanted).first(static_cast<std::size_t>(theirs[0])), from,
-                            static_cast<int>(theirs[1]), comm.get(), status),
+    mpi::check(mpi::receive(std::span(unwanted).first(as_size(theirs[0])), from, static_cast<int>(theirs[1]),
+                            comm.get(), status),
                "MPI_Recv");
   }
 }
@@ -225,7 +226,7 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   };
   call own{mine.facts, mine.number, {}};
   std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
-  std::vector<call> all(static_cast<std::size_t>(comm.size()));
+  std::vector<call> all(as_size(comm.size()));
   mpi::allgather(own, std::span(all), comm.get());
   const auto other = std::ranges::find_if(all, [&](const call& c) { return c != all.front(); });
   if (other == all.end()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
@@ -262,7 +263,7 @@ int agreement_radix(int ranks) noexcept {
 }
 
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
-  return static_cast<std::size_t>(agreement_radix(ranks) - 1) * (agreement_head + capacity);
+  return as_size(agreement_radix(ranks) - 1) * (agreement_head + capacity);
 }
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,

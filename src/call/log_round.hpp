@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
@@ -36,14 +37,14 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
       for (auto& request : requests) mpi::abandon(request, mpi::request_kind::send);
     }
   };
-  requests = requests.first(static_cast<std::size_t>(digits));
+  requests = requests.first(as_size(digits));
   std::ranges::fill(requests, MPI_REQUEST_NULL);
   const sends unfinished{requests};
   for (int z = 1; z <= digits; ++z) {
     const auto to = static_cast<int>((comm.rank() + z * weight) % p);
     const std::span<const std::byte> message = ends.load(z);
     TAQUIN_MPI(PMPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, tag, comm.get(),
-                          &requests[static_cast<std::size_t>(z - 1)]));
+                          &requests[as_size(z - 1)]));
   }
   for (int z = 1; z <= digits; ++z) {
     const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
@@ -56,7 +57,7 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
     }
     int bytes = 0;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    ends.unload(z, room.first(static_cast<std::size_t>(bytes)));
+    ends.unload(z, room.first(as_size(bytes)));
   }
   mpi::complete(requests, "MPI_Waitall");
 }

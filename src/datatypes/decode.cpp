@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "datatypes/envelope.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -170,11 +171,11 @@ struct contents {
   explicit contents(MPI_Datatype type) : made(type) {
     too_long = std::max<count_t>({made.ints / 2, made.places, made.counts / 2, made.types}) > count_t{2 * most_loops};
     if (leaf() || too_long) return;
-    std::vector<int> numbers(static_cast<std::size_t>(made.ints));
-    std::vector<MPI_Aint> bytes(static_cast<std::size_t>(made.places));
-    types.resize(static_cast<std::size_t>(made.types), MPI_DATATYPE_NULL);
+    std::vector<int> numbers(as_size(made.ints));
+    std::vector<MPI_Aint> bytes(as_size(made.places));
+    types.resize(as_size(made.types), MPI_DATATYPE_NULL);
 #if MPI_VERSION >= 4
-    std::vector<MPI_Count> large(static_cast<std::size_t>(made.counts));
+    std::vector<MPI_Count> large(as_size(made.counts));
     TAQUIN_MPI(PMPI_Type_get_contents_c(type, made.ints, made.places, made.counts, made.types, numbers.data(),
                                         bytes.data(), large.data(), types.data()));
     if (!large.empty()) {
@@ -224,7 +225,7 @@ struct contents {
         return 2;
       case MPI_COMBINER_HINDEXED:
       case MPI_COMBINER_STRUCT:
-        return 1 + static_cast<std::size_t>(large[0]);
+        return 1 + as_size(large[0]);
       default:
         return large.size();
     }
@@ -285,9 +286,8 @@ decoded darray(decoded child, count_t extent, const count_t* ints) {
   const count_t* arguments = kinds + dims;
   const count_t* processes = arguments + dims;
   const bool fortran = is_fortran(processes[dims]);
-  std::vector<count_t> place(static_cast<std::size_t>(dims));
-  for (count_t d = dims, rest = ints[1]; d-- > 0; rest /= processes[d])
-    place[static_cast<std::size_t>(d)] = rest % processes[d];
+  std::vector<count_t> place(as_size(dims));
+  for (count_t d = dims, rest = ints[1]; d-- > 0; rest /= processes[d]) place[as_size(d)] = rest % processes[d];
   count_t step = extent;
   for (count_t k = 0; k < dims; ++k) {
     const count_t d = fortran ? k : dims - 1 - k;
@@ -297,7 +297,7 @@ decoded darray(decoded child, count_t extent, const count_t* ints) {
       const count_t without = is(kinds[d], MPI_DISTRIBUTE_BLOCK, 0) ? (global + processes[d] - 1) / processes[d] : 1;
       block = is(arguments[d], MPI_DISTRIBUTE_DFLT_DARG, -1) ? without : arguments[d];
     }
-    const count_t first = place[static_cast<std::size_t>(d)] * block;
+    const count_t first = place[as_size(d)] * block;
     child = distributed(std::move(child), step, global, first, block, processes[d] * block);
     step *= global;
   }
@@ -351,14 +351,13 @@ std::optional<decoded> decode_type(MPI_Datatype type) {
     case MPI_COMBINER_HINDEXED:
       return indexed(
           std::move(*child), extent, n, [&](count_t k) { return i[1 + k]; },
-          [&](count_t k) { return c.places[static_cast<std::size_t>(k)]; });
+          [&](count_t k) { return c.places[as_size(k)]; });
     case MPI_COMBINER_INDEXED_BLOCK:
       return indexed(
           std::move(*child), extent, n, [&](count_t) { return i[1]; }, [&](count_t k) { return i[2 + k] * extent; });
     case MPI_COMBINER_HINDEXED_BLOCK:
       return indexed(
-          std::move(*child), extent, n, [&](count_t) { return i[1]; },
-          [&](count_t k) { return c.places[static_cast<std::size_t>(k)]; });
+          std::move(*child), extent, n, [&](count_t) { return i[1]; }, [&](count_t k) { return c.places[as_size(k)]; });
     case MPI_COMBINER_SUBARRAY:
       return subarray(std::move(*child), extent, i);
     case MPI_COMBINER_DARRAY:

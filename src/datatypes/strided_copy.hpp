@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/sizes.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -35,7 +36,7 @@ inline void strided_copy(const std::byte* from, count_t from_stride, std::byte* 
     case 64:
       return copy_all([] { return std::size_t{64}; });
     default:
-      return copy_all([&] { return static_cast<std::size_t>(length); });
+      return copy_all([&] { return as_size(length); });
   }
 }
 

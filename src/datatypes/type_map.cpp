@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "datatypes/decode.hpp"
 #include "datatypes/strided_copy.hpp"
 #include "mpi/big_count.hpp"
@@ -128,7 +129,7 @@ int run_cursor::height(std::uint32_t i) const noexcept {
 }
 
 void run_cursor::push(const loop& node, count_t base) noexcept {
-  frames_[static_cast<std::size_t>(depth_++)] = {&node, base + node.offset, 0, 0};
+  frames_[as_size(depth_++)] = {&node, base + node.offset, 0, 0};
 }
 
 run_cursor::run run_cursor::next() noexcept {
@@ -137,7 +138,7 @@ run_cursor::run run_cursor::next() noexcept {
       if (element_ == count_) return {};
       push(map_.loops()[0], element_++ * extent_);
     }
-    frame& f = frames_[static_cast<std::size_t>(depth_ - 1)];
+    frame& f = frames_[as_size(depth_ - 1)];
     const loop& l = *f.node;
     if (f.iteration == l.count) {
       --depth_;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "datatypes/strided_copy.hpp"
 #include "datatypes/type_map.hpp"
 #include "mpi/big_count.hpp"
@@ -67,7 +68,7 @@ void copy_runs(run_cursor& source, const std::byte* from, run_cursor& target, st
   run_cursor::run b = target.next();
   while (a.length > 0 && b.length > 0) {
     const count_t n = std::min(a.length, b.length);
-    std::memcpy(to + b.offset, from + a.offset, static_cast<std::size_t>(n));
+    std::memcpy(to + b.offset, from + a.offset, as_size(n));
     a = a.length > n ? run_cursor::run{a.offset + n, a.length - n} : source.next();
     b = b.length > n ? run_cursor::run{b.offset + n, b.length - n} : target.next();
   }
@@ -85,7 +86,7 @@ void for_runs(count_t count, const element& e, count_t skip, count_t bytes, F f)
     const count_t passed = std::min(before, r.length);
     before -= passed;
     const count_t n = std::min(r.length - passed, bytes - done);
-    if (n > 0) f(first * e.extent + r.offset + passed, done, static_cast<std::size_t>(n));
+    if (n > 0) f(first * e.extent + r.offset + passed, done, as_size(n));
     done += n;
   }
 }
@@ -94,11 +95,11 @@ void for_runs(count_t count, const element& e, count_t skip, count_t bytes, F f)
 // room for its data) for each element that has a part in the packed range.
 template <class F>
 void for_elements(const element& e, count_t skip, count_t bytes, F f) {
-  std::vector<std::byte> one(static_cast<std::size_t>(e.size));
+  std::vector<std::byte> one(as_size(e.size));
   for (count_t done = 0; done < bytes;) {
     const count_t skipped = (skip + done) % e.size;
     const count_t n = std::min(e.size - skipped, bytes - done);
-    f((skip + done) / e.size, skipped, done, static_cast<std::size_t>(n), one.data());
+    f((skip + done) / e.size, skipped, done, as_size(n), one.data());
     done += n;
   }
 }
@@ -114,7 +115,7 @@ bool in_ranges(const element& e) {
 void pack_range(const std::byte* from, count_t count, const element& e, count_t skip, count_t bytes, std::byte* to) {
   if (bytes == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from + skip, static_cast<std::size_t>(bytes));
+    std::memcpy(to, from + skip, as_size(bytes));
     return;
   }
   if (!in_ranges(e))
@@ -134,7 +135,7 @@ void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t c
 void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes) {
   if (bytes == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to + skip, from, static_cast<std::size_t>(bytes));
+    std::memcpy(to + skip, from, as_size(bytes));
     return;
   }
   if (!in_ranges(e))
@@ -150,7 +151,7 @@ void unpack_range(const std::byte* from, std::byte* to, count_t count, const ele
 void pack(const std::byte* from, count_t count, const element& e, std::byte* to) {
   if (count == 0 || e.size == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * e.size));
+    std::memcpy(to, from, as_size(count * e.size));
     return;
   }
   const type_map* map = map_of(e);
@@ -163,7 +164,7 @@ void pack(const std::byte* from, count_t count, const element& e, std::byte* to)
 void unpack(const std::byte* from, std::byte* to, count_t count, const element& e) {
   if (count == 0 || e.size == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * e.size));
+    std::memcpy(to, from, as_size(count * e.size));
     return;
   }
   const type_map* map = map_of(e);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -13,7 +14,7 @@ namespace taquin::detail {
 class owned_blocks {
  public:
   owned_blocks(const blocks& given, int ranks, std::pmr::memory_resource* memory) : numbers_(memory), blocks_(given) {
-    const auto n = static_cast<std::size_t>(ranks);
+    const auto n = as_size(ranks);
     array_list::take(*this, n);
     for (std::size_t i = 0; i < n; ++i) {
       numbers_[i] = given.counts[static_cast<int>(i)];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/checked.hpp"
+#include "base/sizes.hpp"
 #include "mpi/library.hpp"
 #include "taquin/error.hpp"
 
@@ -146,7 +147,7 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
   if (ordered) return std::nullopt;
   std::pmr::vector<span_of> spans(memory);
   try {
-    spans.reserve(static_cast<std::size_t>(ranks));
+    spans.reserve(as_size(ranks));
   } catch (const budget_exceeded&) {  // slower, in no memory; whether the limit is enough is decided later, together
     return compare_all_pairs(side, name, ranks, relevant);
   } catch (const std::bad_alloc&) {

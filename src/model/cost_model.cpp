@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sizes.hpp"
+
 namespace taquin {
 
 namespace {
@@ -50,7 +52,7 @@ message_cost plogp::cost(count_t bytes) const noexcept {
 
 std::string_view name_of(model_kind kind) noexcept {
   constexpr std::array<std::string_view, 4> names{"hockney", "logp", "loggp", "plogp"};
-  return names[static_cast<std::size_t>(kind)];
+  return names[detail::as_size(kind)];
 }
 
 message_cost link_model::cost(model_kind kind, count_t bytes) const noexcept {
@@ -73,7 +75,7 @@ seconds link_model::time(model_kind kind, count_t bytes) const noexcept {
 }
 
 message_cost machine_model::cost(int level, count_t bytes) const noexcept {
-  message_cost c = levels[static_cast<std::size_t>(level)].cost(kind, bytes);
+  message_cost c = levels[detail::as_size(level)].cost(kind, bytes);
   c.sender *= ranks_per_core;
   c.receiver *= ranks_per_core;
   if (level == 0) c.port *= ranks_per_core;  // shared memory: a processor moves the bytes

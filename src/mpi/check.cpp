@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "base/sizes.hpp"
 #include "mpi/failure.hpp"
 #include "taquin/error.hpp"
 
@@ -34,8 +35,8 @@ void fail(int code, const char* call) {
   int length = 0;
   PMPI_Error_string(code, text.data(), &length);
   if (std::string_view(call).starts_with("PMPI_")) ++call;  // as its users know it
-  throw mpi_error(fmt::format("{}: {}", call, std::string_view(text.data(), static_cast<std::size_t>(length))),
-                  class_of(code), code, call);
+  throw mpi_error(fmt::format("{}: {}", call, std::string_view(text.data(), detail::as_size(length))), class_of(code),
+                  code, call);
 }
 
 }  // namespace taquin::mpi

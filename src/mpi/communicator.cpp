@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -250,14 +251,14 @@ int communicator::wait_some(int n, MPI_Request* requests, int* done, int* number
   std::array<MPI_Status, most_waited_for + 1> ends;
   std::array<int, most_waited_for + 1> which;
   std::copy_n(requests, n, all.begin());
-  all[static_cast<std::size_t>(n)] = hears_;
+  all[detail::as_size(n)] = hears_;
   const int code = PMPI_Waitsome(n + 1, all.data(), done, which.data(), ends.data());
   std::copy_n(all.begin(), n, requests);
-  hears_ = all[static_cast<std::size_t>(n)];
+  hears_ = all[detail::as_size(n)];
   const int ended = *done == MPI_UNDEFINED ? 0 : *done;
   *done = 0;
   for (int k = 0; k < ended; ++k) {
-    const auto at = static_cast<std::size_t>(k);
+    const auto at = detail::as_size(k);
     if (which[at] == n) continue;  // others first
     numbers[*done] = which[at];
     statuses[(*done)++] = ends[at];

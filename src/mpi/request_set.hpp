@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/watch.hpp"
@@ -74,7 +75,7 @@ class request_set {
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   /// The first number without a request; size() when there is none.
   [[nodiscard]] std::size_t free_number() const noexcept {
-    return static_cast<std::size_t>(std::ranges::find(requests_, MPI_REQUEST_NULL) - requests_.begin());
+    return detail::as_size(std::ranges::find(requests_, MPI_REQUEST_NULL) - requests_.begin());
   }
 
   void send(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
@@ -175,15 +176,15 @@ class request_set {
       if (code != MPI_SUCCESS) [[unlikely]]
         look_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
       for (int k = 0; k < n; ++k) {
-        const auto at = static_cast<std::size_t>(k);
+        const auto at = detail::as_size(k);
         c.numbers[at] += static_cast<int>(begin);
-        ended(static_cast<std::size_t>(c.numbers[at]));
+        ended(detail::as_size(c.numbers[at]));
       }
       for (int k = 0; k < n; ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        done(static_cast<std::size_t>(c.numbers[at]), std::as_const(c.statuses[at]));
+        const auto at = detail::as_size(k);
+        done(detail::as_size(c.numbers[at]), std::as_const(c.statuses[at]));
       }
-      total += static_cast<std::size_t>(n);
+      total += detail::as_size(n);
     }
     return total;
   }
@@ -206,12 +207,12 @@ class request_set {
     const int n = window_size(begin);
     const int code = PMPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
-      for (int k = 0; k < n; ++k) c.numbers[static_cast<std::size_t>(k)] = k;
+      for (int k = 0; k < n; ++k) c.numbers[detail::as_size(k)] = k;
       if (look_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;
       done = 1;
     }
     if (done == 0) return false;
-    for (int k = 0; k < n; ++k) requests_[begin + static_cast<std::size_t>(k)] = MPI_REQUEST_NULL;
+    for (int k = 0; k < n; ++k) requests_[begin + detail::as_size(k)] = MPI_REQUEST_NULL;
     return true;
   }
 
@@ -221,8 +222,8 @@ class request_set {
     if (class_of(code) != MPI_ERR_IN_STATUS) fail(code, call);
     bool pending = false;
     for (int k = 0; k < n; ++k) {
-      const MPI_Status& status = c.statuses[static_cast<std::size_t>(k)];
-      const std::size_t i = begin + static_cast<std::size_t>(c.numbers[static_cast<std::size_t>(k)]);
+      const MPI_Status& status = c.statuses[detail::as_size(k)];
+      const std::size_t i = begin + detail::as_size(c.numbers[detail::as_size(k)]);
       pending = pending || status.MPI_ERROR == MPI_ERR_PENDING;
       if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
       failed(i, status, receives(i) ? room(i) : 0, call);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -71,7 +72,7 @@ std::unique_ptr<attribute> unshared(MPI_Comm comm) {
 // has no memory can say so.
 class members {
  public:
-  explicit members(int ranks) noexcept : ranks_(static_cast<std::size_t>(ranks)) {
+  explicit members(int ranks) noexcept : ranks_(as_size(ranks)) {
     if (!are_few()) more_.reset(new (std::nothrow) node_member[ranks_]);
   }
   [[nodiscard]] bool are_few() const noexcept { return ranks_ <= few_.size(); }
@@ -90,7 +91,7 @@ std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
     environment::get();
     auto a = unshared(comm);
     a->places = std::make_shared<rank_places>();
-    a->places->of.resize(static_cast<std::size_t>(ranks));
+    a->places->of.resize(as_size(ranks));
     return a;
   } catch (const std::bad_alloc&) {
     return nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #include "node/places.hpp"
 #include "taquin/error.hpp"
@@ -58,7 +59,7 @@ void call_watch::miss_by_places(mpi::wait_note& note) const {
   TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
   for (int rank = 0; rank < static_cast<int>(on_.places->of.size()); ++rank) {
     if (rank == own) continue;
-    const rank_state s = look_at(on_.places->of[static_cast<std::size_t>(rank)]);
+    const rank_state s = look_at(on_.places->of[as_size(rank)]);
     if (s.gone || (s.known && s.calls < number_)) note.miss(rank);
   }
 }
@@ -85,7 +86,7 @@ std::string call_watch::report(const mpi::awaited* what) const {
   std::ranges::sort(note.missing);
   for (const int rank : note.missing) {
     const rank_place* const place =
-        on_.places != nullptr && rank >= 0 && rank < ranks ? &on_.places->of[static_cast<std::size_t>(rank)] : nullptr;
+        on_.places != nullptr && rank >= 0 && rank < ranks ? &on_.places->of[as_size(rank)] : nullptr;
     text += fmt::format("taquin:   rank {} is missing: {}\n", rank,
                         place != nullptr && place->process >= 0 ? describe(look_at(*place))
                                                                 : "it is on another node, or cannot be asked");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -25,7 +26,6 @@ namespace {
 constexpr std::size_t block_room = 32768;  // for each block of a step
 constexpr std::size_t least_room = std::size_t{96} << 10U;
 constexpr std::size_t most_room = std::size_t{512} << 10U;
-constexpr std::size_t page = 4096;
 
 std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
@@ -44,15 +44,15 @@ bool offered(node_line::kind what) noexcept {
 }  // namespace
 
 std::size_t channel::default_room(int ranks) noexcept {
-  return std::clamp(static_cast<std::size_t>(ranks) * block_room, least_room, most_room);
+  return std::clamp(as_size(ranks) * block_room, least_room, most_room);
 }
 
 // The header of the mapping is everybody's: its bytes count for each.
 std::size_t channel::share(int ranks, std::size_t room) noexcept {
-  return mapping::header + up_to_page(head_bytes(static_cast<std::size_t>(ranks))) + 2 * up_to_page(room);
+  return mapping::header + up_to_page(head_bytes(as_size(ranks))) + 2 * up_to_page(room);
 }
 
-std::size_t channel::bookkeeping(int ranks) noexcept { return static_cast<std::size_t>(ranks) * sizeof(node_member); }
+std::size_t channel::bookkeeping(int ranks) noexcept { return as_size(ranks) * sizeof(node_member); }
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
@@ -65,7 +65,7 @@ namespace {
 // Ranks that share processors must give them to each other.
 bool more_than_processors(std::span<const node_member> all) {
   const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
-  if (widest > 1) return all.size() > static_cast<std::size_t>(widest);
+  if (widest > 1) return all.size() > as_size(widest);
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (all[i].processor == all[j].processor) return true;
@@ -78,7 +78,7 @@ void describe_processors(node_member& me) noexcept {
   me.processors = 1;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return;
   me.processors = CPU_COUNT(&set);
-  while (me.processor < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(me.processor), &set)) ++me.processor;
+  while (me.processor < CPU_SETSIZE && !CPU_ISSET(as_size(me.processor), &set)) ++me.processor;
 }
 
 // What neighbours read and write back to find out whether single copies are permitted. It lives as long as the process:
@@ -104,7 +104,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  const auto p = static_cast<std::size_t>(ranks);
+  const auto p = as_size(ranks);
   c.room_ = up_to_page(room);
   c.head_ = up_to_page(head_bytes(p));
   c.part_ = c.head_ + 2 * c.room_;
@@ -133,7 +133,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
     if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
     c.size_ = ranks;
     if (!c.memory_.empty()) c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);
-    const node_member& next = all[(static_cast<std::size_t>(c.rank_) + 1) % p];
+    const node_member& next = all[(as_size(c.rank_) + 1) % p];
     const bool copies = me.enabled == 3 && can_copy(next);
     std::array<std::int32_t, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
     mpi::allreduce(std::span<std::int32_t>(good), MPI_MIN, comm);
@@ -152,7 +152,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  std::pmr::vector<node_member> all(static_cast<std::size_t>(ranks), memory);
+  std::pmr::vector<node_member> all(as_size(ranks), memory);
   return make(comm, room, wanted, nullptr, nullptr, all);
 }
 

@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "mpi/watch.hpp"
 #include "mpi/whereabouts.hpp"
 #include "node/mapping.hpp"
@@ -130,15 +131,15 @@ class channel final : private mpi::awaited {
   /// Begins the next step.
   void begin() noexcept {
     ++step_;
-    const std::size_t half = (step_ & 1U) * static_cast<std::size_t>(size_) * line_bytes;
+    const std::size_t half = (step_ & 1U) * as_size(size_) * line_bytes;
     written_ = part(rank_) + half;
-    read_ = memory_.data() + half + static_cast<std::size_t>(rank_) * line_bytes;
+    read_ = memory_.data() + half + as_size(rank_) * line_bytes;
   }
   /// The line that this rank writes for `reader`.
   [[nodiscard]] node_line& to(int reader) const noexcept { return reinterpret_cast<node_line*>(written_)[reader]; }
   /// The line that `writer` writes for this rank; valid once it has come. This rank only changes the state of an offer.
   [[nodiscard]] node_line& from(int writer) const noexcept {
-    return *reinterpret_cast<node_line*>(read_ + static_cast<std::size_t>(writer) * part_);
+    return *reinterpret_cast<node_line*>(read_ + as_size(writer) * part_);
   }
   /// A rank's room of this step.
   [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
@@ -181,10 +182,8 @@ class channel final : private mpi::awaited {
   static constexpr std::size_t head_bytes(std::size_t ranks) noexcept {
     return (2 * ranks + 1) * line_bytes + sizeof(mpi::leave_note);
   }
-  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * static_cast<std::size_t>(size_) * line_bytes; }
-  [[nodiscard]] std::byte* part(int rank) const noexcept {
-    return memory_.data() + static_cast<std::size_t>(rank) * part_;
-  }
+  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * as_size(size_) * line_bytes; }
+  [[nodiscard]] std::byte* part(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
   // Behind its lines every rank has one more with these, and its note.
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/groups.hpp"
 #include "node/mapping.hpp"
@@ -26,7 +27,7 @@ std::vector<int> world_ranks(MPI_Comm comm, int size) {
   MPI_Group world = MPI_GROUP_NULL;
   TAQUIN_MPI(PMPI_Comm_group(comm, &group));
   TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
-  std::vector<int> mine(static_cast<std::size_t>(size));
+  std::vector<int> mine(as_size(size));
   std::vector<int> theirs(mine.size());
   std::iota(mine.begin(), mine.end(), 0);
   TAQUIN_MPI(PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data()));
@@ -51,7 +52,7 @@ topology from_environment(const mpi::communicator& comm) {
     const auto world = topology::of_sizes(sizes);
     std::vector<int> mine;
     mine.reserve(ranks.size());
-    for (const int rank : ranks) mine.push_back(world.nodes().group[static_cast<std::size_t>(rank)]);
+    for (const int rank : ranks) mine.push_back(world.nodes().group[as_size(rank)]);
     return mine;
   };
   topology t{{level::of("node", colours(environment::get().nodes))}};
@@ -76,14 +77,14 @@ std::vector<int> first_ranks(std::span<const place> all) {
 
 node_view find_out(const mpi::communicator& comm) {
   const place mine;
-  std::vector<place> all(static_cast<std::size_t>(comm.size()));
+  std::vector<place> all(as_size(comm.size()));
   std::vector<int> members;
   members.reserve(all.size());
   node_view view;
   view.bookkeeping.resize(channel::bookkeeping(comm.size()));
   mpi::allgather(mine, std::span(all), comm.get());
   for (int rank = 0; rank < comm.size(); ++rank)
-    if (all[static_cast<std::size_t>(rank)].machine == mine.machine) members.push_back(rank);
+    if (all[as_size(rank)].machine == mine.machine) members.push_back(rank);
   view.local = mpi::together(comm.get(), [&] { return mpi::create_group(comm.get(), members, 0); });
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
   const auto refine = [&](std::string_view name, int binding::*number) {
@@ -100,7 +101,7 @@ node_view find_out(const mpi::communicator& comm) {
 }  // namespace
 
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
-  const auto members = t.nodes().members(t.nodes().group[static_cast<std::size_t>(comm.rank())]);
+  const auto members = t.nodes().members(t.nodes().group[as_size(comm.rank())]);
   return mpi::together(comm.get(), [&] { return mpi::create_group(comm.get(), members, 0); });
 }
 
@@ -163,7 +164,7 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  std::vector<place> all(static_cast<std::size_t>(ranks));
+  std::vector<place> all(as_size(ranks));
   mpi::allgather(place(), std::span(all), comm);
   return first_ranks(all);
 }

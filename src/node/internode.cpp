@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -18,19 +19,16 @@ constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
 constexpr std::size_t most_of_process = std::size_t{256} << 20U;
 constexpr std::size_t most_block = 8192;
 constexpr std::size_t least_block = 8;
-constexpr int most_messages = 64;  // of one rank in a step
-constexpr std::size_t cache_line = 64;
+constexpr int most_messages = 64;                            // of one rank in a step
 constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below what Open MPI sends at once over TCP
 
 constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
 
 std::atomic<std::size_t> taken{0};  // by all steps of this process
 
-std::size_t whole(int n) noexcept { return static_cast<std::size_t>(n); }
-
 // A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
 std::size_t most_bytes_of(int ranks) noexcept {
-  const std::size_t block = most_share / (5 * whole(ranks));
+  const std::size_t block = most_share / (5 * as_size(ranks));
   return block < cache_line ? block / 8 * 8 : std::min(block / cache_line * cache_line, most_block);
 }
 
@@ -58,12 +56,12 @@ internode* internode::of(mpi::communicator& comm) {
 internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most)
     : comm_(comm),
       nodes_(std::move(nodes)),
-      node_(all_nodes().group[whole(comm.rank())]),
-      local_(all_nodes().index[whole(comm.rank())]),
+      node_(all_nodes().group[as_size(comm.rank())]),
+      local_(all_nodes().index[as_size(comm.rank())]),
       members_(all_nodes().size(node_)),
       memory_(all_nodes(), node_, most),
       requests_(0, std::pmr::new_delete_resource()),
-      missing_(whole(all_nodes().groups())) {
+      missing_(as_size(all_nodes().groups())) {
   std::size_t staged = 0;
   for (int d = 1; d < all_nodes().groups(); ++d) {
     const std::size_t there = memory_.message_bytes(node_, node_at(d));
@@ -71,9 +69,9 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
     if (handles(d)) staged += there;
   }
   staging_.resize(staged);
-  requests_.resize(2 * pieces_ * whole(all_nodes().groups() - 1));
+  requests_.resize(2 * pieces_ * as_size(all_nodes().groups() - 1));
   requests_.describe_by(this);
-  share_ = memory_.bytes() / whole(members_) + staged;
+  share_ = memory_.bytes() / as_size(members_) + staged;
   taken += share_;
 }
 
@@ -95,7 +93,7 @@ void internode::begin(int tag) {
 }
 
 std::size_t internode::request(int distance, bool send, std::size_t piece) const noexcept {
-  return (2 * whole(distance - 1) + (send ? 1U : 0U)) * pieces_ + piece;
+  return (2 * as_size(distance - 1) + (send ? 1U : 0U)) * pieces_ + piece;
 }
 
 // Of the message whose `end` bytes come from the node that many before this one.
@@ -112,7 +110,7 @@ void internode::post_receives() {
   for (int d = 1; d < groups; ++d) {
     if (!handles(d)) continue;
     ++messages_missing_;
-    missing_[whole(d)] = 1;
+    missing_[as_size(d)] = 1;
     receive_piece(d, 0, memory_.message_bytes(node_at(groups - d), node_));
   }
 }
@@ -125,18 +123,18 @@ void internode::came(std::size_t number) {
   const int from = node_at(all_nodes().groups() - distance);
   if (number % pieces_ == 0) {
     const std::size_t end = memory_.inbox(from).bytes();
-    missing_[whole(distance)] = pieces_of(end);
+    missing_[as_size(distance)] = pieces_of(end);
     for (std::size_t piece = 1; piece < pieces_of(end); ++piece) receive_piece(distance, piece, end);
   }
-  if (--missing_[whole(distance)] > 0) return;
+  if (--missing_[as_size(distance)] > 0) return;
   --messages_missing_;
   memory_.raise(memory_.flag_of_node(from));
 }
 
 std::byte* internode::room(std::size_t bytes) {
   const int to = order()[next_];
-  const int index = all_nodes().index[whole(to)];
-  const int node = all_nodes().group[whole(to)];
+  const int index = all_nodes().index[as_size(to)];
+  const int node = all_nodes().group[as_size(to)];
   const int size = all_nodes().size(node);
   if (index == 0) {
     run_ = free_;
@@ -152,7 +150,7 @@ std::byte* internode::room(std::size_t bytes) {
 
 void internode::no_room() {
   room(0);
-  block_run::tell(run_, all_nodes().index[whole(order()[next_ - 1])], block_run::not_here);
+  block_run::tell(run_, all_nodes().index[as_size(order()[next_ - 1])], block_run::not_here);
 }
 
 void internode::no_blocks() { memory_.part(local_).clear(); }
@@ -183,7 +181,7 @@ struct internode::outgoing {
 void internode::send_messages(combine learn) {
   known_ = memory_.part(0).what();
   for (int i = 1; i < members_; ++i) learn(known_, memory_.part(i).what());
-  mpi::spend_on_lines(whole(members_));
+  mpi::spend_on_lines(as_size(members_));
   outgoing next{*this, 1, staging_.data()};
   for (int d = 1; d < all_nodes().groups(); ++d) {
     if (!handles(d)) continue;
@@ -223,8 +221,8 @@ void internode::take_messages() {
 
 // Goes on where it has stopped the last time.
 bool internode::all_set(std::size_t& looked, int n, flag_of flag) const {
-  while (looked < whole(n) && memory_.set((memory_.*flag)(static_cast<int>(looked)))) ++looked;
-  return looked == whole(n);
+  while (looked < as_size(n) && memory_.set((memory_.*flag)(static_cast<int>(looked)))) ++looked;
+  return looked == as_size(n);
 }
 
 void internode::publish(const record& mine) {
@@ -269,13 +267,13 @@ internode::record internode::complete(combine learn, bool busy) {
   }
   record all = memory_.record_of_handler(0).what();
   for (int i = 1; i < handlers(); ++i) learn(all, memory_.record_of_handler(i).what());
-  mpi::spend_on_lines(whole(handlers()));
+  mpi::spend_on_lines(as_size(handlers()));
   return all;
 }
 
 block_run internode::run_from(int from) const noexcept {
-  const int node = all_nodes().group[whole(from)];
-  const int index = all_nodes().index[whole(from)];
+  const int node = all_nodes().group[as_size(from)];
+  const int index = all_nodes().index[as_size(from)];
   return {node == node_ ? memory_.part(index)[node_] : memory_.inbox(node)[index], members_};
 }
 
@@ -283,17 +281,17 @@ std::size_t internode::used() const noexcept {
   std::size_t received = 0;
   for (int node = 0; node < all_nodes().groups(); ++node)
     if (node != node_) received += memory_.inbox(node).bytes();
-  return memory_.part(local_).bytes() + received / whole(members_) + static_cast<std::size_t>(bytes_sent_);
+  return memory_.part(local_).bytes() + received / as_size(members_) + as_size(bytes_sent_);
 }
 
 std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node,
                                  std::size_t block) noexcept {
   const std::size_t each = sizeof(block_run::number) + block;
-  const std::size_t blocks = whole(ranks) * each;
+  const std::size_t blocks = as_size(ranks) * each;
   const std::size_t part = run_list::head(nodes) + blocks;
-  const std::size_t inboxes = whole(nodes) * run_list::head(largest_node) + blocks;
-  const std::size_t by_turns = whole((nodes - 2) / std::max(smallest_node, 1) + 1);
-  const std::size_t message = run_list::head(largest_node) + whole(largest_node) * whole(largest_node) * each;
+  const std::size_t inboxes = as_size(nodes) * run_list::head(largest_node) + blocks;
+  const std::size_t by_turns = as_size((nodes - 2) / std::max(smallest_node, 1) + 1);
+  const std::size_t message = run_list::head(largest_node) + as_size(largest_node) * as_size(largest_node) * each;
   return part + inboxes + by_turns * message;
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/groups.hpp"
@@ -13,8 +14,7 @@ namespace {
 // Collective over the column's ranks only. Each rank makes its columns in increasing order, so that of those that are
 // not made yet the lowest can always be.
 MPI_Comm make_column(MPI_Comm comm, const level& groups, int column, std::vector<int>& ranks) {
-  for (int g = 0; g < groups.groups(); ++g)
-    ranks[static_cast<std::size_t>(g)] = groups.member(g, column % groups.size(g));
+  for (int g = 0; g < groups.groups(); ++g) ranks[as_size(g)] = groups.member(g, column % groups.size(g));
   return mpi::create_group(comm, ranks, column).release();
 }
 
@@ -24,15 +24,15 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   if (view.comms != nullptr) return *view.comms;
   auto made = std::make_shared<level_comms>();
   const level& groups = view.topology.nodes();
-  const auto rank = static_cast<std::size_t>(comm.rank());
+  const auto rank = as_size(comm.rank());
   const int group = groups.group[rank];
-  std::vector<int> ranks(static_cast<std::size_t>(groups.groups()));
-  std::vector<MPI_Comm> columns(static_cast<std::size_t>(groups.largest()), MPI_COMM_NULL);
+  std::vector<int> ranks(as_size(groups.groups()));
+  std::vector<MPI_Comm> columns(as_size(groups.largest()), MPI_COMM_NULL);
   const MPI_Comm own = mpi::together(comm.get(), [&] {
     MPI_Comm copy = MPI_COMM_NULL;
     TAQUIN_MPI(PMPI_Comm_dup(view.local.get(), &copy));
     for_each_column(groups.index[rank], groups.size(group), groups.largest(),
-                    [&](int c) { columns[static_cast<std::size_t>(c)] = make_column(comm.get(), groups, c, ranks); });
+                    [&](int c) { columns[as_size(c)] = make_column(comm.get(), groups, c, ranks); });
     return copy;
   });
   made->inside = mpi::communicator::adopt(own);

@@ -16,6 +16,7 @@
 #include "base/fingerprint.hpp"
 #include "base/random_number.hpp"
 #ifdef TAQUIN_SMPI
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #endif
 
@@ -35,7 +36,7 @@ std::uint64_t find_host_id() {
   int length = 0;
   TAQUIN_MPI(PMPI_Get_processor_name(name.data(), &length));
   fingerprint id;
-  id.add(std::string_view(name.data(), static_cast<std::size_t>(length)));
+  id.add(std::string_view(name.data(), as_size(length)));
   return id.value();
 }
 #else

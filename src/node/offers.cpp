@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/sizes.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -28,7 +29,7 @@ void node_offers::offer(int reader, const void* data, count_t length, count_t ba
   b.address = reinterpret_cast<std::uint64_t>(data);
   b.length = length;
   b.back = back;
-  if (const auto shared = find_shared(data, static_cast<std::size_t>(length) * unit_bytes_)) b.shared = *shared;
+  if (const auto shared = find_shared(data, as_size(length) * unit_bytes_)) b.shared = *shared;
   b.now.store(offered, std::memory_order_relaxed);
 }
 
@@ -64,8 +65,8 @@ bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte*
   if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
   std::uint32_t free = offered;
   if (!b.now.compare_exchange_strong(free, claimed, std::memory_order_acq_rel)) return false;
-  const bool copied = b.length == expected && copy(b, c_.process(there), static_cast<std::size_t>(offset) * unit_bytes_,
-                                                   to, static_cast<std::size_t>(length) * unit_bytes_);
+  const bool copied = b.length == expected &&
+                      copy(b, c_.process(there), as_size(offset) * unit_bytes_, to, as_size(length) * unit_bytes_);
   if (copied) {
     b.fetched[n % notes] = {offset, length};
     b.noted.store(n + 1, std::memory_order_release);
@@ -113,8 +114,8 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
 void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room,
                        count_t units) const {
   constexpr std::size_t most = 16384;
-  const std::size_t begin = static_cast<std::size_t>(at) * unit_bytes_;
-  const std::size_t bytes = static_cast<std::size_t>(units) * unit_bytes_;
+  const std::size_t begin = as_size(at) * unit_bytes_;
+  const std::size_t bytes = as_size(units) * unit_bytes_;
   mine += begin;
   if (theirs.shared.key.file >= 0) {
     if (std::byte* other = view_shared({theirs.shared.key, theirs.shared.offset + begin}, bytes)) {

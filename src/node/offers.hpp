@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/sizes.hpp"
 #include "node/channel.hpp"
 #include "node/shared_segments.hpp"
 #include "taquin/types.hpp"
@@ -40,7 +41,7 @@ class node_offers {
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
   /// Bytes of a rank's room.
-  static std::size_t bytes(int ranks) noexcept { return static_cast<std::size_t>(ranks) * sizeof(board); }
+  static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(board); }
 
   /// A step of the channel begins; nothing is offered. All ranks as often. Local.
   void begin();

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/sizes.hpp"
 #include "node/single_copy.hpp"
 
 namespace taquin::detail {
@@ -37,8 +38,7 @@ std::string name_of_call(std::uint64_t word) {
   static constexpr std::array<const char*, 8> names{"alltoall", "alltoallv", "alltoallw", "redistribution",
                                                     "sparse",   "migration", "",          ""};
   return fmt::format("{}{}{}", (word & whereabouts::plan) != 0 ? "plan of " : "",
-                     names[static_cast<std::size_t>(whereabouts::kind(word))],
-                     (word & whereabouts::in_place) != 0 ? " in place" : "");
+                     names[as_size(whereabouts::kind(word))], (word & whereabouts::in_place) != 0 ? " in place" : "");
 }
 
 std::string describe(const rank_state& s) {

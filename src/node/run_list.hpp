@@ -8,6 +8,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 /// A run, whose blocks are so many; empty: it has no block.
@@ -17,7 +19,7 @@ class block_run {
   static constexpr number not_here = ~number{0};  ///< instead of a size: the block comes in another way
 
   block_run(std::span<const std::byte> bytes, int blocks) noexcept : bytes_(bytes), blocks_(blocks) {}
-  static constexpr std::size_t head(int blocks) noexcept { return sizeof(number) * static_cast<std::size_t>(blocks); }
+  static constexpr std::size_t head(int blocks) noexcept { return sizeof(number) * as_size(blocks); }
 
   [[nodiscard]] bool elsewhere(int i) const noexcept { return !bytes_.empty() && told(i) == not_here; }
   [[nodiscard]] std::span<const std::byte> block(int i) const noexcept {
@@ -50,9 +52,7 @@ class run_list {
 
   run_list(std::byte* at, int runs) noexcept : at_(at), runs_(runs) {}
   /// Bytes in front of the runs.
-  static constexpr std::size_t head(int runs) noexcept {
-    return record_bytes + sizeof(number) * static_cast<std::size_t>(runs + 1);
-  }
+  static constexpr std::size_t head(int runs) noexcept { return record_bytes + sizeof(number) * as_size(runs + 1); }
 
   [[nodiscard]] record what() const noexcept {
     record r;
@@ -69,7 +69,7 @@ class run_list {
   void begin() const noexcept { end(-1, first()); }
   void end(int run, const std::byte* here) const noexcept {
     const auto n = static_cast<number>(here - first());
-    std::memcpy(at_ + record_bytes + sizeof(number) * static_cast<std::size_t>(run + 1), &n, sizeof n);
+    std::memcpy(at_ + record_bytes + sizeof(number) * as_size(run + 1), &n, sizeof n);
   }
   [[nodiscard]] std::span<const std::byte> operator[](int run) const noexcept {
     return {first() + begin_of(run), begin_of(run + 1) - begin_of(run)};
@@ -80,7 +80,7 @@ class run_list {
  private:
   [[nodiscard]] std::size_t begin_of(int run) const noexcept {
     number n = 0;
-    std::memcpy(&n, at_ + record_bytes + sizeof(number) * static_cast<std::size_t>(run), sizeof n);
+    std::memcpy(&n, at_ + record_bytes + sizeof(number) * as_size(run), sizeof n);
     return n;
   }
 

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::detail {
@@ -15,7 +16,6 @@ namespace taquin::detail {
 namespace {
 
 // The program's memory begins at the second page of a mapping. Before it stands whether the owner still has it.
-constexpr std::size_t page = 4096;
 constexpr std::size_t front = page - mapping::header;
 
 struct segment {

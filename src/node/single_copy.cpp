@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -27,7 +29,7 @@ int copy(copier call, pid_t process, std::uint64_t address, std::byte* next, std
     if (copied == 0) return EFAULT;
     next += copied;
     address += static_cast<std::uint64_t>(copied);
-    bytes -= static_cast<std::size_t>(copied);
+    bytes -= as_size(copied);
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "plan/preparation.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
@@ -16,7 +17,7 @@ std::uint64_t facts_of(const exchange& x) noexcept {
 
 std::size_t elements_needed(const exchange& x, int ranks) {
   if (x.kind != exchange::form::alltoallw || exchange_fault::of(x) != nullptr) return 0;
-  return (x.in_place && x.symmetric ? 1U : 2U) * static_cast<std::size_t>(ranks);
+  return (x.in_place && x.symmetric ? 1U : 2U) * as_size(ranks);
 }
 
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements) {

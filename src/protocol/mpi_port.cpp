@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "schedule/collectives.hpp"
@@ -108,7 +109,7 @@ bool mpi_port::find_message(int from) {
   if (n > static_cast<int>(limits_.words))
     mpi::fail_truncated(status, static_cast<count_t>(limits_.words * sizeof(word)), "MPI_Iprobe");
   TAQUIN_MPI(PMPI_Recv(into, n, MPI_UINT32_T, status.MPI_SOURCE, tag_ + control(), comm_.get(), MPI_STATUS_IGNORE));
-  next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(into, static_cast<std::size_t>(n)), {}};
+  next_ = {event::kind::message, status.MPI_SOURCE, 0, std::span(into, as_size(n)), {}};
   return true;
 }
 
@@ -230,8 +231,7 @@ void mpi_port::refuse(int to) {
 
 // A transfer that is not under way: there is one.
 std::size_t mpi_port::free_transfer() const {
-  return static_cast<std::size_t>(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) -
-                                  transfers_.begin());
+  return as_size(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) - transfers_.begin());
 }
 
 // Several runs as one type: MPI libraries gather and scatter data as they go, part by part.
@@ -298,8 +298,7 @@ bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
     return false;
   }
   const std::size_t b = free_number(first_buffer(), first_transfer());
-  std::byte* const buffer =
-      buffers_.data() + (b - first_buffer()) * static_cast<std::size_t>(limits_.chunk) * store_.unit_bytes();
+  std::byte* const buffer = buffers_.data() + (b - first_buffer()) * as_size(limits_.chunk) * store_.unit_bytes();
   store_.gather(from, buffer);
   const auto what =
       mpi::make_counted(static_cast<count_t>(store_.unit_bytes()) * length, store_.plain() ? MPI_BYTE : MPI_PACKED);

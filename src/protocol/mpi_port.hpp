@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
 #include "call/operation.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/communicator.hpp"
@@ -136,7 +137,7 @@ class mpi_port final : public port, private mpi::awaited {
     each(&mpi_port::transfers_, std::size_t{l.transfers});
     each(&mpi_port::complete_, std::size_t{l.transfers});
     each(&mpi_port::words_, (messages + 1) * l.words);
-    each(&mpi_port::buffers_, l.send_buffers * static_cast<std::size_t>(l.chunk) * unit_bytes);
+    each(&mpi_port::buffers_, l.send_buffers * as_size(l.chunk) * unit_bytes);
     each(&mpi_port::addresses_, std::size_t{l.scattered});
     each(&mpi_port::lengths_, std::size_t{l.scattered});
   }

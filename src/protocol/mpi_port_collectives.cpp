@@ -1,6 +1,7 @@
 // The collectives of the port over MPI.
 #include <algorithm>
 
+#include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
@@ -48,15 +49,15 @@ void mpi_port::exchange_words(const collective& c) {
   const auto in = [&](std::size_t r) {
     return c.each > 0 ? c.in.subspan(r * c.each, c.each) : c.in.subspan(c.in_at[r], c.in_at[r + 1] - c.in_at[r]);
   };
-  const auto self = static_cast<std::size_t>(comm_.rank());
+  const auto self = as_size(comm_.rank());
   std::ranges::copy(out(self), in(self).begin());
   for (int k = 1; k < p; ++k) {
     const int from = (comm_.rank() + p - k) % p;
-    if (const auto words = in(static_cast<std::size_t>(from)); !words.empty()) collect(words, from);
+    if (const auto words = in(as_size(from)); !words.empty()) collect(words, from);
   }
   for (int k = 1; k < p; ++k) {
     const int to = (comm_.rank() + k) % p;
-    if (const auto words = out(static_cast<std::size_t>(to)); !words.empty()) tell(words, to);
+    if (const auto words = out(as_size(to)); !words.empty()) tell(words, to);
   }
 }
 

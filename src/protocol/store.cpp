@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin::detail {
@@ -17,8 +18,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 // Elements of bytes are rows of them, also where they have holes behind and no MPI library runs.
 void copy_rows(const std::byte* from, count_t from_stride, std::byte* to, count_t to_stride, count_t n,
                const element& e) {
-  for (count_t i = 0; i < n; ++i, from += from_stride, to += to_stride)
-    copy_bytes(to, from, static_cast<std::size_t>(e.size));
+  for (count_t i = 0; i < n; ++i, from += from_stride, to += to_stride) copy_bytes(to, from, as_size(e.size));
 }
 
 void pack_units(const std::byte* from, count_t n, const element& e, std::byte* to) {
@@ -44,12 +44,12 @@ store::store(void* data, count_t border, count_t length, const taquin::element& 
       element_(e),
       plain_(e.contiguous()),
       counts_only_(counts_only),
-      bytes_(static_cast<std::size_t>(length * e.size)),
+      bytes_(as_size(length * e.size)),
       stride_(length * e.extent),
-      extra_(counts_only ? 0 : static_cast<std::size_t>(staging) * bytes_, memory) {}
+      extra_(counts_only ? 0 : as_size(staging) * bytes_, memory) {}
 
 void store::copy(count_t from, count_t to, count_t length) {
-  const std::size_t n = bytes_ * static_cast<std::size_t>(length);
+  const std::size_t n = bytes_ * as_size(length);
   copied_ += n;
   if (counts_only_) return;
   if (plain_ || (from >= border_ && to >= border_)) {
@@ -76,7 +76,7 @@ void store::move(count_t from, count_t to, count_t length) {
     }
     return;
   }
-  const std::size_t bytes = bytes_ * static_cast<std::size_t>(length);
+  const std::size_t bytes = bytes_ * as_size(length);
   copied_ += bytes;
   if (counts_only_) return;
   if (same_side) {
@@ -94,7 +94,7 @@ void store::move(count_t from, count_t to, count_t length) {
 
 void store::pack_run(const unit_run& r, std::byte* to) {
   if (plain_ || r.at >= border_) {
-    copy_bytes(to, at(r.at), bytes_ * static_cast<std::size_t>(r.length));
+    copy_bytes(to, at(r.at), bytes_ * as_size(r.length));
   } else {
     pack_units(at(r.at), length_ * r.length, element_, to);
   }
@@ -105,18 +105,18 @@ void store::read(std::span<const unit_run> from, std::byte* to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (i + ahead < from.size()) __builtin_prefetch(at(from[i + ahead].at));
     pack_run(from[i], to);
-    to += bytes_ * static_cast<std::size_t>(from[i].length);
+    to += bytes_ * as_size(from[i].length);
   }
 }
 
 void store::gather(std::span<const unit_run> from, std::byte* to) {
   read(from, to);
-  copied_ += bytes_ * static_cast<std::size_t>(units_of(from));
+  copied_ += bytes_ * as_size(units_of(from));
 }
 
 void store::write(const std::byte* from, const unit_run& to) {
   if (plain_ || to.at >= border_) {
-    copy_bytes(at(to.at), from, bytes_ * static_cast<std::size_t>(to.length));
+    copy_bytes(at(to.at), from, bytes_ * as_size(to.length));
   } else {
     unpack_units(from, at(to.at), length_ * to.length, element_);
   }

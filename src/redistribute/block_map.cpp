@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -11,7 +12,7 @@ namespace taquin::detail {
 void block_map::count(std::span<std::uint32_t> counts) const noexcept {
   std::ranges::fill(counts, 0U);
   for (const address& a : at_)
-    if (a.rank >= 0) ++counts[static_cast<std::size_t>(a.rank)];
+    if (a.rank >= 0) ++counts[as_size(a.rank)];
 }
 
 void block_map::no_such_slot(slot s) const {
@@ -43,13 +44,13 @@ void block_map::permute(std::span<slot> source, slot spare) {
 }
 
 void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
-  sort_tables tables(at_.size(), static_cast<std::size_t>(ranks), memory);
+  sort_tables tables(at_.size(), as_size(ranks), memory);
   auto& [source, next] = tables;
   for (const address& a : at_)
-    if (a.rank >= 0) ++next[static_cast<std::size_t>(a.rank) + 1];
+    if (a.rank >= 0) ++next[as_size(a.rank) + 1];
   for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
   for (slot s = 0; s < at_.size(); ++s)
-    if (!free(s)) source[next[static_cast<std::size_t>(at_[s].rank)]++] = s;
+    if (!free(s)) source[next[as_size(at_[s].rank)]++] = s;
   permute(source, spare);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "protocol/store.hpp"
 
 namespace taquin::detail {
@@ -44,7 +45,7 @@ class block_map {
  public:
   /// All slots free.
   block_map(store& blocks, std::pmr::memory_resource* memory) : store_(&blocks), at_(memory) {
-    array_list::take(*this, static_cast<std::size_t>(blocks.end()));
+    array_list::take(*this, as_size(blocks.end()));
   }
 
   [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }

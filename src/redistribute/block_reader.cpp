@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/sizes.hpp"
 #include "redistribute/block_list.hpp"
 
 namespace taquin::detail {
@@ -18,7 +19,7 @@ task block_reader::meet(machine& m, block_reader& r) {
   mine.data = reinterpret_cast<std::uint64_t>(units.at(0));
   if (const auto place = find_shared(units.at(0), m.blocks() * units.unit_bytes())) mine.shared = *place;
   mine.shared.key.process = static_cast<std::int32_t>(m.net->process());
-  for (std::size_t peer = 0; peer < static_cast<std::size_t>(m.ranks); ++peer)
+  for (std::size_t peer = 0; peer < as_size(m.ranks); ++peer)
     std::memcpy(r.out_.data() + peer * words_each, &mine, sizeof mine);
   co_await m.net->alltoall(r.out_, r.in_, static_cast<std::uint32_t>(words_each));
   co_await m.net->exchange(r.t_.order, r.t_.out_at, r.places_, r.t_.in_at);
@@ -26,7 +27,7 @@ task block_reader::meet(machine& m, block_reader& r) {
 
 block_reader::origin block_reader::of(int source) const noexcept {
   owner o;
-  std::memcpy(static_cast<void*>(&o), in_.data() + static_cast<std::size_t>(source) * words_each, sizeof o);
+  std::memcpy(static_cast<void*>(&o), in_.data() + as_size(source) * words_each, sizeof o);
   const bool shared = o.shared.key.file >= 0;
   return {source, static_cast<word>(o.shared.key.process), o.data,
           shared ? view_shared(o.shared, m_.map->units().unit_bytes()) : nullptr};
@@ -40,7 +41,7 @@ void block_reader::flush() {
 void block_reader::read(int source, std::span<const word> list, std::span<const unit_run> into) {
   if (m_.map->units().counts_only()) return;
   from_ = of(source);
-  const slot* const places = places_.data() + t_.in_at[static_cast<std::size_t>(source)];
+  const slot* const places = places_.data() + t_.in_at[as_size(source)];
   const unit_run* run = into.data();
   count_t done = 0;
   block_list::read(
@@ -64,7 +65,7 @@ void block_reader::read(int source, std::span<const word> list, std::span<const 
 void block_reader::copy(slot at, count_t to, count_t length) {
   store& units = m_.map->units();
   const std::size_t offset = std::size_t{at} * units.unit_bytes();
-  const std::size_t bytes = static_cast<std::size_t>(length) * units.unit_bytes();
+  const std::size_t bytes = as_size(length) * units.unit_bytes();
   if (from_.seen != nullptr) {
     std::memcpy(units.at(to), from_.seen + offset, bytes);
     return;

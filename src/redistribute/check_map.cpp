@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
-  const count_t mine = blocks[static_cast<std::size_t>(rank)];
+  const count_t mine = blocks[as_size(rank)];
   if (map.length < 0 || map.length > mine)
     return invalid_argument{fmt::format("destinations for {} blocks, the array has {}", map.length, mine),
                             MPI_ERR_COUNT, -1};
@@ -27,10 +28,10 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
     if (r < 0 || r >= static_cast<count_t>(blocks.size()))
       return invalid_argument{fmt::format("block {} goes to rank {} of {}", k, r, blocks.size()), MPI_ERR_RANK, -1};
     const count_t i = map.indices[static_cast<int>(k)];
-    if (i < 0 || i >= blocks[static_cast<std::size_t>(r)])
-      return invalid_argument{fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r,
-                                          blocks[static_cast<std::size_t>(r)]),
-                              MPI_ERR_ARG, static_cast<int>(r)};
+    if (i < 0 || i >= blocks[as_size(r)])
+      return invalid_argument{
+          fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r, blocks[as_size(r)]),
+          MPI_ERR_ARG, static_cast<int>(r)};
   }
   return std::nullopt;
 }
@@ -99,7 +100,7 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
   for (std::uint32_t k = 0; k < t.index.size() && !found; ++k) {
     if (taken.add(t.index[k])) continue;
     const int s = source_of(t, k);
-    found = clash{rank, t.index[k], {0, s}, {0, k - t.in_at[static_cast<std::size_t>(s)]}};
+    found = clash{rank, t.index[k], {0, s}, {0, k - t.in_at[as_size(s)]}};
   }
   if (!found) return found;
   for (slot s = 0; s < blocks; ++s)
@@ -110,7 +111,7 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
     }
   const auto first = static_cast<std::uint32_t>(std::ranges::find(t.index, found->place) - t.index.begin());
   found->from[0] = source_of(t, first);
-  found->number[0] = first - t.in_at[static_cast<std::size_t>(found->from[0])];
+  found->number[0] = first - t.in_at[as_size(found->from[0])];
   return found;
 }
 
@@ -140,8 +141,7 @@ task check_injective(machine& m, const targets& t) {
   co_await m.net->share(rank, told);
   auto c = std::bit_cast<clash>(told);
   for (std::size_t i = 0; i < 2; ++i) {  // the owners know which blocks these are
-    if (c.from[i] == m.rank && m.rank != rank)
-      c.number[i] = t.order[t.out_at[static_cast<std::size_t>(rank)] + c.number[i]];
+    if (c.from[i] == m.rank && m.rank != rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
   throw on_all_ranks(

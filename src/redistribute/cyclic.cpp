@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sizes.hpp"
 #include "redistribute/cyclic_planner.hpp"
 #include "redistribute/machine.hpp"
 
@@ -83,7 +84,7 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   edge_source edges(t);
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
   free_blocks free(m.memory);
-  array_list::take(free, static_cast<std::size_t>(m.ranks));
+  array_list::take(free, as_size(m.ranks));
   slot live = 0;
   for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
   free.own[root] = m.blocks() - live;
@@ -158,7 +159,7 @@ task run_cyclic(machine& m) {
   for (const cyclic_action& a : mine.actions) {
     std::span<const slot> indices;
     if (a.from >= 0) {
-      auto& at = mine.got[static_cast<std::size_t>(a.from)];
+      auto& at = mine.got[as_size(a.from)];
       indices = std::span(t.index).subspan(at, a.blocks);
       at += a.blocks;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "protocol/port.hpp"
 #include "redistribute/block_map.hpp"
 
@@ -78,9 +79,9 @@ class cyclic_planner {
   };
 
   [[nodiscard]] word room_of(int rank) const {
-    return static_cast<word>(std::max<std::int64_t>(nodes_[static_cast<std::size_t>(rank)].room, 0));
+    return static_cast<word>(std::max<std::int64_t>(nodes_[as_size(rank)].room, 0));
   }
-  node& at(int rank) { return nodes_[static_cast<std::size_t>(rank)]; }
+  node& at(int rank) { return nodes_[as_size(rank)]; }
   void push(int rank) {
     at(rank).position = static_cast<int>(stack_.size());
     stack_.push_back(rank);
@@ -101,7 +102,7 @@ class cyclic_planner {
 
   template <class Act, class More>
   void cycle(int begin, Act act, More more) {
-    const auto first = static_cast<std::size_t>(begin);
+    const auto first = as_size(begin);
     word q = no_slot;
     word c = no_slot;
     for (std::size_t i = first; i < stack_.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 
@@ -46,7 +47,7 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
 
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept {
-  const auto p = static_cast<std::size_t>(ranks);
+  const auto p = as_size(ranks);
   // Where more blocks come than there are places, one more than these is looked at.
   const table_sizes t{.ranks = p, .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
   // One at a time: learning the targets, checking them, the algorithm and those that it hands over to, the permutation.

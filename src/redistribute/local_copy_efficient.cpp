@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sizes.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -95,7 +96,7 @@ class first_come {
   void ask() {
     for (int idle = 0; idle < m_.ranks && flying_ < into_.size() && head_ != no_slot;
          source_ = (source_ + 1) % m_.ranks) {
-      const auto s = static_cast<std::size_t>(source_);
+      const auto s = as_size(source_);
       const std::uint32_t left = t_.in_at[s + 1] - asked_[s];
       if (left == 0) {
         ++idle;
@@ -116,7 +117,7 @@ class first_come {
   }
 
   void serve(int peer, word count) {
-    auto& k = told_[static_cast<std::size_t>(peer)];
+    auto& k = told_[as_size(peer)];
     runs_.clear();
     for (; count > 0; --count) append(runs_, t_.order[k++], m_.staging());
     if (m_.net->send(peer, runs_, 0))

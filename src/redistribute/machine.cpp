@@ -11,6 +11,7 @@ namespace taquin::detail {
 namespace {
 constexpr std::array all{
 #define TAQUIN_REDISTRIBUTION(name) &name##_redistribution,
+#include "base/sizes.hpp"
 #include "redistribute/redistributions.def"
 #undef TAQUIN_REDISTRIBUTION
 };
@@ -59,8 +60,8 @@ void accumulate(std::pmr::vector<std::uint32_t>& at) {
 std::size_t exchange_targets_bytes(const table_sizes& s) noexcept { return array_list::bytes<told_indices>(s); }
 
 task exchange_targets(machine& m, targets& t) {
-  const auto p = static_cast<std::size_t>(m.ranks);
-  const auto self = static_cast<std::size_t>(m.rank);
+  const auto p = as_size(m.ranks);
+  const auto self = as_size(m.rank);
   const block_map& map = *m.map;
   array_list::take(t, table_sizes{.ranks = p});
   const auto out = std::span(t.out_at).first(p);
@@ -87,7 +88,7 @@ task exchange_targets(machine& m, targets& t) {
   std::copy_n(t.out_at.begin(), p, told.next.begin());
   for (slot s = 0; s < map.slots(); ++s) {
     if (map.free(s) || map[s].rank == m.rank) continue;
-    const auto to = static_cast<std::size_t>(map[s].rank);
+    const auto to = as_size(map[s].rank);
     if (told.next[to] == t.out_at[to + 1]) continue;
     t.order[told.next[to]] = s;
     told.index[told.next[to]++] = map[s].index;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "redistribute/block_map.hpp"
@@ -83,7 +84,7 @@ struct machine {
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
   /// For the arrays of an algorithm that goes by `t`.
   [[nodiscard]] table_sizes tables(const targets& t) const noexcept {
-    return {static_cast<std::size_t>(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};
+    return {as_size(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "mpi/collectives.hpp"
 #include "redistribute/access.hpp"
@@ -31,8 +32,7 @@ struct migration::state {
     running.meet(comm);
     running.stage([&] {
       // Destinations, indices, and three numbers per rank.
-      const std::size_t needed =
-          2 * sizeof(int) * elements + 3 * sizeof(int) * static_cast<std::size_t>(running.comm()->size());
+      const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * as_size(running.comm()->size());
       proposal p;
       if (lacks_memory) p.bad = out_of_memory();
       if (elements > most_elements)
@@ -91,13 +91,13 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   std::pmr::vector<int> out(&budget);
   std::pmr::vector<int> in(&budget);
   if (!bad) try {
-      out.resize(static_cast<std::size_t>(p));
-      in.resize(static_cast<std::size_t>(p));
+      out.resize(as_size(p));
+      in.resize(as_size(p));
     } catch (const std::bad_alloc&) {
       bad = out_of_memory();
     }
   running.agree_again({.bad = bad}, "a migration");
-  for (const int r : *ranks) ++out[static_cast<std::size_t>(r)];
+  for (const int r : *ranks) ++out[as_size(r)];
   mpi::alltoall(std::span<const int>(out), std::span(in), comm);
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
   if (total > most_elements)
@@ -105,7 +105,7 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   else if (total > room && !storage)
     bad =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
-  arriving = static_cast<std::size_t>(total);
+  arriving = as_size(total);
   // For a while, outside the budget object.
   const std::size_t needed = !bad && total > room ? budget.used() + *storage : 0;
   any_grows = running.agree_again({.bad = bad,
@@ -117,7 +117,7 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(in.begin(), in.end(), in.begin(), 0);
   mpi::alltoall(std::span<const int>(in), std::span(out), comm);
-  for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = out[static_cast<std::size_t>((*ranks)[k])]++;
+  for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = out[as_size((*ranks)[k])]++;
   return arriving;
 }
 

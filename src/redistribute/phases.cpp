@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -20,7 +22,7 @@ struct phase {
         scratch(m.memory),
         scratch_in(m.memory),
         parked(m.memory) {
-    array_list::take(*this, static_cast<std::size_t>(m.ranks));
+    array_list::take(*this, as_size(m.ranks));
   }
 
   words begin;  // where a rank's blocks begin, sorted
@@ -88,7 +90,7 @@ void survey(machine& m, phase& f) {
   f.begin.back() = f.begin[f.out.size() - 1] + f.out.back();
   f.live = f.begin.back();
   f.room = f.live < m.blocks() ? m.blocks() - f.live : 0;
-  f.out[static_cast<std::size_t>(m.rank)] = 0;
+  f.out[as_size(m.rank)] = 0;
 }
 
 // A block in the extra slot is not in a row with the array: it goes alone or not at all.

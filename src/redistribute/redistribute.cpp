@@ -13,6 +13,7 @@
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
@@ -122,7 +123,7 @@ struct redistribution::state final {
   // How many blocks each rank has, and whether others can read them where they are.
   void tell_blocks(count_t mine, const element& e, const agreed& all) {
     mpi::communicator& comm = *running.comm();
-    const auto ranks = static_cast<std::size_t>(comm.size());
+    const auto ranks = detail::as_size(comm.size());
     if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
     blocks.emplace(ranks, 0, &budget);
     if (comm.between != nullptr) nodes = nodes_of(comm, {});
@@ -143,7 +144,7 @@ struct redistribution::state final {
     std::size_t least = 0;  // blocks of a rank that has some
     std::size_t most = 0;
     for (const count_t b : *blocks) {
-      const auto n = static_cast<std::size_t>(b);
+      const auto n = detail::as_size(b);
       if (n > 0) least = least == 0 ? n : std::min(least, n);
       most = std::max(most, n);
     }
@@ -198,13 +199,13 @@ struct redistribution::state final {
   /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what
   /// ranks have told of theirs. Null on all ranks where nobody reads.
   [[nodiscard]] std::optional<rank_group> who_reads() const {
-    const auto readable = [&](int rank) { return (*blocks)[static_cast<std::size_t>(rank)] >= 0; };
+    const auto readable = [&](int rank) { return (*blocks)[detail::as_size(rank)] >= 0; };
     if (nodes == nullptr) {
       const bool all = std::ranges::all_of(*blocks, [](count_t told) { return told >= 0; });
       return all ? std::optional(rank_group::all()) : std::nullopt;
     }
     const level& all = nodes->topology.nodes();
-    const int own = all.group[static_cast<std::size_t>(running.comm()->rank())];
+    const int own = all.group[detail::as_size(running.comm()->rank())];
     bool any = false;
     bool here = false;
     for (int node = 0; node < all.groups(); ++node) {

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
@@ -105,7 +107,7 @@ void slots_engine::freed(slot y) {
       case need::coming:
         return;
       case need::remote: {
-        queue_[pending_[static_cast<std::size_t>(source_of(y))].tail++] = at_[y].origin;
+        queue_[pending_[as_size(source_of(y))].tail++] = at_[y].origin;
         ++open_;
         return;
       }
@@ -123,7 +125,7 @@ void slots_engine::freed(slot y) {
 
 int slots_engine::source_of(slot x) {
   const std::uint32_t k = at_[x].origin;
-  const auto s = static_cast<std::size_t>(last_source_);
+  const auto s = as_size(last_source_);
   if (k < t_.in_at[s] || k >= t_.in_at[s + 1])
     last_source_ = static_cast<int>(std::ranges::upper_bound(t_.in_at, k) - t_.in_at.begin()) - 1;
   return last_source_;
@@ -167,7 +169,7 @@ void slots_engine::start_request() {
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().end() == z;
   if ((!follows && runs_.size() == (singly_ ? m_.sizes.read : m_.sizes.scattered)) ||
-      !list_.add(k - t_.in_at[static_cast<std::size_t>(source)]))
+      !list_.add(k - t_.in_at[as_size(source)]))
     return false;
   append(runs_, z, m_.staging());
   if (op_.count++ == 0) op_.first = z;
@@ -193,7 +195,7 @@ void slots_engine::ask(int source) {
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen] = pending_[static_cast<std::size_t>(source)];
+  auto& [head, tail, cursor, unseen] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
@@ -228,9 +230,9 @@ bool slots_engine::open_chain() {
   const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
   for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {
     const int source = opener_;
-    auto& list = pending_[static_cast<std::size_t>(source)];
-    const std::uint32_t begin = t_.in_at[static_cast<std::size_t>(source)];
-    const std::uint32_t count = t_.in_at[static_cast<std::size_t>(source) + 1] - begin;
+    auto& list = pending_[as_size(source)];
+    const std::uint32_t begin = t_.in_at[as_size(source)];
+    const std::uint32_t count = t_.in_at[as_size(source) + 1] - begin;
     start_request();
     while (op_.count < most && list.unseen > 0) {
       const slot x = t_.index[begin + list.cursor];
@@ -294,8 +296,8 @@ void slots_engine::arrived(std::uint32_t id) {
 
 // What a peer asks for, or has read.
 void slots_engine::serve(int peer, std::span<const word> request) {
-  const slot* mine = t_.order.data() + t_.out_at[static_cast<std::size_t>(peer)];
-  const std::size_t count = t_.out_at[static_cast<std::size_t>(peer) + 1] - t_.out_at[static_cast<std::size_t>(peer)];
+  const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
+  const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];
   runs_.clear();
   block_list::read(
       request, ahead,

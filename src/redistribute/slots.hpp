@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "redistribute/block_list.hpp"
 #include "redistribute/block_reader.hpp"
 #include "redistribute/machine.hpp"
@@ -80,7 +81,7 @@ class slots_engine {
   [[nodiscard]] int source_of(slot x);
   [[nodiscard]] slot free_buffer(slot reserve) const;
   [[nodiscard]] slot waiting_for(int source) const {
-    const peer_state& p = pending_[static_cast<std::size_t>(source)];
+    const peer_state& p = pending_[as_size(source)];
     return p.tail - p.head;
   }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -36,7 +38,7 @@ class builder {
   count_t below() const { return std::max<count_t>(0, -element_.true_lb); }
   void scratch(int n) {
     const count_t beyond = std::max<count_t>(0, element_.true_lb + element_.true_extent - element_.extent);
-    s_.scratch_bytes = static_cast<std::size_t>(below() + n * count_ * element_.extent + beyond);
+    s_.scratch_bytes = as_size(below() + n * count_ * element_.extent + beyond);
   }
   int real(int relative, int root) const { return (relative + root) % ranks_; }
   void combine(const region& from, const region& to) {
@@ -236,11 +238,11 @@ schedule builder::scan() {
 std::string_view name_of(collective what) noexcept {
   constexpr std::array<std::string_view, 8> names{"barrier", "broadcast", "reduce",  "allreduce",
                                                   "gather",  "allgather", "scatter", "scan"};
-  return names[static_cast<std::size_t>(what)];
+  return names[as_size(what)];
 }
 
 schedule_size allreduce_size(int ranks) noexcept {
-  const auto steps = static_cast<std::size_t>(log2_ceil(ranks));
+  const auto steps = as_size(log2_ceil(ranks));
   const std::size_t messages = 2 * steps + 2;  // folding and unfolding beside
   return {.types = 1, .regions = messages, .messages = messages, .copies = 2 * steps + 3, .rounds = 3 * steps + 5};
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
@@ -66,7 +67,7 @@ std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, 
          derived_regions * per_derived_region;
 }
 
-std::byte* executor::at(const region& r) const noexcept { return base_[static_cast<std::size_t>(r.where)] + r.offset; }
+std::byte* executor::at(const region& r) const noexcept { return base_[as_size(r.where)] + r.offset; }
 
 // One run of elements goes as it is.
 bool executor::simple(const message& m) const noexcept {
@@ -93,7 +94,7 @@ executor::sizes executor::measure() {
     const auto [first, end] = schedule_.messages_of(walk_.round());
     for (std::uint32_t m = first; m < end; ++m) {
       const message& msg = schedule_.messages[m];
-      const auto bytes = static_cast<std::size_t>(schedule_.bytes(msg));
+      const auto bytes = as_size(schedule_.bytes(msg));
       const bool through_staging = !simple(msg) && msg.how == packing::packed;
       if (through_staging) packed += bytes;
       if (!through_staging && !simple(msg)) ++s.derived;
@@ -168,8 +169,7 @@ void executor::copy_locally() {
   for (std::uint32_t i = first; i < end; ++i) {
     const auto& [from, to, how] = schedule_.copies[i];
     const element& e = schedule_.types[from.type];
-    if (from.where == place::shared || to.where == place::shared)
-      shared += static_cast<std::size_t>(schedule_.bytes(from));
+    if (from.where == place::shared || to.where == place::shared) shared += as_size(schedule_.bytes(from));
     if (how == merge::combine) {
       const auto all = mpi::make_counted(to.count, e.type);
       TAQUIN_MPI(PMPI_Reduce_local(at(from), at(to), all.count, all.type, where_.op));

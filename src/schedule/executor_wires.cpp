@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "schedule/executor.hpp"
@@ -96,7 +97,7 @@ MPI_Datatype executor::make_struct(const message& m) {
     if (r.repeat == 1) continue;
     MPI_Datatype strided = MPI_DATATYPE_NULL;
     if (r.stride == -r.count * schedule_.types[r.type].extent) {  // which Open MPI 4.1 takes for its reverse
-      std::vector<MPI_Aint> down(static_cast<std::size_t>(r.repeat));
+      std::vector<MPI_Aint> down(as_size(r.repeat));
       for (std::size_t k = 0; k < down.size(); ++k) down[k] = static_cast<MPI_Aint>(k) * r.stride;
       TAQUIN_MPI(
           PMPI_Type_create_hindexed_block(static_cast<int>(r.repeat), run.count, down.data(), run.type, &strided));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
@@ -121,7 +122,7 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   typed_copy(from, count, e, to, count, e);
   for (count_t i = 1; i < count; ++i)
     TAQUIN_MPI(PMPI_Reduce_local(to + (i - 1) * e.extent, to + i * e.extent, 1, type, op));
-  const auto span = static_cast<std::size_t>(std::max(e.true_extent, e.extent) + std::abs(e.true_lb));
+  const auto span = detail::as_size(std::max(e.true_extent, e.extent) + std::abs(e.true_lb));
   std::vector<std::byte> totals(2 * span);
   std::byte* mine = totals.data() + std::max<count_t>(0, -e.true_lb);
   std::byte* before = mine + span;

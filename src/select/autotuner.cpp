@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -31,7 +32,7 @@ autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicat
                      memory_budget& budget)
     : all_(std::move(all)),
       best_(all_.size(), std::numeric_limits<seconds>::infinity(), &budget),
-      told_(all_.size() * static_cast<std::size_t>(comm.size()), &budget) {
+      told_(all_.size() * as_size(comm.size()), &budget) {
   const auto n = static_cast<count_t>(all_.size());
   const shape s = telling_shape(comm.size(), all_.size());
   const options o = telling_options(comm.size());
@@ -44,7 +45,7 @@ autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicat
 
 std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
   return sizeof(autotuner) + candidates * sizeof(prepared_candidate) +
-         (1 + static_cast<std::size_t>(ranks)) * candidates * sizeof(seconds) +
+         (1 + as_size(ranks)) * candidates * sizeof(seconds) +
          spread_out.memory(telling_shape(ranks, candidates), telling_options(ranks));
 }
 
@@ -61,7 +62,7 @@ void autotuner::keep_the_fastest() {
   const std::size_t n = all_.size();
   std::ranges::fill(best_, seconds{0});
   for (std::size_t i = 0; i < told_.size(); ++i) best_[i % n] = std::max(best_[i % n], told_[i]);
-  std::swap(all_.front(), all_[static_cast<std::size_t>(std::ranges::min_element(best_) - best_.begin())]);
+  std::swap(all_.front(), all_[as_size(std::ranges::min_element(best_) - best_.begin())]);
   all_.erase(all_.begin() + 1, all_.end());
   telling_.reset();
   current_ = 0;

@@ -17,6 +17,7 @@
 
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "node/detect.hpp"
@@ -39,7 +40,7 @@ std::string read_file(const std::string& name) {
   std::string text;
   std::array<char, 4096> part;
   while (in.read(part.data(), part.size()), in.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    text.append(part.data(), as_size(in.gcount()));
     if (text.size() > most_profile_bytes)
       throw profile_error(fmt::format("'{}' has more than {} bytes", name, most_profile_bytes));
   }
@@ -52,8 +53,8 @@ std::string text_of_profile(const std::string& name) noexcept {
   try {
     std::string text = read_file(name);
     const profile p = from_json(text);
-    if (p.model.machine == machine_name()) return text;
-    fault = fmt::format("made on '{}', this is '{}'", p.model.machine, machine_name());
+    fault = made_elsewhere(p);
+    if (fault.empty()) return text;
   } catch (const std::exception& e) {
     try {
       fault = e.what();
@@ -73,7 +74,7 @@ std::string share_profile(mpi::communicator& comm, int& cores) {
   if (comm.rank() == 0 && !environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
   std::array<int, 2> head{static_cast<int>(text.size()), static_cast<int>(std::thread::hardware_concurrency())};
   mpi::broadcast(std::span<int>(head), 0, comm.get());
-  text.resize(static_cast<std::size_t>(head[0]));
+  text.resize(as_size(head[0]));
   if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
   cores = std::max(head[1], 1);
   return text;
@@ -139,7 +140,7 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
   mpi::broadcast(std::span<int>(numbers), 0, comm_.get());
   std::vector<const algorithm*> theirs;
   for (int i = 1; i <= numbers[0]; ++i) {
-    const auto number = static_cast<std::size_t>(numbers[static_cast<std::size_t>(i)]);
+    const auto number = as_size(numbers[as_size(i)]);
     theirs.push_back(number < list.size() ? list[number] : nullptr);
   }
   return theirs;
@@ -160,7 +161,7 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   const algorithm* a = ruled(s, o, reused, limit, profile_);
   followed_rule_ = a != nullptr;
   if (a == nullptr) a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
-  if (!reused) last_[static_cast<std::size_t>(s.kind)] = a;
+  if (!reused) last_[as_size(s.kind)] = a;
   return a;
 }
 

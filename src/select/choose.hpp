@@ -12,6 +12,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/level_choice.hpp"
+#include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
 #include "select/contest.hpp"
 #include "select/selection.hpp"
@@ -42,7 +43,7 @@ class chooser {
   /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
   /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.
   static const algorithm* last_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
-    return comm.choices == nullptr ? nullptr : comm.choices->last_[static_cast<std::size_t>(kind)];
+    return comm.choices == nullptr ? nullptr : comm.choices->last_[as_size(kind)];
   }
 
   /// Where blocking calls between nodes have no measured profile, they measure (contest).

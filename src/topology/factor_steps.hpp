@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "topology/one_factors.hpp"
 #include "topology/topology.hpp"
 
@@ -43,7 +44,7 @@ struct factor_step {
 template <class F>
 void for_each_pairing(const level& nodes, int node, inside way, std::pmr::memory_resource* memory, F f) {
   std::pmr::vector<int> active(memory);
-  active.reserve(static_cast<std::size_t>(nodes.groups()));
+  active.reserve(as_size(nodes.groups()));
   for (int n = 0; n < nodes.groups(); ++n) active.push_back(n);
   int round = 0;
   for (int done = 0; done < nodes.size(node);) {
@@ -55,7 +56,7 @@ void for_each_pairing(const level& nodes, int node, inside way, std::pmr::memory
     const int rounds = way == inside::stepped ? m : factors(m);
     for (int i = 0; i < rounds; ++i, ++round) {
       const int with = way == inside::stepped ? (i - me + m) % m : partner(m, i, me);
-      f(pairing{round, node, active[static_cast<std::size_t>(with)], done, current});
+      f(pairing{round, node, active[as_size(with)], done, current});
     }
     done = current;
   }

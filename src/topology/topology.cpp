@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 level level::of(std::string_view name, std::span<const int> colours) {
@@ -41,21 +43,20 @@ int level::smallest() const noexcept {
 topology topology::of_sizes(std::span<const int> sizes) {
   std::vector<int> colours;
   for (std::size_t node = 0; node < sizes.size(); ++node)
-    colours.insert(colours.end(), static_cast<std::size_t>(sizes[node]), static_cast<int>(node));
+    colours.insert(colours.end(), as_size(sizes[node]), static_cast<int>(node));
   return {{level::of("node", colours)}};
 }
 
 topology topology::of_single_ranks(int ranks) {
-  std::vector<int> colours(static_cast<std::size_t>(ranks));
+  std::vector<int> colours(as_size(ranks));
   std::iota(colours.begin(), colours.end(), 0);
   return {{level::of("node", colours)}};
 }
 
 int topology::most_groups(std::size_t l) const {
   const level& outer = levels[l - 1];
-  std::vector<int> groups(static_cast<std::size_t>(outer.groups()));
-  for (int g = 0; g < levels[l].groups(); ++g)
-    ++groups[static_cast<std::size_t>(outer.group[static_cast<std::size_t>(levels[l].member(g, 0))])];
+  std::vector<int> groups(as_size(outer.groups()));
+  for (int g = 0; g < levels[l].groups(); ++g) ++groups[as_size(outer.group[as_size(levels[l].member(g, 0))])];
   return *std::ranges::max_element(groups);
 }
 
@@ -63,7 +64,7 @@ topology topology::inside(int node) const {
   topology t;
   for (std::size_t l = 1; l < levels.size(); ++l) {
     std::vector<int> colours;
-    for (const int rank : nodes().members(node)) colours.push_back(levels[l].group[static_cast<std::size_t>(rank)]);
+    for (const int rank : nodes().members(node)) colours.push_back(levels[l].group[as_size(rank)]);
     t.levels.push_back(level::of(levels[l].name, colours));
   }
   return t;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 /// Levels inside nodes that are told apart: packages and caches, or as many as are given.
@@ -40,7 +42,7 @@ struct level {
   bool operator==(const level&) const = default;
 
  private:
-  static constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+  static constexpr std::size_t at(int i) noexcept { return as_size(i); }
 };
 
 /// Some ranks of a communicator: all, none, or one group of a level, which must outlive this.
@@ -49,13 +51,13 @@ class rank_group {
   static constexpr rank_group all() noexcept { return {nullptr, 0}; }
   static constexpr rank_group none() noexcept { return {nullptr, -1}; }
   /// Those in the rank's group.
-  static rank_group of(const level& l, int rank) noexcept { return {&l, l.group[static_cast<std::size_t>(rank)]}; }
+  static rank_group of(const level& l, int rank) noexcept { return {&l, l.group[as_size(rank)]}; }
 
   [[nodiscard]] bool has(int rank) const noexcept { return index(rank) >= 0; }
   /// The rank's number among them; −1: it is none of them.
   [[nodiscard]] int index(int rank) const noexcept {
     if (level_ == nullptr) return group_ < 0 ? -1 : rank;
-    const auto r = static_cast<std::size_t>(rank);
+    const auto r = as_size(rank);
     return level_->group[r] == group_ ? level_->index[r] : -1;
   }
   /// The rank that has a number among them.

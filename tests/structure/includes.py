@@ -1,6 +1,6 @@
 """includes.py SOURCE_DIRECTORY: files of src/ include only files of their own floor or of lower ones, in the order in which
 DESIGN.md lists the floors, and no file includes itself by way of others. Nothing that users link includes the
-simulation. Beside src/, the harness includes neither the command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
+simulation. What interpose/ serves and what it observes know of each other by its event.hpp alone. Beside src/, the harness includes neither the command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
 import pathlib
 import re
 import sys
@@ -39,6 +39,17 @@ for folder, others in apart.items():
                 root / "tests" / other).is_file()
             if first in others or of_tests:
                 wrong.append(f"{source.relative_to(root)} includes {other}")
+
+# Serving and observing meet in the interface of events alone.
+for folder, other in (("serve", "observe"), ("observe", "serve")):
+    found = [f for f in (root / "interpose" / folder).rglob("*") if f.suffix in {".hpp", ".cpp"}]
+    if not found:
+        wrong.append(f"interpose/{folder} is empty")
+    wrong += [f"{f.relative_to(root)} includes interpose/{other}" for f in found
+              if f'#include "interpose/{other}/' in f.read_text(encoding="utf-8")]
+shared = [f for f in (root / "interpose").glob("*.?pp")]
+wrong += [f"{f.relative_to(root)} includes what serves or observes" for f in shared
+          if re.search(r'^#include "interpose/(serve|observe)/', f.read_text(encoding="utf-8"), re.M)]
 
 state = {}
 

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { compare } from "./pictures.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SECTIONS = ["overview", "traffic", "algorithms", "schedule", "redistribution"];
+const SECTIONS = ["overview", "traffic", "algorithms", "regret", "schedule", "redistribution"];
 
 async function open(page, made, theme = "light") {
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });

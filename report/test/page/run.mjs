@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { damaged, largeTraffic, predictions, records, redistributions, smallTraffic, write } from "../inputs.mjs";
+import { damaged, largeTraffic, predictions, records, redistributions, regrets, smallTraffic, write } from "../inputs.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const SKIPPED = 77;
@@ -53,6 +53,7 @@ const pages = {
   small: [
     ...write(join(folder, "small"), {
       "traffic.json": smallTraffic(),
+      "regret.json": regrets(),
       "records.json": records(),
       "predictions.json": predictions(),
       "redistributions.json": redistributions(),

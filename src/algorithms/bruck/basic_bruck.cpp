@@ -14,6 +14,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/bruck/bruck.hpp"
+#include "base/sizes.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
@@ -23,7 +24,7 @@ namespace {
 using namespace bruck;
 
 schedule_size size_of(const fixed_places& b) noexcept {
-  const auto p = static_cast<std::size_t>(b.ranks);
+  const auto p = as_size(b.ranks);
   schedule_size size = b.size();
   size.copies += p + 3 * (p / 2);
   size.rounds += 2;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/sizes.hpp"
 #include "datatypes/type_map.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
@@ -35,10 +36,10 @@ figures count(int ranks, int radix) noexcept {
     const count_t staying = whole + std::min(rest, weight);  // digit 0
     const count_t longest = whole + std::clamp<count_t>(rest - weight, 0, weight);
     ++f.rounds;
-    f.messages += static_cast<std::size_t>(several ? radix - 1 : (ranks - 1) / weight);
-    f.elements += static_cast<std::size_t>(ranks - staying);
-    f.round_elements = std::max(f.round_elements, static_cast<std::size_t>(ranks - staying));
-    f.message_elements = std::max(f.message_elements, static_cast<std::size_t>(longest));
+    f.messages += as_size(several ? radix - 1 : (ranks - 1) / weight);
+    f.elements += as_size(ranks - staying);
+    f.round_elements = std::max(f.round_elements, as_size(ranks - staying));
+    f.message_elements = std::max(f.message_elements, as_size(longest));
   });
   return f;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
@@ -54,7 +55,7 @@ void for_each_element(int ranks, int radix, count_t weight, count_t digit, F f) 
 constexpr std::size_t message_elements(int ranks, int radix, count_t weight, count_t digit) noexcept {
   std::size_t n = 0;
   for (count_t first = digit * weight; first < ranks; first += radix * weight)
-    n += static_cast<std::size_t>(first + weight < ranks ? weight : ranks - first);
+    n += as_size(first + weight < ranks ? weight : ranks - first);
   return n;
 }
 

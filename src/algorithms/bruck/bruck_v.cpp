@@ -26,6 +26,7 @@
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
 #include "algorithms/direct/spread_out.hpp"
+#include "base/sizes.hpp"
 #include "call/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
@@ -83,7 +84,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
     void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
     static void lost(int code) { mpi::check(code, "MPI_Recv"); }
   };
-  const auto most = static_cast<std::size_t>(r.radix - 1);
+  const auto most = as_size(r.radix - 1);
   const raw_buffer buffer(most * capacity, memory);
   std::pmr::vector<MPI_Request> requests(most, memory);
   for_each_weight(r.ranks, r.radix, [&](count_t weight) {
@@ -93,7 +94,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
 }
 
 std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
-  return static_cast<std::size_t>(r.radix - 1) * (capacity + sizeof(MPI_Request));
+  return as_size(r.radix - 1) * (capacity + sizeof(MPI_Request));
 }
 
 // One blocking call.
@@ -177,7 +178,7 @@ class bruck_v_body final : public piggyback_operation {
       MPI_Status status;
       TAQUIN_MPI(PMPI_Mprobe((x_.rank - distance + x_.ranks) % x_.ranks, tag_ + 1, comm_.get(), &message, &status));
       const count_t bytes = mpi::bytes_of(status);
-      arrived.resize(static_cast<std::size_t>(bytes));
+      arrived.resize(as_size(bytes));
       const auto room = mpi::make_counted(bytes, MPI_BYTE);
       TAQUIN_MPI(PMPI_Mrecv(arrived.data(), room.count, room.type, &message, &status));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/direct/spread_out.hpp"
+#include "base/sizes.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail::bruck {
@@ -41,11 +42,10 @@ schedule_size bruck_v_schedule_size(const shape& s, const route& r) noexcept {
 
 std::size_t bruck_v_schedule_memory(const shape& s, const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
-  const std::size_t block =
-      std::min(static_cast<std::size_t>(r.threshold), static_cast<std::size_t>(s.max_block_bytes));
-  const std::size_t passing = f.elements - static_cast<std::size_t>(s.ranks - 1);  // the others stay
-  const std::size_t tables = size_history::bytes(r) + array_list::bytes<waiting>(static_cast<std::size_t>(s.ranks)) +
-                             region_list::bytes(f.message_elements);
+  const std::size_t block = std::min(as_size(r.threshold), as_size(s.max_block_bytes));
+  const std::size_t passing = f.elements - as_size(s.ranks - 1);  // the others stay
+  const std::size_t tables =
+      size_history::bytes(r) + array_list::bytes<waiting>(as_size(s.ranks)) + region_list::bytes(f.message_elements);
   return executor::footprint(bruck_v_schedule_size(s, r), passing * block, 2 * f.round_elements * block) + tables;
 }
 
@@ -55,11 +55,11 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
   schedule s(memory, bruck_v_schedule_size(shape, r));
   s.add_types(x);
   const std::uint32_t bytes_type = s.add_type(element::bytes(1));
-  waiting places(static_cast<std::size_t>(p), memory);
+  waiting places(as_size(p), memory);
   auto& sizes = places.sizes;
   for (int t = 0; t < p; ++t) {
     const count_t bytes = x.send[(x.rank + t) % p].bytes();
-    sizes[static_cast<std::size_t>(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);
+    sizes[as_size(t)] = bytes > r.threshold ? goes_directly : static_cast<size_field>(bytes);
   }
   region_list list(s, bruck_layout::packed, count(p, r.radix).message_elements, memory);
   std::size_t next = 0;
@@ -76,7 +76,7 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
           list.add(s.recv_block(x, (x.rank - t + p) % p));
           return;
         }
-        places.next[static_cast<std::size_t>(t)] = scratch;
+        places.next[as_size(t)] = scratch;
         list.add({scratch, size, 0, 1, bytes_type, place::scratch});
         scratch += size;
       });
@@ -86,7 +86,7 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
     for_each_digit(p, r.radix, weight, [&](count_t digit) {
       list.clear();
       for_each_element(p, r.radix, weight, digit, [&](int t) {
-        const auto k = static_cast<std::size_t>(t);
+        const auto k = as_size(t);
         if (sizes[k] == goes_directly || sizes[k] == 0) return;
         list.add(t % weight == 0 ? s.send_block(x, (x.rank + t) % p)
                                  : region{places.now[k], sizes[k], 0, 1, bytes_type, place::scratch});
@@ -98,14 +98,14 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
     next = first;
     for_each_digit(p, r.radix, weight, [&](count_t digit) {
       for_each_element(p, r.radix, weight, digit, [&](int t) {
-        const auto k = static_cast<std::size_t>(t);
+        const auto k = as_size(t);
         sizes[k] = received[next++];
         places.now[k] = places.next[k];
       });
     });
   });
   add_direct_round(s, x, o, r.threshold);
-  s.scratch_bytes = static_cast<std::size_t>(scratch);
+  s.scratch_bytes = as_size(scratch);
   return s;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "algorithms/bruck/bruck.hpp"
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
 #include "taquin/error.hpp"
@@ -35,7 +36,7 @@ bool travels(size_field size) { return size < unknown_size; }
 void pack_block(const blocks& side, int peer, std::byte* to) {
   const block b = side[peer];
   if (b.element.contiguous()) {
-    std::memcpy(to, address(side, b), static_cast<std::size_t>(b.bytes()));
+    std::memcpy(to, address(side, b), as_size(b.bytes()));
   } else {
     pack(address(side, b), b.count, b.element, to);
   }
@@ -46,7 +47,7 @@ void unpack_block(const blocks& side, int peer, const std::byte* from, count_t b
   block b = side[peer];
   if (bytes < b.bytes()) b.count = bytes / b.element.size;
   if (b.element.contiguous()) {
-    std::memcpy(writable(side, b), from, static_cast<std::size_t>(b.bytes()));
+    std::memcpy(writable(side, b), from, as_size(b.bytes()));
   } else {
     unpack(from, writable(side, b), b.count, b.element);
   }
@@ -55,8 +56,7 @@ void unpack_block(const blocks& side, int peer, const std::byte* from, count_t b
 }  // namespace
 
 std::size_t route::capacity(bool with_data) const noexcept {
-  return count(ranks, radix).message_elements *
-         (sizeof(size_field) + (with_data ? static_cast<std::size_t>(threshold) : 0));
+  return count(ranks, radix).message_elements * (sizeof(size_field) + (with_data ? as_size(threshold) : 0));
 }
 
 count_t route::next_weight(count_t weight, int t) const noexcept {
@@ -71,7 +71,7 @@ bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::
   for (int t = 0; t < r.ranks; ++t) {
     const count_t bytes = x.send[up(x, t)].bytes();
     const bool direct = bytes > r.threshold;
-    sizes_[static_cast<std::size_t>(t)] = direct ? goes_directly : static_cast<size_field>(bytes);
+    sizes_[as_size(t)] = direct ? goes_directly : static_cast<size_field>(bytes);
     any_direct_ = any_direct_ || (t > 0 && (direct || x.recv[down(x, t)].bytes() > r.threshold));
   }
 }
@@ -81,10 +81,10 @@ std::size_t bruck_v_sizes::bytes(const route& r) noexcept { return array_list::b
 std::size_t bruck_v_sizes::load(count_t weight, count_t digit, std::span<std::byte> to) const {
   std::byte* at = to.data();
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    std::memcpy(at, &sizes_[static_cast<std::size_t>(t)], sizeof(size_field));
+    std::memcpy(at, &sizes_[as_size(t)], sizeof(size_field));
     at += sizeof(size_field);
   });
-  return static_cast<std::size_t>(at - to.data());
+  return as_size(at - to.data());
 }
 
 size_field bruck_v_sizes::take(int t, std::span<const std::byte>& from) noexcept {
@@ -94,7 +94,7 @@ size_field bruck_v_sizes::take(int t, std::span<const std::byte>& from) noexcept
     from = from.subspan(sizeof size);
   }
   if (travels(size) && size > route_.threshold) size = unknown_size;
-  return sizes_[static_cast<std::size_t>(t)] = size;
+  return sizes_[as_size(t)] = size;
 }
 
 void bruck_v_sizes::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
@@ -105,7 +105,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
   for (int t = 1; t < route_.ranks; ++t) {
     const int peer = down(x_, t);
     const count_t expected = x_.recv[peer].bytes();
-    const size_field size = sizes_[static_cast<std::size_t>(t)];
+    const size_field size = sizes_[as_size(t)];
     if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
     if (shorter && size < expected && expected <= route_.threshold) continue;
     if (travels(size)) return detail::mismatch(peer, size, x_.rank, expected);
@@ -119,8 +119,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
 // All messages side by side; the last one's room is taken to be as large as any.
 std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
-  return f.elements * (sizeof(size_field) + static_cast<std::size_t>(r.threshold)) + f.messages * r.head + r.head +
-         r.capacity(true);
+  return f.elements * (sizeof(size_field) + as_size(r.threshold)) + f.messages * r.head + r.head + r.capacity(true);
 }
 
 bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
@@ -143,21 +142,21 @@ std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::by
     for (int t = first + 1; t < end; ++t) {
       const size_field size = sizes_[t];
       if (!travels(size)) continue;
-      std::memcpy(data, arrived_.data() + places_[static_cast<std::size_t>(t)], size);
+      std::memcpy(data, arrived_.data() + places_[as_size(t)], size);
       data += size;
     }
   });
   copied_ += static_cast<std::uint64_t>(data - first_byte);
-  return static_cast<std::size_t>(data - to.data());
+  return as_size(data - to.data());
 }
 
 void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
-  const auto begin = static_cast<std::size_t>(from.data() - arrived_.data());
+  const auto begin = as_size(from.data() - arrived_.data());
   used_ = begin + from.size();
   auto at = static_cast<std::uint32_t>(begin + message_elements(route_.ranks, route_.radix, weight, digit) *
                                                    sizeof(size_field));
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    places_[static_cast<std::size_t>(t)] = at;
+    places_[as_size(t)] = at;
     if (const size_field size = sizes_.take(t, from); travels(size)) at += size;
   });
 }
@@ -170,7 +169,7 @@ void bruck_v_state::deliver() {
   for (int t = 1; t < route_.ranks; ++t) {
     const size_field size = sizes_[t];
     if (!travels(size) || size == 0) continue;
-    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[static_cast<std::size_t>(t)], size);
+    unpack_block(x_.recv, down(x_, t), arrived_.data() + places_[as_size(t)], size);
     copied_ += size;
   }
 }

@@ -15,6 +15,7 @@
 
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "taquin/options.hpp"
@@ -54,7 +55,7 @@ class bruck_v_sizes {
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
 
   /// The size of element t as this rank has it now.
-  [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[static_cast<std::size_t>(t)]; }
+  [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[as_size(t)]; }
   /// Takes the size of element t from the start of `from`, and shortens `from` by it.
   size_field take(int t, std::span<const std::byte>& from) noexcept;
   /// After the last round: the first block whose size is not what this rank expects. With `shorter` set, a block of the
@@ -65,7 +66,7 @@ class bruck_v_sizes {
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const route& r) {
-    each(&bruck_v_sizes::sizes_, static_cast<std::size_t>(r.ranks));
+    each(&bruck_v_sizes::sizes_, as_size(r.ranks));
   }
 
   local_exchange x_;
@@ -102,7 +103,7 @@ class bruck_v_state {
   template <class Each>
   static constexpr void arrays(Each each, const route& r) {
     each(&bruck_v_state::arrived_, arriving_bytes(r));
-    each(&bruck_v_state::places_, static_cast<std::size_t>(r.ranks));
+    each(&bruck_v_state::places_, as_size(r.ranks));
   }
   static std::size_t arriving_bytes(const route& r) noexcept;
 

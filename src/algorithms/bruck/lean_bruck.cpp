@@ -17,6 +17,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/bruck/zero_copy_bruck.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -34,14 +35,14 @@ std::size_t spare_blocks(int ranks, int radix) noexcept {
     const count_t still_in_send_buffer = (ranks - 1) / weight + 1;  // multiples of the weight, the own block included
     most = std::max(most, 1 - still_in_send_buffer + arriving);
   });
-  return static_cast<std::size_t>(most);
+  return as_size(most);
 }
 
 class colouring final : public placement {
  public:
   colouring(int ranks, int radix, std::size_t spare, std::pmr::memory_resource* memory)
       : ranks_(ranks), radix_(radix), rounds_(count(ranks, radix).rounds), table_(memory), free_(memory) {
-    array_list::take(*this, static_cast<std::size_t>(ranks), rounds_, spare);
+    array_list::take(*this, as_size(ranks), rounds_, spare);
     if (rounds_ == 0) return;
     for (int j = 0; j < ranks; ++j) table_[index(rounds_ - 1, j)] = j;
     std::fill(free_.begin() + ranks, free_.end(), char{1});
@@ -57,9 +58,7 @@ class colouring final : public placement {
   }
 
  private:
-  [[nodiscard]] std::size_t index(std::size_t round, int j) const {
-    return round * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(j);
-  }
+  [[nodiscard]] std::size_t index(std::size_t round, int j) const { return round * as_size(ranks_) + as_size(j); }
 
   // Row d of the table holds the place of each element after round d. From it the row before: elements that this round
   // brings came from a place of their own, and give up the one where they arrive.
@@ -68,20 +67,20 @@ class colouring final : public placement {
     const auto moved = [&](int j) { return j / weight % radix_ != 0; };
     for (int j = 0; j < ranks_; ++j) table_[index(d - 1, j)] = moved(j) ? in_send_buffer : table_[index(d, j)];
     for (int j = 0; j < ranks_; ++j)  // its own receive block, if that is free: rows of blocks stay rows
-      if (moved(j) && j % weight != 0 && free_[static_cast<std::size_t>(j)] != 0) take(d - 1, j, j);
+      if (moved(j) && j % weight != 0 && free_[as_size(j)] != 0) take(d - 1, j, j);
     location next = 0;
     for (int j = 0; j < ranks_; ++j) {
       if (!moved(j) || j % weight == 0 || table_[index(d - 1, j)] != in_send_buffer) continue;
-      while (free_[static_cast<std::size_t>(next)] == 0) ++next;
+      while (free_[as_size(next)] == 0) ++next;
       take(d - 1, j, next);
     }
     for (int j = 0; j < ranks_; ++j)
-      if (moved(j)) free_[static_cast<std::size_t>(table_[index(d, j)])] = 1;
+      if (moved(j)) free_[as_size(table_[index(d, j)])] = 1;
   }
 
   void take(std::size_t round, int j, location place) {
     table_[index(round, j)] = place;
-    free_[static_cast<std::size_t>(place)] = 0;
+    free_[as_size(place)] = 0;
   }
 
   friend struct detail::array_list;
@@ -106,7 +105,7 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   const int radix = radix_of(o, s.ranks);
   const figures f = count(s.ranks, radix);
   const std::size_t spare = spare_blocks(s.ranks, radix);
-  const auto p = static_cast<std::size_t>(s.ranks);
+  const auto p = as_size(s.ranks);
   return zero_copy_memory(s, f, layout_of(o), spare) + array_list::bytes<colouring>(p, f.rounds, spare);
 }
 

@@ -10,6 +10,7 @@
 // The receive buffer is the paper's R: place i + j (mod p) of rank i is its receive block of rank i + j.
 #include "algorithms/algorithm.hpp"
 #include "algorithms/bruck/bruck.hpp"
+#include "base/sizes.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
@@ -20,7 +21,7 @@ using namespace bruck;
 
 schedule_size size_of(const fixed_places& b) noexcept {
   schedule_size size = b.size();
-  size.copies += static_cast<std::size_t>(b.ranks);
+  size.copies += as_size(b.ranks);
   size.rounds += 1;
   return size;
 }

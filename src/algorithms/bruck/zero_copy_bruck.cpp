@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
@@ -142,7 +143,7 @@ bruck_layout layout_of(const options& o, const shape& s) noexcept {
 
 // With one round nothing waits.
 std::size_t scratch_blocks(int ranks, int radix, bruck_layout layout) noexcept {
-  return layout == bruck_layout::packed || radix >= ranks ? 0 : static_cast<std::size_t>(ranks);
+  return layout == bruck_layout::packed || radix >= ranks ? 0 : as_size(ranks);
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
@@ -176,7 +177,7 @@ class native_operation final : public operation {
       types_.push_back(type);
     }
     const std::size_t zeros = ints_.size();
-    ints_.resize(zeros + static_cast<std::size_t>(ranks_), 0);
+    ints_.resize(zeros + as_size(ranks_), 0);
     return {
         MPI_BOTTOM, 0, MPI_DATATYPE_NULL, ints_.data() + first_int, ints_.data() + zeros, types_.data() + first_type};
   }
@@ -185,7 +186,7 @@ class native_operation final : public operation {
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const shape& s) {
-    const auto ranks = static_cast<std::size_t>(s.ranks);
+    const auto ranks = as_size(s.ranks);
     each(&native_operation::ints_, at_most{4 * ranks});
     each(&native_operation::types_, at_most{2 * ranks});
     each(&native_operation::owned_, at_most{by_address(s) ? 4 * ranks : 0});

@@ -1,13 +1,14 @@
 // What algorithms share in which a rank has one partner after another.
 #pragma once
 
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail::one_by_one {
 
 inline schedule_size size(const shape& s) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
+  const auto p = as_size(s.ranks);
   return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 1, p};
 }
 

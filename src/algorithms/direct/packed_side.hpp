@@ -7,19 +7,20 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
 /// Copies bytes that may be none, of sides that may have none: null pointers then.
 inline void copy_bytes(std::byte* to, const std::byte* from, count_t bytes) noexcept {
-  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(to, from, as_size(bytes));
 }
 
 class packed_side {
  public:
   packed_side(int ranks, std::pmr::memory_resource* memory) : counts_(memory), displs_(memory) {
-    array_list::take(*this, static_cast<std::size_t>(ranks));
+    array_list::take(*this, as_size(ranks));
   }
 
   /// What it takes from `memory`.
@@ -42,14 +43,14 @@ class packed_side {
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(bytes_); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return as_size(bytes_); }
 
   /// Calls f with a function of a rank and a number of bytes that returns where the next bytes of that rank's block
   /// are. The displacements serve as cursors meanwhile.
   template <class F>
   void go_through(F f) {
     f([&](int rank, count_t bytes) {
-      count_t& cursor = displs_[static_cast<std::size_t>(rank)];
+      count_t& cursor = displs_[as_size(rank)];
       std::byte* const place = data_ + cursor;
       cursor += bytes;
       return place;

@@ -11,13 +11,14 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 #include "schedule/executor.hpp"
 
 namespace taquin::detail {
 
 schedule_size direct_size(const shape& s) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
+  const auto p = as_size(s.ranks);
   return {s.kind == exchange::form::alltoallw ? 2 * p : 2, 2 * p, 2 * p, 0, 1};
 }
 

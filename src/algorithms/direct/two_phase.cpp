@@ -25,6 +25,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/packed_side.hpp"
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
@@ -42,7 +43,7 @@ cutting::cutting(const exchange& x, const mpi::communicator& comm, std::pmr::mem
   array_list::take(*this, p_);
   count_t* mine = bytes_.data() + index(comm.rank(), 0);
   for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
-  mpi::allgather_in_place(std::span(bytes_), static_cast<std::size_t>(p_), comm.get());
+  mpi::allgather_in_place(std::span(bytes_), as_size(p_), comm.get());
 }
 
 const algorithm& inner_of(const options& o) { return *find_algorithm(o.two_phase.inner); }
@@ -91,7 +92,7 @@ class two_phase_body final : public operation {
         if (!b.element.contiguous()) most = std::max(most, b.bytes());
     array_list::take(*this, buffers{.leaving = std::max(out_.bytes(), on_.bytes()),
                                     .coming = std::max(mid_.bytes(), in_.bytes()),
-                                    .staging = static_cast<std::size_t>(most)});
+                                    .staging = as_size(most)});
     for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
     for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
     const shape inner = inner_shape(*c.shape);
@@ -109,7 +110,7 @@ class two_phase_body final : public operation {
 
   /// What a body takes, those that the inner exchanges take not included.
   static std::size_t bytes(const shape& s) noexcept {
-    const auto p = static_cast<std::size_t>(s.ranks);
+    const auto p = as_size(s.ranks);
     const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
     return sizeof(two_phase_body) + array_list::bytes<cutting>(s.ranks) + 2 * owned_blocks::bytes(p) +
            4 * packed_side::bookkeeping(p) +

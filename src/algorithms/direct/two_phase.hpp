@@ -9,6 +9,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
 
@@ -48,13 +49,11 @@ class cutting {
   }
 
  private:
-  [[nodiscard]] std::size_t index(int i, int j) const {
-    return static_cast<std::size_t>(i) * static_cast<std::size_t>(p_) + static_cast<std::size_t>(j);
-  }
+  [[nodiscard]] std::size_t index(int i, int j) const { return as_size(i) * as_size(p_) + as_size(j); }
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, int ranks) {
-    each(&cutting::bytes_, static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
+    each(&cutting::bytes_, as_size(ranks) * as_size(ranks));
   }
 
   int p_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -17,7 +19,6 @@ struct chunk_sizes {
 constexpr chunk_sizes asked{256 << 10, 128 << 10, 2};
 constexpr chunk_sizes taken{512 << 10, 512 << 10, 1};
 constexpr std::size_t swap_bytes = 128 << 10;
-constexpr std::size_t page = 4096;
 // Holes wait until they are as large as so many peers' shares of the auxiliary memory, at most: as free space is spread
 // over the blocks of all peers, more peers have smaller holes; nor longer than until they hold a part of a message.
 constexpr std::size_t shares = 4;
@@ -34,7 +35,7 @@ void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit
   swap_chunk = in_units(swap_bytes);
   const std::size_t most = std::min(sizes.staged, bytes / sizes.part);
   aux_chunk = in_units(most < page ? most : most / page * page);
-  const std::size_t share = shares * bytes / static_cast<std::size_t>(std::max(peers, 1));
+  const std::size_t share = shares * bytes / as_size(std::max(peers, 1));
   const count_t message = received / std::max(peers, 1);
   small_chunk = std::max<count_t>(std::min({aux_chunk / 2, in_units(share), message / parts_of_message}), 1);
   if (scratch) aux_chunk = in_units(sizes.staged);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "algorithms/in_place/problem.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -27,12 +28,12 @@ struct in_place_limits {
                bool fetched = false) noexcept;
 
   [[nodiscard]] std::size_t pieces(std::size_t out, std::size_t in) const noexcept {
-    return static_cast<std::size_t>(runs + per_peer) * out + 2 * in + static_cast<std::size_t>(sends) + 4;
+    return as_size(runs + per_peer) * out + 2 * in + as_size(sends) + 4;
   }
   [[nodiscard]] std::size_t gaps(std::size_t in) const noexcept {
-    return static_cast<std::size_t>(runs + per_peer) * in + static_cast<std::size_t>(requests + staged) + 4;
+    return as_size(runs + per_peer) * in + as_size(requests + staged) + 4;
   }
-  [[nodiscard]] std::size_t free_runs() const noexcept { return static_cast<std::size_t>(staged) + 3; }
+  [[nodiscard]] std::size_t free_runs() const noexcept { return as_size(staged) + 3; }
 };
 
 }  // namespace taquin::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -120,7 +121,7 @@ in_place_answer in_place_machine::requested(int peer, count_t offset, count_t le
   const auto run = sends_.take(peer, offset, length, slot);
   if (run.length == 0) return {};
   free_sends_.pop_back();
-  send_at_[static_cast<std::size_t>(slot)] = run.at;
+  send_at_[as_size(slot)] = run.at;
   return {slot, run.at, run.length};
 }
 
@@ -137,19 +138,19 @@ bool in_place_machine::fetched(int peer, count_t offset, count_t length) {
 }
 
 void in_place_machine::sent(int slot) {
-  sends_.release(slot, send_at_[static_cast<std::size_t>(slot)]);
+  sends_.release(slot, send_at_[as_size(slot)]);
   free_sends_.push_back(slot);
   open_scratch();
   changed_ = true;
 }
 
 void in_place_machine::arrived(int slot, count_t length) {
-  const asked_part f = outstanding_[static_cast<std::size_t>(slot)];
+  const asked_part f = outstanding_[as_size(slot)];
   free_requests_.push_back(slot);
   changed_ = true;
   const std::size_t i = recvs_.at(f.at);
   const gap g = recvs_.gaps()[i];
-  --unanswered_[static_cast<std::size_t>(g.source)];
+  --unanswered_[as_size(g.source)];
   if (g.state == gap_state::coming_staged) {
     if (length < f.length) aux_.give_back(g.aux + length, f.length - length);
     recvs_.stage(i, length);
@@ -229,7 +230,7 @@ void in_place_machine::for_each_hole(Visit visit) const {
 // Requests keep the runs of a message few. From the limit on only the first run's beginning may be asked for, one
 // request at a time: what a short answer leaves then joins the run that it came from.
 bool in_place_machine::may_ask(const gap& g, count_t at) const noexcept {
-  const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+  const int unanswered = unanswered_[as_size(g.source)];
   if (recvs_.runs(g.source) >= limits_.runs) return unanswered == 0 && at == g.at;
   return unanswered < limits_.per_peer;
 }
@@ -255,7 +256,7 @@ std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size)
       return;
     }
     const bool inner = !low && !high;
-    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    const int unanswered = unanswered_[as_size(g.source)];
     if (best) {
       if (h.length < best->length) return;
       if (h.length == best->length && (inner > best_inner || (inner == best_inner && unanswered >= best_unanswered)))
@@ -287,7 +288,7 @@ std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_
 // The beginning of some message's first run, by way of auxiliary memory.
 std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) const {
   const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
-  if (room == 0 || staged_ == static_cast<std::size_t>(limits_.staged)) return {};
+  if (room == 0 || staged_ == as_size(limits_.staged)) return {};
   const bool starving = free_requests_.size() == outstanding_.size();
   std::optional<hole> best;
   int best_unanswered = 0;
@@ -296,7 +297,7 @@ std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) 
     if (i >= gaps.size()) i = 0;
     const gap& g = gaps[i];
     if (g.state != gap_state::open) continue;
-    const int unanswered = unanswered_[static_cast<std::size_t>(g.source)];
+    const int unanswered = unanswered_[as_size(g.source)];
     if (best && unanswered >= best_unanswered) continue;
     if (starving && !idle && source(g).peer == rank_) continue;
     const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : worth_staging(i);
@@ -346,8 +347,8 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
   }
   const int slot = free_requests_.back();
   free_requests_.pop_back();
-  outstanding_[static_cast<std::size_t>(slot)] = {h.at, length};
-  ++unanswered_[static_cast<std::size_t>(g.source)];
+  outstanding_[as_size(slot)] = {h.at, length};
+  ++unanswered_[as_size(g.source)];
   if (waited_) ++rounds_;
   waited_ = false;
   return {in_place_request{peer, slot, offset, length, to, source(g).length}, {}};
@@ -368,7 +369,7 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   const auto rests = [&](std::size_t k) {
     return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::coming;
   };
-  const auto source = static_cast<std::size_t>(gaps[i].source);
+  const auto source = as_size(gaps[i].source);
   const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;
   if (!rests(i) || !(full || last_resort)) return false;
   std::size_t first = i;

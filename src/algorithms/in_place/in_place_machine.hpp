@@ -23,6 +23,7 @@
 #include "algorithms/in_place/index_sets.hpp"
 #include "algorithms/in_place/problem.hpp"
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -106,10 +107,10 @@ class in_place_machine {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const in_place_limits& l, std::size_t in) {
-    each(&in_place_machine::free_sends_, static_cast<std::size_t>(l.sends));
-    each(&in_place_machine::send_at_, static_cast<std::size_t>(l.sends));
-    each(&in_place_machine::free_requests_, static_cast<std::size_t>(l.requests));
-    each(&in_place_machine::outstanding_, static_cast<std::size_t>(l.requests));
+    each(&in_place_machine::free_sends_, as_size(l.sends));
+    each(&in_place_machine::send_at_, as_size(l.sends));
+    each(&in_place_machine::free_requests_, as_size(l.requests));
+    each(&in_place_machine::outstanding_, as_size(l.requests));
     each(&in_place_machine::unanswered_, in);
   }
 
@@ -126,9 +127,7 @@ class in_place_machine {
   in_place_step ask(const hole& h, gap_state how);
   [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
   [[nodiscard]] std::optional<hole> worth_staging(std::size_t i) const;
-  [[nodiscard]] const peer_block& source(const gap& g) const noexcept {
-    return in_[static_cast<std::size_t>(g.source)];
-  }
+  [[nodiscard]] const peer_block& source(const gap& g) const noexcept { return in_[as_size(g.source)]; }
   template <class Visit>
   void for_each_hole(Visit visit) const;
 

@@ -4,6 +4,7 @@
 
 #include "algorithms/in_place/units.hpp"
 #include "base/environment.hpp"
+#include "base/sizes.hpp"
 #include "node/blocking_channel.hpp"
 
 namespace taquin::detail {
@@ -20,7 +21,7 @@ constexpr in_place_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends
 
 // Everything but the auxiliary memory, for the rank with the most peers.
 std::size_t in_place_operation::bookkeeping(const shape& s, const in_place_limits& l) noexcept {
-  const auto peers = static_cast<std::size_t>(s.max_peers);
+  const auto peers = as_size(s.max_peers);
   return sizeof(in_place_operation) + in_place_machine::bytes(l, peers, peers) + 2 * peers * sizeof(peer_block) +
          mpi_port::footprint(in_place_protocol::limits(l, 0), 0) + frame_memory::most;
 }
@@ -51,8 +52,7 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   const std::size_t aux = allowed - bookkeeping(s, l);
   l.scratch = c.opts->in_place.scratch_sends;
   const count_t received = total_units(x.recv, s.ranks, unit);
-  l.set_aux(std::clamp<count_t>(received, 1, fitting(unit, aux)), aux, static_cast<std::size_t>(unit.size), s.max_peers,
-            received);
+  l.set_aux(std::clamp<count_t>(received, 1, fitting(unit, aux)), aux, as_size(unit.size), s.max_peers, received);
   return l;
 }
 
@@ -63,7 +63,7 @@ int in_place_operation::node_ranks(const context& c) const noexcept {
   if (s.shared) return s.ranks;
   if (nodes_ == nullptr) return 1;
   const level& nodes = nodes_->topology.nodes();
-  return nodes.size(nodes.group[static_cast<std::size_t>(c.comm->rank())]);
+  return nodes.size(nodes.group[as_size(c.comm->rank())]);
 }
 
 rank_group in_place_operation::own_node(const context& c) const noexcept {

@@ -15,6 +15,7 @@
 #include "algorithms/in_place/index_sets.hpp"
 #include "algorithms/in_place/problem.hpp"
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -89,7 +90,7 @@ class in_place_phases_machine {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const phase_limits& l, std::size_t out, std::size_t in) {
-    each(&in_place_phases_machine::parts_, static_cast<std::size_t>(l.parts));
+    each(&in_place_phases_machine::parts_, as_size(l.parts));
     each(&in_place_phases_machine::sources_, in);
     each(&in_place_phases_machine::requests_, in);
     each(&in_place_phases_machine::sent_, out);
@@ -98,9 +99,7 @@ class in_place_phases_machine {
 
   count_t take_aux(std::size_t k, count_t wanted, count_t& at);
   void give_back(std::size_t k, count_t at, count_t length);
-  [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept {
-    return static_cast<std::size_t>(in_[k].peer) % parts_.size();
-  }
+  [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept { return as_size(in_[k].peer) % parts_.size(); }
 
   std::span<const peer_block> out_;
   std::span<const peer_block> in_;

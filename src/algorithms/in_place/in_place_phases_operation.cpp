@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "algorithms/in_place/units.hpp"
+#include "base/sizes.hpp"
 #include "mpi/big_count.hpp"
 
 namespace taquin::detail {
@@ -45,20 +46,20 @@ seconds in_place_phases_operation::dense_cost(int ranks, const machine_model& m)
 
 // Everything but the auxiliary memory, for the rank with the most peers.
 std::size_t in_place_phases_operation::least(const shape& s, const options& o) noexcept {
-  const auto peers = static_cast<std::size_t>(s.max_peers);
+  const auto peers = as_size(s.max_peers);
   const phase_limits l{.parts = parts_of(s, o), .heap = o.in_place_phases.aux_heap};
   const std::size_t dense =
       o.in_place_phases.sparse_requests ? 0 : dense_exchange.memory(dense_shape(s.ranks), dense_options);
   return sizeof(in_place_phases_operation) + in_place_phases_machine::bytes(l, peers, peers) +
          2 * peers * sizeof(peer_block) + in_place_phases_protocol::bytes(s.ranks, peers, peers, how(o)) +
          mpi_port::footprint(in_place_phases_protocol::limits(peers, peers, how(o)), 0) + frame_memory::most + dense +
-         static_cast<std::size_t>(l.parts) * std::max<std::size_t>(s.unit_span, 1);
+         as_size(l.parts) * std::max<std::size_t>(s.unit_span, 1);
 }
 
 phase_limits in_place_phases_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
   const element unit = unit_of(x, *c.shape);
   phase_limits l{.parts = parts_of(*c.shape, *c.opts), .heap = c.opts->in_place_phases.aux_heap};
-  const std::size_t least_aux = static_cast<std::size_t>(l.parts) * std::max<std::size_t>(c.shape->unit_span, 1);
+  const std::size_t least_aux = as_size(l.parts) * std::max<std::size_t>(c.shape->unit_span, 1);
   const count_t room = fitting(unit, allowed - least(*c.shape, *c.opts) + least_aux);
   const count_t useful = l.heap ? total_units(x.recv, c.shape->ranks, unit) : room;
   l.aux = std::clamp<count_t>(useful, l.parts, room);

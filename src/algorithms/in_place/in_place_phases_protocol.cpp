@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -44,7 +45,7 @@ std::size_t in_place_phases_protocol::bytes(int ranks, std::size_t out, std::siz
 }
 
 std::size_t in_place_phases_protocol::place(std::size_t block, const peer_block& b) const noexcept {
-  return how_ == requests::sparse ? block : static_cast<std::size_t>(b.peer);
+  return how_ == requests::sparse ? block : as_size(b.peer);
 }
 
 void in_place_phases_protocol::set(std::size_t i, const request& r) {
@@ -109,7 +110,7 @@ void in_place_phases_protocol::ask(bool done) {
   for (std::size_t k = 0; k < in_.size(); ++k) {
     const request r{wanted[k].direct, wanted[k].aux, machine_.expected(k), work_left};
     if (how_ == requests::dense) {
-      set(static_cast<std::size_t>(in_[k].peer), r);
+      set(as_size(in_[k].peer), r);
     } else if (r.expected > 0) {
       set(0, r);
       net_.post(in_[k].peer, asked_);

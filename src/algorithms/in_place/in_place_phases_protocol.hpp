@@ -9,6 +9,7 @@
 
 #include "algorithms/in_place/in_place_phases_machine.hpp"
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "taquin/options.hpp"
@@ -57,7 +58,7 @@ class in_place_phases_protocol {
   // Of dense requests all of a rank's, of sparse ones what comes in.
   template <class Each>
   static constexpr void arrays(Each each, int ranks, std::size_t out, std::size_t in, requests how) {
-    const auto all = static_cast<std::size_t>(ranks);
+    const auto all = as_size(ranks);
     const bool dense = how == requests::dense;
     each(&in_place_phases_protocol::asked_, (dense ? all : 1) * request_words);
     each(&in_place_phases_protocol::granted_, (dense ? all : out) * request_words);

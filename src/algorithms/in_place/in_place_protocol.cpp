@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -46,7 +47,7 @@ task in_place_protocol::run() {
     const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
     const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer) - out.begin();
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const int peer = out[(static_cast<std::size_t>(next) + i) % out.size()].peer;
+      const int peer = out[(as_size(next) + i) % out.size()].peer;
       while (peer != rank && net.swap_some(peer, room) > 0) co_await net.give_way();
     }
   }

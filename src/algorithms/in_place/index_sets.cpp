@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 template <class Runs>
 std::size_t first_ending_after(const Runs& runs, count_t at) noexcept {
   const auto found = std::ranges::upper_bound(runs, at, {}, [](const auto& r) { return r.end(); });
-  return static_cast<std::size_t>(found - runs.begin());
+  return as_size(found - runs.begin());
 }
 
 auto position(auto& runs, std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); }
@@ -63,7 +65,7 @@ std::size_t send_set::find(int peer, count_t offset) const noexcept {
   const std::size_t i = first_after(block->at + offset);
   if (i < pieces_.size() && holds(pieces_[i])) return i;
   if (!moved_) return pieces_.size();
-  return static_cast<std::size_t>(std::ranges::find_if(pieces_, holds) - pieces_.begin());
+  return as_size(std::ranges::find_if(pieces_, holds) - pieces_.begin());
 }
 
 send_set::run send_set::take(int peer, count_t offset, count_t length, int slot) {
@@ -121,7 +123,7 @@ void recv_set::reset(std::span<const peer_block> in, const first_units& without)
 }
 
 std::size_t recv_set::at(count_t at) const noexcept {
-  return static_cast<std::size_t>(std::ranges::lower_bound(gaps_, at, {}, &gap::at) - gaps_.begin());
+  return as_size(std::ranges::lower_bound(gaps_, at, {}, &gap::at) - gaps_.begin());
 }
 
 std::size_t recv_set::first_after(count_t at) const noexcept { return first_ending_after(gaps_, at); }
@@ -135,7 +137,7 @@ void recv_set::cut(std::size_t i, count_t length) {
   rest.length -= length;
   gaps_[i].length = length;
   gaps_.insert(position(gaps_, i + 1), rest);
-  if (rest.state == gap_state::open) ++runs_[static_cast<std::size_t>(rest.source)];
+  if (rest.state == gap_state::open) ++runs_[as_size(rest.source)];
 }
 
 std::size_t recv_set::ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux) {
@@ -146,7 +148,7 @@ std::size_t recv_set::ask(std::size_t i, count_t at, count_t length, gap_state h
   if (gaps_[i].length > length) cut(i, length);
   gaps_[i].state = how;
   gaps_[i].aux = aux;
-  --runs_[static_cast<std::size_t>(gaps_[i].source)];
+  --runs_[as_size(gaps_[i].source)];
   left_ -= length;
   return i;
 }
@@ -170,7 +172,7 @@ void recv_set::open(std::size_t i) {
   };
   gaps_[i].state = gap_state::open;
   left_ += gaps_[i].length;
-  int& runs = ++runs_[static_cast<std::size_t>(gaps_[i].source)];
+  int& runs = ++runs_[as_size(gaps_[i].source)];
   const auto join = [&](std::size_t k) {
     gaps_[k].length += gaps_[k + 1].length;
     gaps_.erase(position(gaps_, k + 1));

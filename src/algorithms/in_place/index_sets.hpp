@@ -12,6 +12,7 @@
 
 #include "algorithms/in_place/problem.hpp"
 #include "base/arrays.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -117,7 +118,7 @@ class recv_set {
   /// Units not asked for yet.
   [[nodiscard]] count_t left() const noexcept { return left_; }
   /// Open runs of a source.
-  [[nodiscard]] int runs(int source) const noexcept { return runs_[static_cast<std::size_t>(source)]; }
+  [[nodiscard]] int runs(int source) const noexcept { return runs_[as_size(source)]; }
   /// Index of the gap that begins at `at`.
   [[nodiscard]] std::size_t at(count_t at) const noexcept;
   /// The first gap that ends after `at`.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 element unit_of(const exchange& x, const shape& s) noexcept {
@@ -16,7 +18,7 @@ std::size_t in_place_allowance(const shape& s, std::size_t limit, std::size_t le
   constexpr std::size_t floor = 64 << 10;
   if (limit != unlimited) return limit;
   const std::uint64_t most = std::max(s.max_rank_bytes, s.max_received_bytes);
-  return std::max({static_cast<std::size_t>(most / 100), floor, 4 * least});
+  return std::max({as_size(most / 100), floor, 4 * least});
 }
 
 std::pmr::vector<peer_block> collect(const blocks& side, int ranks, const element& unit,

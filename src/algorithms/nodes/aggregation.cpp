@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "algorithms/nodes/node_part.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+std::size_t at(int i) noexcept { return as_size(i); }
 
 /// One rank's part.
 class builder : node_part {
@@ -72,7 +73,7 @@ class builder : node_part {
       }
       offset += received(d);
     }
-    s_.scratch_bytes = std::max(s_.scratch_bytes, static_cast<std::size_t>(offset));
+    s_.scratch_bytes = std::max(s_.scratch_bytes, as_size(offset));
     s_.end_round();
   }
 
@@ -186,7 +187,7 @@ aggregated_size size_of_aggregated(const shape& s, const aggregation& how) noexc
   size.parts.regions = size.parts.messages + 2 * p + (s.uniform ? 0 : handled * most);
   size.parts.copies = 2 * p + 1;
   size.parts.rounds = 3 * passes + 1;
-  const auto block = static_cast<std::size_t>(s.max_block_bytes);
+  const auto block = as_size(s.max_block_bytes);
   const auto kept = how.handled(d, most) * most * block;  // one direction
   size.scratch = 2 * kept;
   size.staging = kept + d * most * block;

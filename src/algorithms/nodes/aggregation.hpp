@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
@@ -50,7 +51,7 @@ struct aggregation {
   /// At least the local ranks whose data a leader handles for `all` distances, counted for each distance, in nodes of
   /// at most `most` ranks: ⌈all/l⌉·n of n ranks with l leaders.
   [[nodiscard]] constexpr std::size_t handled(std::size_t all, std::size_t most) const noexcept {
-    const auto led = static_cast<std::size_t>(leaders_of(static_cast<int>(most)));
+    const auto led = as_size(leaders_of(static_cast<int>(most)));
     return all == 0 ? 0 : std::max(all + most, (all + led - 1) / led * most);
   }
 };

@@ -2,12 +2,13 @@
 
 #include "algorithms/bruck/bruck.hpp"
 #include "algorithms/nodes/node_part.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+std::size_t at(int i) noexcept { return as_size(i); }
 
 // MPI libraries send up to 64 KiB between nodes without asking the receiver first, envelope included. Equal blocks of
 // up to a quarter of that travel in such messages, as many as are needed (six hosts of two ranks, 16 KiB per pair: 0.75
@@ -63,7 +64,7 @@ class builder : node_part {
       if (serves(d)) in_messages(in, received(d), [&](const region& r) { s_.recv(counterpart(d, source(d)), r); });
       write(d, out);
     });
-    s_.shared_bytes = std::max(s_.shared_bytes, static_cast<std::size_t>(bytes));
+    s_.shared_bytes = std::max(s_.shared_bytes, as_size(bytes));
     s_.join();
     s_.arrive();
     s_.await(before + 1);
@@ -169,13 +170,13 @@ aggregated_size size_of_shared(const shape& s, const aggregation& how) noexcept 
   aggregated_size size;
   size.parts.types = (s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1;
   const auto most = at(s.largest_node);
-  const auto together = static_cast<std::size_t>(blocks_in_message(static_cast<count_t>(s.max_block_bytes)));
+  const auto together = as_size(blocks_in_message(static_cast<count_t>(s.max_block_bytes)));
   const std::size_t more = s.uniform && together > 0 ? how.handled(nodes - 1, most) * most / together : 0;
   size.parts.messages = 2 * (2 * (nodes - 1) + more);
   size.parts.regions = size.parts.messages + 2 * p;
   size.parts.copies = 2 * p + 1;
   size.parts.rounds = 3 * passes + 1;
-  size.scratch = 2 * std::min(d * most, p) * static_cast<std::size_t>(s.max_block_bytes);
+  size.scratch = 2 * std::min(d * most, p) * as_size(s.max_block_bytes);
   return size;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/memory_charge.hpp"
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/big_count.hpp"
@@ -71,15 +72,15 @@ bool carried_exchange::is_long(count_t bytes) const noexcept {
 // This rank's own block goes through no step.
 std::size_t carried_exchange::count_long(const blocks& side) const noexcept {
   if (x_.in_place) return 0;
-  return static_cast<std::size_t>(std::ranges::count_if(
-      step_.order(), [&](int rank) { return rank != step_.rank() && is_long(side.bytes(rank)); }));
+  return as_size(std::ranges::count_if(step_.order(),
+                                       [&](int rank) { return rank != step_.rank() && is_long(side.bytes(rank)); }));
 }
 
 void carried_exchange::write(internode& step) {
   for (const int rank : step.order()) {
     const element& e = x_.send.element_of(rank);
     const bool own = rank == step.rank();
-    const auto n = own ? 0 : static_cast<std::size_t>(x_.send.bytes(rank));
+    const auto n = own ? 0 : as_size(x_.send.bytes(rank));
     if (!own && is_long(x_.send.bytes(rank))) {
       step.no_room();
       continue;
@@ -93,7 +94,7 @@ void carried_exchange::write(internode& step) {
       pack(from, x_.send.counts[rank], e, to);
     copied_ += static_cast<count_t>(n);
   }
-  mpi::spend_on_copies(static_cast<std::size_t>(copied_));
+  mpi::spend_on_copies(as_size(copied_));
 }
 
 void carried_exchange::carry(int tag) {
@@ -109,7 +110,7 @@ void carried_exchange::start() {
   deliver_own(own);
   // As many as this rank expects, where the counts match.
   const auto coming = std::ranges::count_if(step_.order(), [&](int rank) { return step_.elsewhere(rank); });
-  const std::size_t most = static_cast<std::size_t>(coming) + count_long(x_.send);
+  const std::size_t most = as_size(coming) + count_long(x_.send);
   if (most > direct_.size()) {
     direct_.resize(most);
     peers_.resize(most, -1);
@@ -121,7 +122,7 @@ void carried_exchange::start() {
   const count_t written = copied_;
   for (const int rank : step_.order())
     if (rank != own) deliver(rank);
-  mpi::spend_on_copies(static_cast<std::size_t>(copied_ - written));
+  mpi::spend_on_copies(as_size(copied_ - written));
 }
 
 mpi::counted carried_exchange::message(const blocks& side, int peer) {
@@ -171,7 +172,7 @@ void carried_exchange::end() {
 
 // First of all: in place it may lie where others come to.
 void carried_exchange::deliver_own(int own) {
-  const auto n = static_cast<std::size_t>(x_.send.bytes(own));
+  const auto n = as_size(x_.send.bytes(own));
   const std::byte* const sent = at(x_.send, own);
   std::byte* const received = at(x_.recv, own);
   if (x_.send.bytes(own) > x_.recv.bytes(own))

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 #include "schedule/executor.hpp"
 #include "topology/factor_steps.hpp"
@@ -26,28 +27,23 @@ int ports_of(const options& o) noexcept {
 }
 
 schedule_size size_of(const shape& s, const options& o) noexcept {
-  const auto p = static_cast<std::size_t>(s.ranks);
-  const auto ports = static_cast<std::size_t>(ports_of(o));
+  const auto p = as_size(s.ranks);
+  const auto ports = as_size(ports_of(o));
   return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, 4 * p, 4 * p, 1, 1, ports};
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {
-  return executor::footprint(size_of(s, o), static_cast<std::size_t>(ports_of(o)) + 1) +
-         static_cast<std::size_t>(s.ranks) * sizeof(int);  // the active nodes, while it is built
+  return executor::footprint(size_of(s, o), as_size(ports_of(o)) + 1) +
+         as_size(s.ranks) * sizeof(int);  // the active nodes, while it is built
 }
 
 /// One rank's messages, port by port.
 class builder {
  public:
   builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
-      : x_(x),
-        nodes_(nodes),
-        node_(nodes.group[static_cast<std::size_t>(x.rank)]),
-        ports_(ports),
-        s_(s),
-        memory_(memory) {
+      : x_(x), nodes_(nodes), node_(nodes.group[as_size(x.rank)]), ports_(ports), s_(s), memory_(memory) {
     token_ = s.add_type(element::bytes(1));
-    s.scratch_bytes = static_cast<std::size_t>(ports) + 1;
+    s.scratch_bytes = as_size(ports) + 1;
     for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
       if (p.there == node_ && left_over_ < 0) left_over_ = p.round;
     });
@@ -91,7 +87,7 @@ class builder {
   void exchange_inside() {
     s_.then();
     const int n = nodes_.size(node_);
-    const int me = nodes_.index[static_cast<std::size_t>(x_.rank)];
+    const int me = nodes_.index[as_size(x_.rank)];
     for (int distance = 1; distance < n; ++distance) {
       const int from = nodes_.member(node_, (me - distance + n) % n);
       const int to = nodes_.member(node_, (me + distance) % n);

@@ -8,6 +8,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/level_part.hpp"
 #include "algorithms/nodes/level_shapes.hpp"
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 
 namespace taquin::detail {
@@ -79,7 +80,7 @@ void add_levels(const shape& s, const options& o, const machine_model& m, std::s
 void level_names::add(std::string_view name, int radix) noexcept {
   std::array<char, 16> digits{':'};
   const auto written = std::to_chars(digits.data() + 1, digits.data() + digits.size(), radix);
-  const std::string_view base(digits.data(), radix > 0 ? static_cast<std::size_t>(written.ptr - digits.data()) : 0);
+  const std::string_view base(digits.data(), radix > 0 ? as_size(written.ptr - digits.data()) : 0);
   if (size_ + 1 + name.size() + base.size() >= text_.size()) return;  // the last one serves all levels that remain
   if (size_ > 0) text_[size_++] = ',';
   for (const std::string_view part : {name, base}) size_ += part.copy(text_.data() + size_, part.size());

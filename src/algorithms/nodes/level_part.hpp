@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/sizes.hpp"
 #include "node/level_comms.hpp"
 #include "topology/topology.hpp"
 
@@ -17,8 +18,8 @@ class level_part {
  public:
   level_part(const level& groups, int rank) noexcept
       : groups_(groups),
-        group_(groups.group[static_cast<std::size_t>(rank)]),
-        me_(groups.index[static_cast<std::size_t>(rank)]),
+        group_(groups.group[as_size(rank)]),
+        me_(groups.index[as_size(rank)]),
         size_(groups.size(group_)),
         columns_(groups.largest()) {}
 

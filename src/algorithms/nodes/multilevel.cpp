@@ -21,6 +21,7 @@
 #include "algorithms/nodes/level_choice.hpp"
 #include "algorithms/nodes/level_shapes.hpp"
 #include "algorithms/nodes/multilevel_operation.hpp"
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -45,7 +46,7 @@ std::size_t memory_of(const shape& s, const options& o, std::string_view names, 
 }
 
 std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept {
-  const auto columns = static_cast<std::size_t>(level_part::columns_of(size, s.largest_node));
+  const auto columns = as_size(level_part::columns_of(size, s.largest_node));
   return multilevel_operation::bytes(s, size) +
          columns * first_of(names).memory(column_of(s), options_of_first(o, names)) +
          memory_of(inside_of(s, size), o, after_first(names), false);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "algorithms/nodes/level_shapes.hpp"
+#include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
@@ -29,8 +30,7 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
       coming_(&budget) {
   const level_comms& comms = level_comms_of(*c.comm, view);
   part_.for_each_served(part_.me(), [&](int) { ++served_; });
-  dimensions all{.columns = comms.columns.size(),
-                 .sizes = c.shape->uniform ? 0 : static_cast<std::size_t>(part_.size()) * served_};
+  dimensions all{.columns = comms.columns.size(), .sizes = c.shape->uniform ? 0 : as_size(part_.size()) * served_};
   array_list::take(*this, all);
   if (!c.shape->uniform) learn_sizes(c.comm->size(), *comms.inside);
   out_.fill([&](int i) {
@@ -43,19 +43,19 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     for (std::size_t k = 0; k < served_; ++k) sum += size_of(i, k);
     return sum;
   });
-  std::pmr::vector<count_t> to(static_cast<std::size_t>(part_.groups()), &budget);
+  std::pmr::vector<count_t> to(as_size(part_.groups()), &budget);
   std::size_t which = 0;
   std::size_t leaving = 0;
   std::size_t coming = 0;
   for (std::size_t k = 0; k < comms.columns.size(); ++k) {
     std::ranges::fill(to, count_t{0});
     part_.for_each_in_column(static_cast<int>(k), [&](int group) {
-      for (int i = 0; i < part_.size(); ++i) to[static_cast<std::size_t>(group)] += size_of(i, which);
+      for (int i = 0; i < part_.size(); ++i) to[as_size(group)] += size_of(i, which);
       ++which;
     });
     columns_.push_back({packed_side(part_.groups(), &budget), packed_side(part_.groups(), &budget), nullptr});
     column& made = columns_.back();
-    made.out.fill([&](int group) { return to[static_cast<std::size_t>(group)]; });
+    made.out.fill([&](int group) { return to[as_size(group)]; });
     made.in.fill([&](int group) {  // a rank's own column is its first
       count_t sum = 0;
       if (k == 0)
@@ -107,10 +107,10 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
 }
 
 std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
-  const auto n = static_cast<std::size_t>(size);
-  const auto groups = static_cast<std::size_t>(s.nodes);
-  const auto ranks = static_cast<std::size_t>(s.ranks);
-  const auto columns = static_cast<std::size_t>(level_part::columns_of(size, s.largest_node));
+  const auto n = as_size(size);
+  const auto groups = as_size(s.nodes);
+  const auto ranks = as_size(s.ranks);
+  const auto columns = as_size(level_part::columns_of(size, s.largest_node));
   const std::uint64_t passed = inside_of(s, size).max_received_bytes;
   const dimensions all{.columns = columns,
                        .sizes = s.uniform ? 0 : n * columns * groups,
@@ -124,8 +124,8 @@ std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
 
 void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& inside) {
   auto* const memory = sizes_.get_allocator().resource();
-  const auto n = static_cast<std::size_t>(part_.size());
-  sizes_told told(static_cast<std::size_t>(ranks), n, memory);
+  const auto n = as_size(part_.size());
+  sizes_told told(as_size(ranks), n, memory);
   auto& mine = told.mine;
   auto& layout = told.layout;
   const std::span<int> counts(layout.data(), n);

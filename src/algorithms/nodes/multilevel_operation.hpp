@@ -11,6 +11,7 @@
 #include "algorithms/direct/packed_side.hpp"
 #include "algorithms/nodes/level_part.hpp"
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "mpi/backoff.hpp"
 #include "taquin/error.hpp"
@@ -108,7 +109,7 @@ class multilevel_operation final : public operation {
   };
   void learn_sizes(int ranks, const mpi::communicator& inside);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
-    return sizes_.empty() ? block_bytes_ : sizes_[static_cast<std::size_t>(from) * served_ + which];
+    return sizes_.empty() ? block_bytes_ : sizes_[as_size(from) * served_ + which];
   }
   void deal();
   void cross();

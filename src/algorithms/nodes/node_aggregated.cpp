@@ -25,6 +25,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/memory_charge.hpp"
+#include "base/sizes.hpp"
 #include "model/terms.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -59,14 +60,13 @@ struct size_tables {
 
 std::size_t table_bytes(const shape& s) noexcept {
   if (s.uniform) return 0;
-  return array_list::bytes<size_tables>(static_cast<std::size_t>(s.largest_node), static_cast<std::size_t>(s.nodes),
-                                        static_cast<std::size_t>(s.ranks));
+  return array_list::bytes<size_tables>(as_size(s.largest_node), as_size(s.nodes), as_size(s.ranks));
 }
 
 std::size_t footprint(const shape& s, const aggregation& how) noexcept {
   const aggregated_size size = size_of_aggregated(s, how);
   return executor::footprint(size.parts, size.scratch, size.staging) + table_bytes(s) +
-         2 * static_cast<std::size_t>(s.largest_node) * sizeof(region);
+         2 * as_size(s.largest_node) * sizeof(region);
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ class shared_body final : public operation {
 std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
   const aggregated_size size = size_of_shared(s, how);
   return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_segment::overhead) +
-         table_bytes(s) + static_cast<std::size_t>(s.largest_node) * sizeof(region);
+         table_bytes(s) + as_size(s.largest_node) * sizeof(region);
 }
 
 }  // namespace
@@ -143,16 +143,16 @@ std::size_t memory(const shape& s, const options& o) noexcept {
 
 // What the node's ranks send and receive they tell each other once.
 node_traffic ask(const exchange& x, const context& c, const level& nodes, std::pmr::memory_resource* memory) {
-  const int node = nodes.group[static_cast<std::size_t>(c.comm->rank())];
+  const int node = nodes.group[as_size(c.comm->rank())];
   if (c.shape->uniform) return {nodes, node, static_cast<count_t>(c.shape->max_block_bytes), memory};
-  const auto n = static_cast<std::size_t>(nodes.size(node));
-  const auto groups = static_cast<std::size_t>(nodes.groups());
-  const auto p = static_cast<std::size_t>(c.comm->size());
+  const auto n = as_size(nodes.size(node));
+  const auto groups = as_size(nodes.groups());
+  const auto p = as_size(c.comm->size());
   size_tables tables(n, groups, p, memory);
   auto& [mine, all, to_node, from] = tables;
   for (int rank = 0; rank < c.comm->size(); ++rank) {
-    mine[static_cast<std::size_t>(nodes.group[static_cast<std::size_t>(rank)])] += x.send[rank].bytes();
-    mine[groups + static_cast<std::size_t>(rank)] = x.recv[rank].bytes();
+    mine[as_size(nodes.group[as_size(rank)])] += x.send[rank].bytes();
+    mine[groups + as_size(rank)] = x.recv[rank].bytes();
   }
   mpi::allgather(std::span<const count_t>(mine), std::span(all), c.nodes->local.get());
   for (std::size_t i = 0; i < n; ++i) {
@@ -170,7 +170,7 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   const node_view& view = *c.nodes;
   if (how.distances == 0 || !view.shares) return nullptr;
   const level& nodes = view.topology.nodes();
-  const auto size = static_cast<std::size_t>(nodes.size(nodes.group[static_cast<std::size_t>(local.rank)]));
+  const auto size = as_size(nodes.size(nodes.group[as_size(local.rank)]));
   schedule s = build_shared(local, nodes, traffic, how, &budget);
   shared_segment own;
   if (c.reused) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/nodes/aggregation.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -19,8 +20,8 @@ class node_part {
       : x_(x),
         nodes_(nodes),
         traffic_(traffic),
-        node_(nodes.group[static_cast<std::size_t>(x.rank)]),
-        me_(nodes.index[static_cast<std::size_t>(x.rank)]),
+        node_(nodes.group[as_size(x.rank)]),
+        me_(nodes.index[as_size(x.rank)]),
         size_(nodes.size(node_)),
         how_(how),
         s_(s),

@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
 #include "node/shared_segments.hpp"
@@ -19,11 +20,6 @@ namespace taquin::detail {
 namespace {
 
 using kind = node_line::kind;
-
-constexpr std::size_t cache_line = 64;
-constexpr std::size_t up_to_line(std::size_t bytes) noexcept {
-  return (bytes + cache_line - 1) / cache_line * cache_line;
-}
 
 // A call of memcpy would cost more than so few bytes.
 void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
@@ -58,7 +54,7 @@ shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room
       offers_(offers) {}
 
 bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
-  const std::size_t taken = used + up_to_line(static_cast<std::size_t>(bytes));
+  const std::size_t taken = used + up_to_line(as_size(bytes));
   if (bytes > static_cast<count_t>(room) || taken > room) return false;
   used = taken;
   return true;
@@ -68,7 +64,7 @@ kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
   const count_t n = sent(reader);
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
   const bool readable = !x_.in_place && x_.send.element_of(reader).contiguous() &&
-                        (c_.single_copies() || find_shared(send_at(reader), static_cast<std::size_t>(n)));
+                        (c_.single_copies() || find_shared(send_at(reader), as_size(n)));
   const bool small = n <= most_in_room_ || !readable;
   if ((small || offers_) && take_room(n, room_, used)) return small ? kind::room : kind::offered;
   return readable ? kind::remote : kind::pieces;
@@ -76,7 +72,7 @@ kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
 
 // Each reader's part of the room, where blocks come in pieces.
 count_t shared_exchange::piece_bytes() const noexcept {
-  return static_cast<count_t>(room_ / static_cast<std::size_t>(c_.size()) / cache_line * cache_line);
+  return static_cast<count_t>(room_ / as_size(c_.size()) / cache_line * cache_line);
 }
 
 bool shared_exchange::possible_block_by_block() const {
@@ -95,7 +91,7 @@ bool shared_exchange::possible_block_by_block() const {
 
 void shared_exchange::write(int reader) {
   const element& e = x_.send.element_of(reader);
-  const auto n = static_cast<std::size_t>(sent(reader));
+  const auto n = as_size(sent(reader));
   const auto put = [&](std::byte* to) {
     if (e.contiguous())
       copy_bytes(to, send_at(reader), n);
@@ -126,7 +122,7 @@ void shared_exchange::write(int reader) {
       break;
     }
     case kind::pieces: {
-      const auto piece = static_cast<std::size_t>(piece_bytes());
+      const auto piece = as_size(piece_bytes());
       steps_ = std::max(steps_, static_cast<std::uint32_t>((n + piece - 1) / piece));
       break;
     }
@@ -253,7 +249,7 @@ void shared_exchange::deliver_own() {
   if (bytes != expected(own)) fail(mismatch(own, bytes, own, expected(own)));
   if (n == 0) return;
   if (from.contiguous() && to.contiguous())
-    copy_bytes(recv_at(own), send_at(own), static_cast<std::size_t>(n));
+    copy_bytes(recv_at(own), send_at(own), as_size(n));
   else
     typed_copy(send_at(own), bytes > n ? n / from.size : x_.send.counts[own], from, recv_at(own), x_.recv.counts[own],
                to);
@@ -286,7 +282,7 @@ void shared_exchange::deliver_from(int writer) {
 void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
   segment_place shared;
   std::memcpy(&shared, line.data.data(), sizeof shared);
-  const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, static_cast<std::size_t>(n));
+  const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, as_size(n));
   from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);
 }
 
@@ -294,7 +290,7 @@ void shared_exchange::deliver_bytes(int writer, const std::byte* from, count_t n
   bytes_copied_ += static_cast<std::uint64_t>(n);
   const element& e = x_.recv.element_of(writer);
   if (e.contiguous())
-    copy_bytes(recv_at(writer), from, static_cast<std::size_t>(n));
+    copy_bytes(recv_at(writer), from, as_size(n));
   else
     unpack_first(from, n, recv_at(writer), x_.recv.counts[writer], e);
 }
@@ -304,13 +300,12 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
   std::byte* const to = recv_at(writer);
   int code = 0;
   if (e.contiguous()) {
-    code = single_copy(c_.process(writer), address, to, static_cast<std::size_t>(bytes));
+    code = single_copy(c_.process(writer), address, to, as_size(bytes));
   } else {
     alignas(cache_line) std::array<std::byte, 16384> part;
     for (count_t done = 0; done < bytes && code == 0;) {
       const count_t n = std::min(bytes - done, static_cast<count_t>(part.size()));
-      code = single_copy(c_.process(writer), address + static_cast<std::uint64_t>(done), part.data(),
-                         static_cast<std::size_t>(n));
+      code = single_copy(c_.process(writer), address + static_cast<std::uint64_t>(done), part.data(), as_size(n));
       if (code == 0) unpack_range(part.data(), to, x_.recv.counts[writer], e, done, n);
       done += n;
     }

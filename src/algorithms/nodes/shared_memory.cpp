@@ -19,6 +19,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/memory_charge.hpp"
+#include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/owned_blocks.hpp"
 #include "model/terms.hpp"
@@ -88,16 +89,15 @@ std::uint64_t longest_of_plan(const shape& s) noexcept {
 // What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets
 // more, because it then waits for no reader.
 std::size_t room_wanted(const shape& s, bool reused) noexcept {
-  const std::size_t lines = 64 * static_cast<std::size_t>(s.ranks);  // blocks begin at cache lines
-  const auto all = static_cast<std::size_t>(s.max_rank_bytes) + lines;
+  const std::size_t lines = cache_line * as_size(s.ranks);  // blocks begin at cache lines
+  const auto all = as_size(s.max_rank_bytes) + lines;
   if (s.in_place) return all;
   const bool whole = reused && s.max_block_bytes <= longest_of_plan(s);
   return std::min(all, whole ? most_plan_room : channel::default_room(s.ranks));
 }
 
 std::size_t bookkeeping(const shape& s) noexcept {
-  return sizeof(shared_operation) + 2 * owned_blocks::bytes(static_cast<std::size_t>(s.ranks)) +
-         channel::bookkeeping(s.ranks);
+  return sizeof(shared_operation) + 2 * owned_blocks::bytes(as_size(s.ranks)) + channel::bookkeeping(s.ranks);
 }
 
 std::size_t with_room(const shape& s, std::size_t room) noexcept {
@@ -107,13 +107,12 @@ std::size_t with_room(const shape& s, std::size_t room) noexcept {
 // With less memory than it would use, fewer blocks pass through the room.
 std::size_t least_room(const shape& s) noexcept {
   const std::size_t wanted = room_wanted(s, false);
-  return s.in_place ? wanted : std::min<std::size_t>(wanted, 64 * static_cast<std::size_t>(s.ranks));
+  return s.in_place ? wanted : std::min<std::size_t>(wanted, cache_line * as_size(s.ranks));
 }
 
 }  // namespace
 
 std::size_t room_allowed(const shape& s, bool reused) noexcept {
-  constexpr std::size_t page = 4096;
   const std::size_t wanted = room_wanted(s, reused);
   if (s.memory_limit == unlimited || with_room(s, wanted) <= s.memory_limit) return wanted;
   const std::size_t least = with_room(s, 0);

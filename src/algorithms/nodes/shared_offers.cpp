@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::detail {
 
@@ -64,7 +65,7 @@ bool shared_exchange::has_taken(int reader, std::size_t place) {
 bool shared_exchange::take_back(int reader, std::size_t place) {
   node_line& line = c_.to(reader);
   if (!line.end_offer(kind::withdrawn)) return false;
-  const auto bytes = static_cast<std::size_t>(sent(reader));
+  const auto bytes = as_size(sent(reader));
   std::memcpy(c_.room(c_.rank()) + place, send_at(reader), bytes);
   bytes_copied_ += bytes;
   line.place = place;

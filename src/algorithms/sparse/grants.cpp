@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -73,7 +74,7 @@ std::size_t sparse_grants::free_slot() const noexcept {
     const std::size_t s = begun_ % slots_.size();
     return slots_[s].busy ? slots_.size() : s;
   }
-  return static_cast<std::size_t>(std::ranges::find(slots_, false, &slot::busy) - slots_.begin());
+  return as_size(std::ranges::find(slots_, false, &slot::busy) - slots_.begin());
 }
 
 std::byte* sparse_grants::place(std::size_t s) const noexcept {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/sparse/node_step.hpp"
 #include "algorithms/sparse/notices.hpp"
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
@@ -18,13 +19,6 @@
 #include "taquin/sparse.hpp"
 
 namespace taquin::detail {
-
-/// The sender's data of a sparse exchange, and what they are.
-struct sparse_data {
-  const std::byte* at = nullptr;
-  taquin::element element{};
-  count_t to_send = 0;  ///< elements of this rank for all
-};
 
 /// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
 /// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 std::span<const notice> notice_rounds::leave(int round) {
   leaving_.clear();
   const auto n = std::ranges::count_if(here_, [&](const notice& x) { return leaves(x, round); });
-  leaving_.reserve(static_cast<std::size_t>(n));
+  leaving_.reserve(as_size(n));
   auto stays = here_.begin();
   for (const notice& x : here_) {
     if (leaves(x, round))

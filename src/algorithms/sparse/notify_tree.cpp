@@ -16,6 +16,7 @@
 #include <span>
 
 #include "algorithms/sparse/algorithm.hpp"
+#include "base/sizes.hpp"
 #include "mpi/check.hpp"
 #include "mpi/request_set.hpp"
 
@@ -63,7 +64,7 @@ class notify_round {
   void came(const MPI_Status& status) {
     int bytes = 0;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    const std::size_t n = static_cast<std::size_t>(bytes) / sizeof(notice);
+    const std::size_t n = as_size(bytes) / sizeof(notice);
     f_.attempt([&] { f_.notices.add(std::span<const notice>(in_).first(n)); });
     if (n == most) receive();
   }

@@ -1,0 +1,117 @@
+// What happens in the program's calls: the one thing that serving tells and observers hear. Serving makes a call_event
+// when a call begins and says what became of it; who observes, and what is kept of it, is observe/'s own affair.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "taquin/exchange.hpp"
+#include "workloads/traffic.hpp"
+
+namespace taquin::interpose {
+
+using workloads::call_form;
+using workloads::call_kind;
+
+struct observed_comm;
+
+/// In a full report each so many calls on a communicator go to the MPI library, to be measured.
+inline constexpr std::uint64_t sampling = 16;
+
+/// What became of a call.
+struct outcome {
+  std::string_view algorithm = "native";  ///< taquin's, or this: the MPI library's own call
+  std::string reason{};                   ///< why taquin left a call to the MPI library that it should have served
+  std::size_t peak_memory = 0;
+};
+
+/// What a call moved.
+struct moved {
+  std::vector<count_t> sent;      ///< bytes to each rank of the communicator
+  std::vector<count_t> received;  ///< and from each, for a full report
+  count_t element_bytes = 0;      ///< divides all that is sent
+  bool in_place = false;
+};
+moved moved_by(const exchange& x);
+
+/// What kind of call it is, in one number.
+class call_traits {
+ public:
+  call_traits() noexcept = default;
+  call_traits(call_kind kind, call_form form) noexcept
+      : bits_(static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(form) << form_at) {}
+  [[nodiscard]] call_kind kind() const noexcept { return static_cast<call_kind>(bits_ & 0xffU); }
+  [[nodiscard]] call_form form() const noexcept { return static_cast<call_form>(bits_ >> form_at & 0xffU); }
+  [[nodiscard]] bool in_place() const noexcept { return (bits_ & in_place_bit) != 0; }
+  /// The MPI library does it to be measured.
+  [[nodiscard]] bool sampled() const noexcept { return (bits_ & sampled_bit) != 0; }
+  void sample() noexcept { bits_ |= sampled_bit; }
+  void set_in_place(bool yes) noexcept { bits_ |= yes ? in_place_bit : 0U; }
+  bool operator==(const call_traits&) const noexcept = default;
+
+ private:
+  static constexpr unsigned form_at = 8;
+  static constexpr std::uint32_t in_place_bit = 1U << 16U;
+  static constexpr std::uint32_t sampled_bit = 1U << 17U;
+  std::uint32_t bits_ = 0;
+};
+
+/// A call that has begun and is not complete.
+struct call_in_flight {
+  bool known = false;
+  bool sampled = false;
+  std::uint32_t run = 0;   ///< in the log
+  std::uint32_t site = 0;  ///< in the log
+  double seconds = 0;      ///< so far, in MPI's calls
+
+  /// It has ended: its seconds count.
+  void completed() const noexcept;
+};
+
+/// One call of the program, from its begin on. The first one on a communicator is collective: it agrees on the
+/// communicator's name, without waiting for the others unless the call is blocking; so are some of the blocking ones,
+/// which tell how long each rank waited for the last one.
+struct call_event {
+  call_event(MPI_Comm comm, call_kind kind, call_form form, const void* site);
+  /// A start of a persistent call.
+  call_event(observed_comm* named, call_kind kind, const void* site) noexcept;
+  /// The MPI library is to do this one, so that a full report can compare. The same on all ranks.
+  [[nodiscard]] bool sampled() const noexcept { return traits.sampled(); }
+  /// It has ended well.
+  void ended(const exchange& x, const outcome& o);
+  void ended(const outcome& o, const moved& m);
+  /// It has begun, and ends later.
+  call_in_flight started(const outcome& o, const moved& m);
+
+  const void* site;               ///< the return address
+  observed_comm* comm = nullptr;  ///< null: left out
+  call_traits traits;
+  std::int32_t entry = -1;  ///< among the communicator's entries that are open; −1: none
+  std::uint64_t begin = 0;  ///< of the tick clock
+};
+
+/// Calls that nobody serves are only counted: for a recording that stays empty.
+enum class other_call : int { point_to_point, kinds };
+void count(other_call what) noexcept;
+
+/// A recording or a report is asked for, and the program has begun.
+extern bool observes;
+inline bool observing() noexcept { return observes; }
+
+/// Begins, where a recording or a report is asked for. Between ranks of different nodes clocks differ: measured here.
+/// Collective over the world; after agree_to_serve.
+void start_observing();
+
+/// Persistent calls are started in any order, maybe when their communicator is freed: its name is agreed upon when they
+/// are made. Waits for no rank. What to give call_event.
+observed_comm* name_communicator(MPI_Comm comm);
+
+/// Gathers what all ranks kept on rank 0 of MPI_COMM_WORLD, which writes the files and the summary. Collective; before
+/// MPI is finalised. Failures are told on standard error and change nothing else.
+void write_observations() noexcept;
+
+}  // namespace taquin::interpose

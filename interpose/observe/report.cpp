@@ -1,0 +1,333 @@
+#include "interpose/observe/report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "interpose/call_site.hpp"
+#include "interpose/say.hpp"
+#include "interpose/settings.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+using nlohmann::json;
+
+// What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that
+// all calls would have taken, with 95% intervals of the means.
+struct comparison {
+  std::uint64_t sampled = 0;
+  double native = 0;
+  double own = 0;
+  double native_spread = 0;
+  double own_spread = 0;
+
+  static comparison of(const site_log& s) {
+    if (s.sampled == 0 || s.calls <= s.sampled) return {};
+    const auto all = static_cast<double>(s.calls);
+    const auto n = static_cast<double>(s.sampled);
+    const double served = s.seconds - s.sampled_seconds;
+    return {s.sampled, s.sampled_seconds / n * all, served / (all - n) * all,
+            spread(n, s.sampled_seconds, s.sampled_squares) * all,
+            spread(all - n, served, s.squares - s.sampled_squares) * all};
+  }
+  // Enough calls, and intervals that do not meet.
+  [[nodiscard]] bool native_is_faster() const {
+    constexpr std::uint64_t enough = 4;
+    return sampled >= enough && native + native_spread < own - own_spread;
+  }
+
+ private:
+  // Student's quantile of four values: wider than need be for more.
+  static double spread(double n, double sum, double squares) {
+    constexpr double quantile = 3.182;
+    if (n < 2) return std::numeric_limits<double>::infinity();
+    return quantile * std::sqrt(std::max(0.0, squares - sum * sum / n) / (n - 1) / n);
+  }
+};
+
+// One call site on one communicator, of all ranks.
+struct merged {
+  std::string form;
+  std::vector<int> world_ranks;
+  call_site where;
+  std::uint64_t calls = 0;
+  count_t bytes = 0;
+  double seconds = 0;  // of the rank with the most
+  double waiting = 0;  // the same rank's
+  std::size_t peak_memory = 0;
+  comparison compared;  // the same rank's
+  std::map<int, double> waited_for;
+  std::map<int, std::uint64_t> sizes;
+  std::map<std::string, std::uint64_t> algorithms;
+  std::map<std::string, std::uint64_t> fallbacks;
+  std::vector<count_t> sent;
+  std::vector<count_t> received;
+  std::vector<double> arrival;
+  json flows = json::array();
+
+  [[nodiscard]] double transfer() const { return seconds - waiting; }
+  [[nodiscard]] double waiting_share() const { return seconds > 0 ? waiting / seconds : 0; }
+  [[nodiscard]] std::string place() const {
+    if (!where.file.empty())
+      return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
+    return where.function.empty() ? form : fmt::format("{} in {}", form, where.function);
+  }
+  // How a rule of a profile names it.
+  [[nodiscard]] std::string rule_site() const {
+    if (where.file.empty()) return where.function;
+    return fmt::format("{}:{}", where.file.substr(where.file.rfind('/') + 1), where.line);
+  }
+};
+
+std::string name_of_call(workloads::call_kind kind, workloads::call_form form) {
+  const std::string name(workloads::name_of(kind));
+  if (form == workloads::call_form::nonblocking) return "i" + name;
+  return form == workloads::call_form::persistent ? name + "_init" : name;
+}
+
+std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
+  using key = std::tuple<std::string, std::uint64_t, comm_id, workloads::call_kind, workloads::call_form>;
+  std::map<key, merged> all;
+  for (const rank_log& log : logs) {
+    for (const site_log& s : log.sites) {
+      const known_comm& c = log.comms[s.comm];
+      auto [found, fresh] = all.try_emplace({s.object, s.offset, c.id, s.kind, s.form});
+      merged& m = found->second;
+      const auto rank = static_cast<std::size_t>(c.rank);
+      if (fresh) {
+        m.form = name_of_call(s.kind, s.form);
+        m.world_ranks = c.world_ranks;
+        if (resolved) m.where = resolve(s.object, s.offset);
+        m.sent.resize(c.world_ranks.size());
+        m.received.resize(c.world_ranks.size());
+        m.arrival.resize(c.world_ranks.size());
+      }
+      m.calls = std::max(m.calls, s.calls);
+      m.bytes += s.bytes;
+      if (s.seconds > m.seconds) {
+        m.seconds = s.seconds;
+        m.waiting = std::min(s.waiting, s.seconds);
+        m.compared = comparison::of(s);
+      }
+      m.peak_memory = std::max(m.peak_memory, s.peak_memory);
+      m.sent[rank] += s.bytes;
+      m.received[rank] += s.received;
+      if (s.arrivals > 0) m.arrival[rank] = s.arrival / static_cast<double>(s.arrivals);
+      for (const auto& [last, waited] : s.waited_for) m.waited_for[last] += waited;
+      for (const auto& [size, blocks] : s.sizes) m.sizes[size] += blocks;
+      for (const auto& [name, calls] : s.algorithms) m.algorithms[name] = std::max(m.algorithms[name], calls);
+      for (const auto& [reason, calls] : s.fallbacks) m.fallbacks[reason] = std::max(m.fallbacks[reason], calls);
+      for (std::size_t to = 0; to < s.flows.size(); ++to)
+        if (s.flows[to] > 0) m.flows.push_back({c.rank, to, s.flows[to]});
+    }
+  }
+  std::vector<merged> sites;
+  sites.reserve(all.size());
+  for (auto& [k, m] : all) sites.push_back(std::move(m));
+  std::ranges::stable_sort(sites, std::greater{}, &merged::seconds);
+  return sites;
+}
+
+struct advice {
+  std::string title;
+  std::string text;
+  std::string command;
+  double saves = 0;
+};
+
+// All call sites together; the time is that of the rank with the most.
+merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& sites) {
+  merged total;
+  for (const merged& m : sites) {
+    total.calls += m.calls;
+    total.bytes += m.bytes;
+    total.peak_memory = std::max(total.peak_memory, m.peak_memory);
+    for (const auto& [name, calls] : m.algorithms) total.algorithms[name] += calls;
+    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[reason] += calls;
+  }
+  for (const rank_log& log : logs) {
+    double seconds = 0;
+    double waiting = 0;
+    comparison all;
+    for (const site_log& s : log.sites) {
+      const comparison c = comparison::of(s);
+      all.sampled += c.sampled;
+      all.native += c.native;
+      all.own += c.own;
+      seconds += s.seconds;
+      waiting += std::min(s.waiting, s.seconds);
+    }
+    if (seconds >= total.seconds) {
+      total.seconds = seconds;
+      total.waiting = waiting;
+      total.compared = all;
+    }
+  }
+  return total;
+}
+
+// More ranks on a node than processors: who waits then waits for a processor.
+bool crowded(const std::vector<rank_log>& logs) {
+  std::map<int, long> ranks;
+  for (const rank_log& log : logs) ++ranks[log.node];
+  return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
+}
+
+// What was measured to help, in order of what it saves.
+std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
+  constexpr double worth_saying = 0.01;  // of the run
+  constexpr double mostly = 0.5;
+  std::vector<advice> all;
+  for (const merged& m : sites) {
+    if (!waits_for_processors && m.waiting > worth_saying * run && m.waiting_share() > mostly &&
+        !m.waited_for.empty()) {
+      const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+      all.push_back({"Balance the work before a call",
+                     fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
+                                 100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),
+                     "", m.waiting});
+    }
+    const double saves = m.compared.own - m.compared.native;
+    const std::string site = m.rule_site();
+    if (m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
+      all.push_back({"Leave a call site to the MPI library",
+                     fmt::format("{} is faster in the MPI library, measured in {} of {} calls: give it a rule in the "
+                                 "profile of TAQUIN_PROFILE",
+                                 m.place(), m.compared.sampled, m.calls),
+                     json{{"algorithm", "native"}, {"site", site}}.dump(), saves});
+  }
+  std::ranges::stable_sort(all, std::greater{}, &advice::saves);
+  return all;
+}
+
+std::string size(double bytes) {
+  const char* const units[] = {"", "K", "M", "G", "T"};
+  std::size_t unit = 0;
+  constexpr double step = 1024;
+  for (; bytes >= step && unit + 1 < std::size(units); ++unit) bytes /= step;
+  return fmt::format("{:.{}f}{}B", bytes, unit == 0 ? 0 : 1, units[unit]);
+}
+
+std::string joined(const std::map<std::string, std::uint64_t>& counts, const char* between) {
+  std::string text;
+  for (const auto& [name, calls] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : between, name, calls);
+  return text;
+}
+
+void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
+                   const std::vector<advice>& advices, bool waits_for_processors) {
+  constexpr double percent = 100;
+  say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
+  say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, size(static_cast<double>(total.bytes))));
+  say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
+                  run > 0 ? percent * total.seconds / run : 0.0));
+  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting,
+                  total.transfer()));
+  if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
+  say(fmt::format("  peak extra memory    {}", size(static_cast<double>(total.peak_memory))));
+  if (waits_for_processors)
+    say("  more ranks than processors: they wait for a processor, and times say little of an exchange");
+  for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));
+  if (total.compared.sampled > 0)
+    say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
+                    total.compared.native, total.compared.own, total.compared.sampled));
+  std::uint64_t messages = 0;
+  for (const rank_log& log : logs) messages += log.others.empty() ? 0 : log.others[0];
+  if (messages > 0) say(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
+  constexpr std::size_t most = 3;
+  for (std::size_t i = 0; i < std::min(most, advices.size()); ++i)
+    say("  > " + advices[i].text + (advices[i].command.empty() ? "" : ": " + advices[i].command));
+}
+
+json to_json(const merged& m) {
+  json j{{"form", m.form},
+         {"communicator", {{"ranks", m.world_ranks.size()}, {"world_ranks", m.world_ranks}}},
+         {"calls", m.calls},
+         {"bytes", m.bytes},
+         {"seconds", m.seconds},
+         {"waiting_seconds", m.waiting},
+         {"sent", m.sent},
+         {"received", m.received},
+         {"arrival", m.arrival},
+         {"flows", m.flows},
+         {"sizes", json::array()},
+         {"algorithms", json::array()},
+         {"fallbacks", json::array()},
+         {"peak_memory", m.peak_memory}};
+  if (!m.where.function.empty()) j["function"] = m.where.function;
+  if (!m.where.file.empty()) {
+    j["file"] = m.where.file;
+    j["line"] = m.where.line;
+  }
+  for (const auto& [power, blocks] : m.sizes) j["sizes"].push_back({power < 0 ? 0 : count_t{1} << power, blocks});
+  for (const auto& [name, calls] : m.algorithms) j["algorithms"].push_back({{"name", name}, {"calls", calls}});
+  for (const auto& [reason, calls] : m.fallbacks) j["fallbacks"].push_back({{"reason", reason}, {"calls", calls}});
+  if (m.compared.sampled > 0)
+    j["native"] = {{"seconds", m.compared.native},
+                   {"instead_of", m.compared.own},
+                   {"calls", m.compared.sampled},
+                   {"basis", "measured"}};
+  return j;
+}
+
+// The batch system's number of the job; without one, this process's.
+std::string job() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
+    if (const char* id = std::getenv(name); id != nullptr && *id != '\0') return id;
+  return std::to_string(getpid());
+}
+
+std::string file_named_after(const std::string& command_line) {
+  const std::string program = command_line.substr(0, command_line.find(' '));
+  std::string name = fmt::format("taquin-report-{}-{}.json", program.substr(program.rfind('/') + 1), job());
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+}  // namespace
+
+void write_report(const std::vector<rank_log>& logs) {
+  const settings& s = settings::get();
+  const bool full = s.at_end == settings::report::full;
+  const auto sites = merge(logs, full);
+  double run = 0;
+  std::set<int> nodes;
+  for (const rank_log& log : logs) {
+    run = std::max(run, log.seconds);
+    nodes.insert(log.node);
+  }
+  const merged total = sum_of(logs, sites);
+  const bool waits_for_processors = crowded(logs);
+  const auto advices = advise(sites, run, waits_for_processors);
+  print_summary(logs, total, run, advices, waits_for_processors);
+  if (!full) return;
+  json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
+         {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
+  j["crowded"] = waits_for_processors;
+  j["totals"] = {{"seconds", total.seconds}, {"waiting_seconds", total.waiting}};
+  if (s.memory != unlimited) j["memory_limit"] = s.memory;
+  for (const merged& m : sites) j["sites"].push_back(to_json(m));
+  for (const advice& a : advices) {
+    j["advice"].push_back({{"title", a.title}, {"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
+    if (!a.command.empty()) j["advice"].back()["command"] = a.command;
+  }
+  const std::string file = s.report_file.empty() ? file_named_after(logs.front().program) : s.report_file;
+  std::ofstream out(file);
+  out << j.dump(1) << '\n' << std::flush;
+  say(out ? fmt::format("report written to {}", file)
+          : fmt::format("no report is written: cannot write {}: {}", file, std::strerror(errno)));
+}
+
+}  // namespace taquin::interpose

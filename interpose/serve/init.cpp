@@ -1,0 +1,123 @@
+// Beginning and end, and the switch by region.
+#include <fcntl.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "interpose/event.hpp"
+#include "interpose/say.hpp"
+#include "interpose/serve/mpi_library.hpp"
+#include "interpose/serve/next.hpp"
+#include "interpose/serve/presence.hpp"
+#include "interpose/serve/requests.hpp"
+#include "interpose/serve/route.hpp"
+#include "interpose/serve/site_rules.hpp"
+#include "mpi/progress.hpp"
+
+namespace taquin::interpose {
+
+constinit thread_local bool inside = false;
+constinit thread_local const void* caller = nullptr;
+bool other_library = false;
+
+namespace {
+
+std::atomic<bool> started{false};  // MPI_Init was called
+
+// Collective among the ranks that have the library: after the MPI library has started, before the program goes on.
+void begin() noexcept {
+  started = true;
+  other_library = !is_the_library_built_for();
+  if (other_library || !agree_to_serve()) return;
+  tell_warnings();
+  mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
+  try {
+    start_observing();
+    load_site_rules();
+  } catch (const std::exception& e) {
+    say(std::string("taquin stands aside: ") + e.what());
+    return;
+  }
+  begin_service();
+}
+
+std::filesystem::file_time_type loaded;
+
+int errors = -1;  // standard error, kept for programs that close theirs before they end
+
+bool recorded_process() {
+  const char* process = std::getenv("TAQUIN_RECORD_PROCESS");
+  return process != nullptr && std::to_string(getpid()) == process;
+}
+
+__attribute__((constructor)) void note_begin() {
+  if (!recorded_process()) return;
+  loaded = std::filesystem::file_time_type::clock::now();
+  errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+}
+
+// `taquin record` of a program without MPI: nothing else would say that there is no file. A script's programs may have
+// written one.
+__attribute__((destructor)) void tell_without_mpi() {
+  if (errors < 0) return;
+  const std::string& file = settings::get().record;
+  if (started || file.empty() || !recorded_process()) return;
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(file, none);
+  if (none || written < loaded)
+    dprintf(errors, "taquin: the program ended without a call of MPI_Init: nothing is recorded\n");
+}
+
+void end() noexcept {
+  untrack_all();
+  if (in_service() && observing()) write_observations();
+  end_service();
+  forget_absent_ranks();
+}
+
+}  // namespace
+
+}  // namespace taquin::interpose
+
+using namespace taquin::interpose;
+
+static int intercepted_Init(int* argc, char*** argv) {
+  const guard g;
+  const int code = TAQUIN_NEXT(Init)(argc, argv);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+
+static int intercepted_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const guard g;
+  const int code = TAQUIN_NEXT(Init_thread)(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+
+static int intercepted_Finalize() {
+  const guard g;
+  end();
+  return TAQUIN_NEXT(Finalize)();
+}
+
+TAQUIN_BOTH_NAMES(Init, (int* argc, char*** argv), (argc, argv))
+TAQUIN_BOTH_NAMES(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided))
+TAQUIN_BOTH_NAMES(Finalize, (), ())
+
+// What follows the level is for other tools, which this library cannot pass on; none is known to take any.
+#define TAQUIN_PCONTROL(NAME)                        \
+  extern "C" int NAME(const int level, ...) {        \
+    if (inside) return TAQUIN_REAL(Pcontrol)(level); \
+    const guard g;                                   \
+    switch_service(level != 0);                      \
+    return TAQUIN_NEXT(Pcontrol)(level);             \
+  }
+TAQUIN_PCONTROL(MPI_Pcontrol)
+TAQUIN_PCONTROL(PMPI_Pcontrol)

@@ -1,0 +1,66 @@
+// Persistent all-to-all calls: served by a plan where that measures better than the MPI library's own.
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/environment.hpp"
+#include "interpose/serve/arguments.hpp"
+#include "interpose/serve/next.hpp"
+#include "interpose/serve/requests.hpp"
+#include "interpose/serve/route.hpp"
+#include "interpose/settings.hpp"
+#include "taquin/exchange.hpp"
+
+using taquin::exchange;
+using namespace taquin::interpose;
+
+namespace {
+
+using persistent_by = settings::persistent_by;
+
+// An algorithm that the user has named does all that it can, as with blocking calls.
+bool is_measured(const settings& s) {
+  const auto& name = taquin::detail::environment::get().algorithm;
+  return s.persistent == persistent_by::measured && (name.empty() || name == "auto");
+}
+
+// `native` makes the MPI library's request, which the program gets in any case.
+template <class Make, class Native>
+int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&& make, Native&& native) noexcept {
+  const guard g;
+  if (!served(comm)) return native();
+  try {
+    const settings& s = settings::get();
+    const exchange x = make();
+    std::unique_ptr<two_ways> ways;
+    outcome left;
+    if (s.route && s.persistent != persistent_by::library)
+      make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
+    const int code = native();
+    if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
+    std::optional<tracked_request::observation> seen;
+    if (observing())
+      seen = {name_communicator(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left};
+    track(*request, std::make_unique<tracked_request>(comm, std::move(ways), std::move(seen)));
+    return code;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+}  // namespace
+
+#define TAQUIN_SERVE_INIT(PREFIX, X, LIKE, COUNT, DISPL)                                                        \
+  static int intercepted_##PREFIX##_##X PARAMETERS_INIT(LIKE, COUNT, DISPL) {                                   \
+    return make_persistent(                                                                                     \
+        comm, caller, request, [&] { return off_devices(TAQUIN_EXCHANGE_##LIKE); },                             \
+        [&] { return TAQUIN_NEXT_INIT(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL)) ARGUMENTS_INIT(LIKE); }); \
+  }                                                                                                             \
+  TAQUIN_INIT_NAMES(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL), ARGUMENTS_INIT(LIKE))
+#define TAQUIN_INITS(PREFIX, SUFFIX, COUNT, DISPL)                           \
+  TAQUIN_SERVE_INIT(PREFIX, Alltoall_init##SUFFIX, alltoall, COUNT, DISPL)   \
+  TAQUIN_SERVE_INIT(PREFIX, Alltoallv_init##SUFFIX, alltoallv, COUNT, DISPL) \
+  TAQUIN_SERVE_INIT(PREFIX, Alltoallw_init##SUFFIX, alltoallw, COUNT, DISPL)
+
+TAQUIN_EACH_INIT(TAQUIN_INITS)

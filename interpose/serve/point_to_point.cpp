@@ -1,0 +1,32 @@
+// Messages point to point: counted where calls are observed, so that a recording without all-to-all calls can say what
+// the program does instead. The C names alone: Open MPI's Fortran procedures pass them by.
+#include <mpi.h>
+
+#include "interpose/event.hpp"
+#include "interpose/serve/next.hpp"
+
+using namespace taquin::interpose;
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own
+#define TAQUIN_COUNTED(X, PARAMETERS, ARGUMENTS)        \
+  static int intercepted_##X PARAMETERS {               \
+    if (observing()) count(other_call::point_to_point); \
+    const guard g;                                      \
+    return TAQUIN_NEXT(X) ARGUMENTS;                    \
+  }                                                     \
+  TAQUIN_ONE_NAME(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS)
+// NOLINTEND(bugprone-macro-parentheses)
+
+TAQUIN_COUNTED(Send, (const void* buf, int n, handle type, int to, int tag, handle comm), (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Ssend, (const void* buf, int n, handle type, int to, int tag, handle comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Bsend, (const void* buf, int n, handle type, int to, int tag, handle comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Rsend, (const void* buf, int n, handle type, int to, int tag, handle comm),
+               (buf, n, type, to, tag, comm))
+TAQUIN_COUNTED(Isend, (const void* buf, int n, handle type, int to, int tag, handle comm, MPI_Request* request),
+               (buf, n, type, to, tag, comm, request))
+TAQUIN_COUNTED(Sendrecv,
+               (const void* sendbuf, int sends, handle sendtype, int to, int sendtag, void* recvbuf, int recvs,
+                handle recvtype, int from, int recvtag, handle comm, MPI_Status* status),
+               (sendbuf, sends, sendtype, to, sendtag, recvbuf, recvs, recvtype, from, recvtag, comm, status))

@@ -1,0 +1,198 @@
+// A rank without the library takes part in nothing, so the first question cannot be a collective operation. Rank 0
+// collects an empty message from each rank of MPI_COMM_WORLD, on the highest tag, through receives posted for each; it
+// answers each at once, and each says that it waits for the verdict, or that it has given up. What comes late finds a
+// receive that is still posted: a rank with the library never sees these messages. Where rank 0 itself is without the
+// library, two empty messages from each other rank stay there.
+#include "interpose/serve/presence.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "interpose/say.hpp"
+#include "interpose/settings.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+enum answer : int { stands_aside = 0, serves = 1 };
+
+struct world {
+  int rank = 0;
+  int ranks = 1;
+  int tag = 0;
+};
+
+// What was not received, kept until MPI is finalised.
+struct leftovers {
+  std::vector<MPI_Request> requests;
+  std::vector<int> values;
+};
+
+leftovers& kept() {
+  static auto* l = new leftovers;
+  return *l;
+}
+
+world ask_world() {
+  world w;
+  TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &w.rank));
+  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &w.ranks));
+  int* bound = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &found));
+  constexpr int least_bound = 32767;
+  w.tag = found != 0 ? *bound : least_bound;
+  return w;
+}
+
+// Completes what arrives until all have, or until the time is over.
+bool all_within(std::vector<MPI_Request>& requests, clock::time_point end) {
+  while (true) {
+    int done = 0;
+    TAQUIN_MPI(PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+    if (done != 0) return true;
+    if (clock::now() >= end) return false;
+    sched_yield();
+  }
+}
+
+// The rank that is missing, or -1. On rank 0: collects, answers, tells.
+int gather_presence(const world& w, clock::time_point end) {
+  const auto others = static_cast<std::size_t>(w.ranks - 1);
+  std::vector<MPI_Request> hello(others);
+  std::vector<MPI_Request> stays(others);
+  leftovers& late = kept();
+  late.values.assign(2 * others, 0);
+  for (std::size_t i = 0; i < others; ++i) {
+    const int from = static_cast<int>(i) + 1;
+    TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, from, w.tag, MPI_COMM_WORLD, &hello[i]));
+    TAQUIN_MPI(PMPI_Irecv(&late.values[i], 1, MPI_INT, from, w.tag, MPI_COMM_WORLD, &stays[i]));
+  }
+  std::vector<bool> answered(others, false);
+  std::size_t here = 0;
+  while (here < others && clock::now() < end) {
+    for (std::size_t i = 0; i < others; ++i) {
+      int done = 0;
+      if (answered[i]) continue;
+      TAQUIN_MPI(PMPI_Test(&hello[i], &done, MPI_STATUS_IGNORE));
+      if (done == 0) continue;
+      answered[i] = true;
+      ++here;
+      TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
+    }
+    sched_yield();
+  }
+  int missing = -1;
+  for (std::size_t i = 0; i < others; ++i) {
+    if (answered[i]) TAQUIN_MPI(PMPI_Wait(&stays[i], MPI_STATUS_IGNORE));  // it has said it, or will
+    if (missing < 0 && (!answered[i] || late.values[i] != serves)) missing = static_cast<int>(i) + 1;
+  }
+  const int verdict = missing < 0 ? serves : stands_aside;
+  for (std::size_t i = 0; i < others; ++i) {
+    if (answered[i] && late.values[i] == serves)
+      TAQUIN_MPI(PMPI_Send(&verdict, 1, MPI_INT, static_cast<int>(i) + 1, w.tag, MPI_COMM_WORLD));
+    if (!answered[i]) late.requests.insert(late.requests.end(), {hello[i], stays[i]});
+  }
+  return missing;
+}
+
+// On the other ranks: 0 when rank 0 is missing, -1 when nobody is, -2 when rank 0 knows who.
+int report_presence(const world& w, clock::time_point end) {
+  std::vector<MPI_Request> answer(1);
+  TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, answer.data()));
+  TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
+  const bool heard = all_within(answer, end);
+  const int waits = heard ? serves : stands_aside;
+  TAQUIN_MPI(PMPI_Send(&waits, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
+  if (!heard) {
+    kept().requests.push_back(answer[0]);
+    return 0;
+  }
+  int verdict = stands_aside;
+  TAQUIN_MPI(PMPI_Recv(&verdict, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  return verdict == serves ? -1 : -2;
+}
+
+using variables = std::map<std::string, std::string>;
+
+std::string broadcast(std::string text, int from) {
+  auto size = static_cast<int>(text.size());
+  TAQUIN_MPI(PMPI_Bcast(&size, 1, MPI_INT, from, MPI_COMM_WORLD));
+  text.resize(static_cast<std::size_t>(size));
+  TAQUIN_MPI(PMPI_Bcast(text.data(), size, MPI_CHAR, from, MPI_COMM_WORLD));
+  return text;
+}
+
+std::string shown(const variables& all, const std::string& name) {
+  const auto found = all.find(name);
+  return found == all.end() ? "none" : "'" + found->second + "'";
+}
+
+// The same on all ranks; the first rank that differs from rank 0 tells. Collective.
+bool all_settings_agree(const world& w) {
+  const variables own = settings::get().as_given;
+  std::string text;
+  for (const auto& [name, value] : own) text.append(name).append(1, '=').append(value).append(1, '\0');
+  text = broadcast(std::move(text), 0);
+  variables first;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\0', at);
+    const auto equals = text.find('=', at);
+    first.emplace(text.substr(at, equals - at), text.substr(equals + 1, end - equals - 1));
+    at = end + 1;
+  }
+  int differs = own == first ? w.ranks : w.rank;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  if (differs == w.ranks) return true;
+  if (differs == w.rank) {
+    variables all = own;
+    all.insert(first.begin(), first.end());
+    const auto name =
+        std::ranges::find_if(all, [&](const auto& v) { return shown(own, v.first) != shown(first, v.first); });
+    say("rank " + std::to_string(w.rank) + " has " + name->first + " " + shown(own, name->first) + ", rank 0 has " +
+        shown(first, name->first) + "; taquin stands aside on all ranks");
+  }
+  return false;
+}
+
+}  // namespace
+
+bool agree_to_serve() noexcept {
+  try {
+    const settings& s = settings::get();
+    const world w = ask_world();
+    if (w.ranks == 1) return !s.disabled;
+    const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.patience);
+    const int missing = w.rank == 0 ? gather_presence(w, end) : report_presence(w, end);
+    if (missing >= 0 && w.rank == (missing == 0 ? 1 : 0))
+      say("rank " + std::to_string(missing) + " is without the preloaded library (LD_PRELOAD), or came later than " +
+          std::to_string(static_cast<int>(s.patience.count())) +
+          " s (TAQUIN_PATIENCE); taquin stands aside on all ranks");
+    return missing == -1 && all_settings_agree(w) && !s.disabled;
+  } catch (const std::exception& e) {
+    say(std::string("taquin stands aside: ") + e.what());
+    return false;
+  }
+}
+
+void forget_absent_ranks() noexcept {
+  for (MPI_Request& r : kept().requests) {
+    int done = 0;
+    if (PMPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0) continue;
+    PMPI_Cancel(&r);
+    PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  }
+  kept().requests.clear();
+}
+
+}  // namespace taquin::interpose

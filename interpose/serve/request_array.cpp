@@ -1,0 +1,40 @@
+#include "interpose/serve/request_array.hpp"
+
+#include <algorithm>
+
+namespace taquin::interpose {
+
+found look_at(int at, MPI_Request handle) noexcept {
+  tracked_request* const t = tracked(handle);
+  return {at, handle, t, t != nullptr && t->active_by_plan()};
+}
+
+request_array::request_array(int n, MPI_Request* requests)
+    : program_(requests), passed_(requests, requests + std::max(n, 0)) {
+  for (int i = 0; i < n; ++i) {
+    const found one = look_at(i, requests[i]);
+    if (one.request == nullptr) continue;
+    if (one.request->active()) all_.push_back(one);
+    if (one.by_plan) ++plans_;
+    if (!one.by_plan && one.request->active()) continue;
+    passed_[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+    kept_.push_back(i);
+  }
+}
+
+void request_array::copy_back() noexcept {
+  auto kept = kept_.begin();
+  for (std::size_t i = 0; i < passed_.size(); ++i) {
+    if (kept != kept_.end() && *kept == static_cast<int>(i))
+      ++kept;
+    else
+      program_[i] = passed_[i];
+  }
+}
+
+const found* request_array::at(int index) const noexcept {
+  const auto it = std::ranges::find(all_, index, &found::at);
+  return it == all_.end() ? nullptr : &*it;
+}
+
+}  // namespace taquin::interpose

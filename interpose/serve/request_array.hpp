@@ -1,0 +1,51 @@
+// The requests of a program's call that starts or completes several.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "interpose/serve/requests.hpp"
+
+namespace taquin::interpose {
+
+/// A place in the program's array. `request` is gone once it is completed, where it is not persistent.
+struct found {
+  int at;
+  MPI_Request handle;
+  tracked_request* request;
+  bool by_plan;
+
+  [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }
+};
+found look_at(int at, MPI_Request handle) noexcept;
+
+/// The program's array as it is passed on: MPI_REQUEST_NULL stands where a plan runs, and for what is inactive.
+class request_array {
+ public:
+  request_array(int n, MPI_Request* requests);
+
+  [[nodiscard]] MPI_Request* data() noexcept { return passed_.data(); }
+  /// Those looked after that are active.
+  [[nodiscard]] const std::vector<found>& all() const noexcept { return all_; }
+  [[nodiscard]] bool has_plans() const noexcept { return plans_ > 0; }
+  /// Those that a plan runs for, or those of the MPI library.
+  template <class F>
+  void each(bool by_plan, F f) const {
+    for (const found& one : all_)
+      if (one.by_plan == by_plan) f(one);
+  }
+  /// After the MPI library's call: the program's handles become what it made of them.
+  void copy_back() noexcept;
+  /// Null where nothing is looked after.
+  [[nodiscard]] const found* at(int index) const noexcept;
+
+ private:
+  MPI_Request* program_;
+  std::vector<MPI_Request> passed_;
+  std::vector<found> all_;
+  std::vector<int> kept_;  // places where the MPI library sees a null request
+  int plans_ = 0;
+};
+
+}  // namespace taquin::interpose

@@ -1,0 +1,104 @@
+// Requests of the program that taquin serves or observes until they are complete.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "interpose/clock.hpp"
+#include "interpose/event.hpp"
+#include "interpose/serve/two_ways.hpp"
+
+namespace taquin::interpose {
+
+/// How many there are: while there is none, calls that start and complete requests go straight on.
+extern std::atomic<int> tracked_requests;
+
+/// One such request. Of a served persistent exchange the program holds the MPI library's own request, which stays
+/// inactive while the plan runs: whatever else the program does with it is the MPI library's affair.
+class tracked_request {
+ public:
+  /// What a recording or a report keeps of each start.
+  struct observation {
+    observed_comm* comm = nullptr;  ///< of name_communicator
+    call_kind kind = call_kind::alltoall;
+    const void* site = nullptr;
+    moved data;
+    outcome left;  ///< why the MPI library does it
+  };
+
+  /// A persistent exchange. `ways` is null where the MPI library does all starts.
+  tracked_request(MPI_Comm comm, std::unique_ptr<two_ways> ways, std::optional<observation> o)
+      : comm_(comm), ways_(std::move(ways)), observed_(std::move(o)) {}
+  /// A nonblocking exchange, which has begun.
+  explicit tracked_request(const call_in_flight& begun) : call_(begun), active_(by::library), persistent_(false) {}
+
+  [[nodiscard]] bool persistent() const noexcept { return persistent_; }
+  [[nodiscard]] bool active() const noexcept { return active_ != by::nobody; }
+  [[nodiscard]] bool active_by_plan() const noexcept { return active_ == by::plan; }
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+
+  /// Starts it; `native` is the MPI library's start. MPI's error code, of which the program has been told.
+  template <class Native>
+  int start(Native&& native) noexcept;
+  /// Of one that is active by its plan: looks whether it is done, or waits until it is.
+  [[nodiscard]] bool poll() noexcept;
+  void finish() noexcept;
+  /// What it ended with: an MPI error code.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  /// It is complete, and the program hears of it now; `seconds` were spent on that.
+  void completed(double seconds) noexcept;
+  /// So much time went by in calls that did not complete it.
+  void spent(double seconds) noexcept { call_.seconds += seconds; }
+
+ private:
+  enum class by : std::uint8_t { nobody, library, plan };
+
+  by next() noexcept;
+  int refuse_start() noexcept;
+  int started(by who, double begun) noexcept;
+  int fail_start() noexcept;
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::unique_ptr<two_ways> ways_;
+  std::optional<observation> observed_;
+  call_in_flight call_{};
+  std::uint64_t starts_ = 0;
+  int code_ = MPI_SUCCESS;
+  by active_ = by::nobody;
+  bool persistent_ = true;
+  bool done_ = false;     // the plan, but the program has not heard of it
+  bool sampled_ = false;  // the MPI library does it to be compared
+};
+
+/// Looks after `request` from now on.
+void track(MPI_Request request, std::unique_ptr<tracked_request> r);
+/// Null for a request that nobody looks after.
+tracked_request* tracked(MPI_Request request) noexcept;
+/// Forgets it.
+void untrack(MPI_Request request) noexcept;
+/// Before MPI is finalised.
+void untrack_all() noexcept;
+
+template <class Native>
+int tracked_request::start(Native&& native) noexcept {
+  if (active()) return refuse_start();
+  const double begun = now();
+  const by who = next();
+  if (who == by::plan) {
+    try {
+      ways_->start();
+    } catch (...) {
+      return fail_start();
+    }
+  } else if (const int code = native(); code != MPI_SUCCESS) {
+    return code;
+  }
+  return started(who, begun);
+}
+
+}  // namespace taquin::interpose

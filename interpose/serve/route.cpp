@@ -1,0 +1,146 @@
+#include "interpose/serve/route.hpp"
+
+#include <atomic>
+#include <string>
+
+#include "base/environment.hpp"
+#include "c/translate.hpp"
+#include "interpose/say.hpp"
+#include "interpose/serve/site_rules.hpp"
+#include "mpi/communicator.hpp"
+#include "taquin/alltoall.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+std::atomic<bool> running{false};     // between MPI_Init and MPI_Finalize, with the same settings on all ranks
+std::atomic<bool> switched_on{true};  // by MPI_Pcontrol
+
+// Once per process, on the rank 0 of the communicator where it happens first.
+void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) {
+  if (said.exchange(true)) return;
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (rank == 0) say(text);
+}
+
+}  // namespace
+
+bool served(MPI_Comm comm) noexcept {
+  if (!running || !switched_on || comm == MPI_COMM_NULL) return false;
+  int inter = 0;
+  return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+}
+
+void begin_service() noexcept { running = true; }
+
+bool in_service() noexcept { return running; }
+
+void end_service() noexcept { running = false; }
+
+void switch_service(bool on) noexcept { switched_on = on; }
+
+void tell_warnings() noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    for (const std::string& line : settings::get().warnings) say(line);
+}
+
+namespace {
+
+// Whether taquin can do what `x` asks for.
+template <class Do>
+bool can(const exchange& x, outcome* what_became, Do&& attempt) {
+  static std::atomic<bool> said_fallback{false};
+  const settings& s = settings::get();
+  try {
+    attempt();
+    return true;
+  } catch (const budget_exceeded& e) {
+    if (!e.collective()) throw;  // the other ranks are in the exchange
+    // Where taquin chooses, the algorithm that did not fit was nobody's wish.
+    const std::string what = detail::environment::get().algorithm.empty()
+                                 ? "no algorithm fits within the " + std::to_string(s.memory) +
+                                       " bytes of TAQUIN_MEMORY; the least of them needs " +
+                                       std::to_string(e.used() + e.requested())
+                                 : e.what();
+    if (what_became != nullptr) what_became->reason = what;
+    warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
+  } catch (const usage_error& e) {
+    if (!e.collective()) throw;
+    if (what_became != nullptr) what_became->reason = e.what();
+    if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
+      warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
+    else if (e.mpi_class() != MPI_ERR_BUFFER &&
+             std::string_view(e.what()).find(device_memory) == std::string_view::npos)
+      throw;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool run_through(const exchange& x, const void* site, outcome* what_became) {
+  return can(x, what_became, [&] {
+    options o;
+    o.memory = settings::get().memory;
+    statistics stats;
+    if (what_became != nullptr) o.stats = &stats;
+    if (has_site_rules()) {
+      by_rules_of(site, [&] { run(x, o); });
+    } else {
+      run(x, o);
+    }
+    if (what_became == nullptr) return;
+    what_became->algorithm = stats.algorithm;
+    what_became->peak_memory = stats.peak_memory;
+  });
+}
+
+bool make_through(const exchange& x, const void* site, outcome* what_became, const std::function<void()>& make) {
+  return can(x, what_became, [&] { by_rules_of(site, make); });
+}
+
+namespace {
+
+bool all_ranks_fail() noexcept {
+  try {
+    throw;
+  } catch (const error& e) {
+    return e.collective();
+  } catch (...) {
+    return false;
+  }
+}
+
+bool is_fatal(MPI_Comm comm) noexcept {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (PMPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+  PMPI_Errhandler_free(&handler);
+  return fatal;
+}
+
+}  // namespace
+
+int raise(MPI_Comm comm, int code) noexcept {
+  if (is_fatal(comm)) say(detail::last_error());
+  return detail::call_errhandler(comm, code);
+}
+
+int fail(MPI_Comm comm) noexcept {
+  const int code = detail::code_of_current_exception();
+  // A fatal handler shows the code alone: the text comes first, and from one rank when it is the same on all, before
+  // another rank's abort can end this one.
+  const bool all = all_ranks_fail();
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if ((!all || rank == 0) && is_fatal(comm)) say(detail::last_error());
+  if (all) PMPI_Barrier(comm);
+  return detail::call_errhandler(comm, code);
+}
+
+}  // namespace taquin::interpose

@@ -1,0 +1,79 @@
+// One way for every intercepted call: through taquin, or to the MPI library unchanged.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <optional>
+
+#include "interpose/event.hpp"
+#include "interpose/serve/device.hpp"
+#include "interpose/serve/next.hpp"
+#include "interpose/settings.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::interpose {
+
+/// Between MPI_Init and MPI_Finalize, where all ranks agree to, and `comm` an intracommunicator. Everything else is the
+/// MPI library's.
+bool served(MPI_Comm comm) noexcept;
+
+/// From MPI_Init to MPI_Finalize.
+void begin_service() noexcept;
+bool in_service() noexcept;
+void end_service() noexcept;
+/// MPI_Pcontrol: to be called by all ranks between the same calls, as it is for other tools.
+void switch_service(bool on) noexcept;
+/// Tells what is wrong with variables, on rank 0.
+void tell_warnings() noexcept;
+
+/// The fault of an exchange with a buffer in the memory of a device: agreed upon like any other, it sends the call to
+/// the MPI library on all ranks.
+inline constexpr const char* device_memory = "a buffer in the memory of a device";
+
+/// `x` with that fault where it has such a buffer.
+inline exchange off_devices(exchange x) noexcept {
+  if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base)))
+    detail::exchange_fault::set(x, device_memory);
+  return x;
+}
+
+/// Runs `x`, which `site` has called, through taquin. False when it must go to the MPI library: no algorithm serves it,
+/// the budget is too small (both warned of once), or taquin objects to buffers that the MPI library may accept. All
+/// ranks get the same answer. Other errors are thrown. `what` is told what became of the call; it may be null.
+bool run_through(const exchange& x, const void* site, outcome* what);
+
+/// Prepares what `x` asks for, by `make`, under the same rules.
+bool make_through(const exchange& x, const void* site, outcome* what, const std::function<void()>& make);
+
+/// An error of this rank alone: the communicator's handler is called with `code`, which is returned.
+int raise(MPI_Comm comm, int code) noexcept;
+
+/// The exception that is being handled becomes MPI's error: the communicator's handler is called, its code returned.
+/// To be called in a catch block.
+int fail(MPI_Comm comm) noexcept;
+
+/// `site` is the return address; `make` gives the exchange, `native` makes the MPI library's call and returns its code.
+template <class Make, class Native>
+int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
+  const guard g;
+  if (!served(comm)) return native();
+  try {
+    const settings& s = settings::get();
+    const exchange x = off_devices(make());
+    std::optional<call_event> observed;
+    if (observing())
+      observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
+    outcome o;
+    if (!s.route || (observed && observed->sampled()) || !run_through(x, site, observed ? &o : nullptr)) {
+      const int code = native();
+      if (code != MPI_SUCCESS) return code;
+    }
+    if (observed) observed->ended(x, o);
+    return MPI_SUCCESS;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+}  // namespace taquin::interpose

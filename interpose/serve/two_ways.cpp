@@ -1,0 +1,106 @@
+#include "interpose/serve/two_ways.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "plan/plan_state.hpp"
+#include "select/choose.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+// The places of both ways' times.
+constexpr std::size_t library = 0;
+constexpr std::size_t taquin = 1;
+constexpr int ways = 2;
+
+}  // namespace
+
+std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, bool measured) {
+  plan p(x, {.memory = memory});
+  if (p.algorithm() == "native") return nullptr;
+  if (!detail::completes_alone(p))
+    throw on_all_ranks(usage_error("algorithm '" + std::string(p.algorithm()) +
+                                       "' needs its rank between the start of a persistent call and its completion "
+                                       "(TAQUIN_PROGRESS_THREAD=1 does without)",
+                                   MPI_ERR_UNSUPPORTED_OPERATION));
+  std::unique_ptr<two_ways> both(new two_ways(std::move(p)));
+  both->decided_ = !measured || detail::chooser::of(mpi::communicator::of(x.comm)).followed_rule();
+  if (both->decided_) return both;
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
+  both->mine_.assign(ways, std::numeric_limits<double>::max());
+  both->all_.resize(static_cast<std::size_t>(ranks) * ways);
+  const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);
+  const count_view counts(ways, 0);
+  both->telling_ = std::make_unique<plan>(
+      exchange::alltoallv(both->mine_.data(), counts, count_view(0, 0), MPI_DOUBLE, both->all_.data(), counts,
+                          count_view(0, ways), MPI_DOUBLE, x.comm),
+      options{.algorithm = "spread_out", .memory = memory == unlimited ? unlimited : memory - std::min(memory, taken)});
+  return both;
+}
+
+bool two_ways::tells() const noexcept { return !decided_ && starts_ == ways * tries; }
+
+bool two_ways::plan_is_next() const noexcept {
+  if (decided_) return wins_;
+  return tells() || starts_ % ways == static_cast<int>(taquin);
+}
+
+void two_ways::start() {
+  if (tells()) telling_->start();
+  plan_.start();
+  over_ = false;
+}
+
+// What has gone wrong with the exchange is told when the others know this rank's times.
+bool two_ways::test() {
+  try {
+    over_ = over_ || plan_.test();
+  } catch (...) {
+    failure_ = std::current_exception();
+    over_ = true;
+  }
+  if (!over_ || (tells() && !telling_->test())) return false;
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return true;
+}
+
+void two_ways::wait() {
+  try {
+    if (!over_) plan_.wait();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  over_ = true;
+  if (tells()) telling_->wait();
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void two_ways::completed(double seconds) {
+  if (decided_) return;
+  if (starts_ < ways * tries) {
+    double& best = mine_[static_cast<std::size_t>(starts_ % ways)];
+    best = std::min(best, seconds);
+    ++starts_;
+    return;
+  }
+  double slowest[ways] = {};
+  for (std::size_t i = 0; i < all_.size(); ++i) slowest[i % ways] = std::max(slowest[i % ways], all_[i]);
+  decided_ = true;
+  wins_ = slowest[taquin] < slowest[library];
+  telling_.reset();
+}
+
+outcome two_ways::by_plan() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
+
+}  // namespace taquin::interpose

@@ -1,0 +1,58 @@
+// Who does the starts of a persistent exchange: the MPI library, or a plan.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "interpose/event.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/plan.hpp"
+
+namespace taquin::interpose {
+
+/// A plan beside the MPI library's own request for the same exchange. Unless the plan is to do all, both do a few
+/// starts in turn; in the start after these all ranks tell each other their times, and then the faster one does the
+/// rest. A way takes as long as on its slowest rank, and there as long as in its best start. The times travel as the
+/// exchange does, between its start and its completion: no rank waits for another one's completion.
+class two_ways {
+ public:
+  static constexpr int tries = 3;
+
+  /// Prepares `x`. Collective; throws as taquin::plan does, also where the plan would need its rank between start and
+  /// completion: programs may be elsewhere then. What a rule chose does all starts. Null where it would be the MPI
+  /// library's own exchange.
+  static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
+
+  /// Whether the plan does the next start. The same on all ranks that have started as often.
+  [[nodiscard]] bool plan_is_next() const noexcept;
+  /// The MPI library does all starts from now on.
+  [[nodiscard]] bool lost() const noexcept { return decided_ && !wins_; }
+  /// Who does the starts will not change.
+  [[nodiscard]] bool settled() const noexcept { return decided_; }
+  /// The exchange by the plan.
+  void start();
+  [[nodiscard]] bool test();
+  void wait();
+  /// A start has been completed, after so many seconds in MPI calls.
+  void completed(double seconds);
+
+  [[nodiscard]] outcome by_plan() const;
+
+ private:
+  explicit two_ways(plan&& p) : plan_(std::move(p)) {}
+
+  [[nodiscard]] bool tells() const noexcept;
+
+  plan plan_;
+  std::unique_ptr<plan> telling_;  // of the times; null once it is decided
+  std::vector<double> mine_;       // the best of each way
+  std::vector<double> all_;
+  int starts_ = 0;
+  bool decided_ = false;
+  bool wins_ = true;
+  bool over_ = false;  // the plan's exchange
+  std::exception_ptr failure_;
+};
+
+}  // namespace taquin::interpose

@@ -1,0 +1,26 @@
+// Sizes and indices: of the standard library's containers, and of the machine's memory.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace taquin::detail {
+
+/// A rank, a count or a number of bytes as an index or a size of the standard library, whose types are unsigned; MPI's
+/// are signed. It is not negative.
+template <typename T>
+requires std::is_integral_v<T> || std::is_enum_v<T>
+[[nodiscard]] constexpr std::size_t as_size(T n) noexcept { return static_cast<std::size_t>(n); }
+
+/// What processors move between their caches at once: what two ranks write stands on lines of its own.
+inline constexpr std::size_t cache_line = 64;
+/// The operating system's memory comes in pieces of this size, on all machines that matter here.
+inline constexpr std::size_t page = 4096;
+
+/// The least multiple of `unit` that is at least `bytes`.
+[[nodiscard]] constexpr std::size_t up_to_multiple(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+[[nodiscard]] constexpr std::size_t up_to_line(std::size_t bytes) noexcept { return up_to_multiple(bytes, cache_line); }
+
+}  // namespace taquin::detail
