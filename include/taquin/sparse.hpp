@@ -38,7 +38,7 @@ struct sparse_blocks {
 /// what comes from them; the second, receive() or deliver(), moves the data. Move-only.
 ///
 /// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
-/// `max_in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
+/// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
 /// Extra memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
@@ -55,7 +55,7 @@ struct sparse_blocks {
 /// other ranks; `budget_exceeded` when the memory is too small.
 class sparse_call {
  public:
-  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and
+  /// Finds sources and sizes. Collective. Of the options, `memory`, `in_flight`, `stats`, `timeout` and
   /// `on_timeout` are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
   sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o = {});
   /// Takes over.

@@ -57,7 +57,7 @@ typedef struct TAQUIN_Options {
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
   size_t memory;         /* extra bytes per rank that taquin may take */
   int radix;             /* Bruck: digits' base, at least 2; 0: chosen */
-  int max_in_flight;     /* pairs of messages pending at once; 0: the algorithm's default */
+  int in_flight;         /* most messages sent and not taken, and that come to a rank unasked; 0: 32 */
   int ports;             /* hierarchical_factor: exchanges of a node at once; 0: the algorithm's default */
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
   const int *nodes;      /* ranks per node, in rank order */
@@ -166,7 +166,7 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and
  * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes, or 64K, 50M),
- * taquin_radix, taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check,
+ * taquin_radix, taquin_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check,
  * taquin_layout, taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout,
  * taquin_timeout, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
  * 0 or 1, choices numbers or words (taquin_layout: "packed"). Another key that begins with taquin_ is refused on all
@@ -290,7 +290,7 @@ typedef void *TAQUIN_Allocate(size_t bytes, void *context);
  * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank
  * may be a destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming
  * is the number of blocks that come to this rank, and *elements how many elements they have in all. The communicator's
- * options say `memory`, `max_in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
+ * options say `memory`, `in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
  * on all, and nothing is sent then. */
 int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements);

@@ -203,6 +203,7 @@ class channel final : private mpi::awaited {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
   void pause(int looks) const;
+  void look_for_the_gone() const;
   void describe(mpi::wait_note& note) const override;
 
   mapping memory_;

@@ -188,7 +188,7 @@ static void plans_run_again(MPI_Comm comm) {
 
   MPI_Info_create(&info);
   MPI_Info_set(info, "taquin_algorithm", "pairwise");
-  MPI_Info_set(info, "taquin_max_in_flight", "1");
+  MPI_Info_set(info, "taquin_in_flight", "1");
   MPI_Info_set(info, "taquin_layout", "packed"); /* or its number */
   MPI_Info_set(info, "taquin_nodes", one_node);
   MPI_Info_set(info, "taquin_inner", "pairwise");
@@ -270,7 +270,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   MPI_Comm_dup(world, &comm);
   o.algorithm = name;
   o.memory = 1 << 20;
-  o.max_in_flight = 3;
+  o.in_flight = 3;
   o.layout = TAQUIN_LAYOUT_PACKED;
   o.inner = "pairwise";
   o.levels = "one_factor,bruck_v";
@@ -294,7 +294,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0 &&
         strcmp(back.levels, "bruck_v,spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
-  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
+  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.in_flight == 3 &&
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
