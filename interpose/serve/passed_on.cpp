@@ -1,5 +1,5 @@
-// Nonblocking exchanges among all ranks, which go to the MPI library as they are, observed like the others. Requests are
-// followed until they are complete.
+// Nonblocking exchanges among all ranks, which go to the MPI library as they are, observed like the others. Their
+// requests are followed until they are complete.
 #include <mpi.h>
 
 #include <memory>
