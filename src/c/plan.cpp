@@ -2,8 +2,12 @@
 #include "taquin/plan.hpp"
 
 #include <memory>
+<<<<<<< HEAD
+#include <string>
+=======
 #include <new>
 #include <optional>
+>>>>>>> contract
 #include <utility>
 
 #include "base/invalid_argument.hpp"
@@ -20,7 +24,12 @@ using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
   MPI_Comm comm;  // whose error handler is called
+<<<<<<< HEAD
+  std::unique_ptr<taquin::statistics> counted;
+  taquin::plan plan;
+=======
   std::optional<taquin::plan> plan;
+>>>>>>> contract
 };
 
 namespace {
@@ -43,10 +52,18 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
       fault = lacks_memory_text;
     }
     exchange x = with_fault(build());
+<<<<<<< HEAD
+    if (!fault.empty()) exchange_fault::set(x, fault.c_str());
+    auto counted = std::make_unique<taquin::statistics>();
+    taquin::options o = own.view();
+    o.stats = counted.get();
+    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, std::move(counted), taquin::plan(x, o)});
+=======
     if (fault != nullptr) exchange_fault::set(x, fault);
     taquin::plan p(x, own ? own->view() : taquin::options{});
     if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
     made->plan.emplace(std::move(p));
+>>>>>>> contract
     *plan = made.release();
   });
 }
@@ -88,6 +105,10 @@ int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t* bytes) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = p.memory();
   });
+}
+
+int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics* statistics) {
+  return with(plan, [&](taquin::plan&) { give_statistics(*plan->counted, statistics); });
 }
 
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {

@@ -63,6 +63,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] count_t swappable(int peer) const override;
   count_t swap_some(int peer, const unit_run& room) override;
+  [[nodiscard]] swap_counts swaps(int peer) const override;
   [[nodiscard]] double now() const override { return PMPI_Wtime(); }
   [[nodiscard]] word process() const override;
   void read(int from, word process, std::span<const remote_part> parts) override;
