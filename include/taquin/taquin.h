@@ -2,10 +2,10 @@
  *
  * The calls take MPI's argument lists. They return MPI_SUCCESS or an MPI error code after the communicator's error
  * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with MPI_ERRORS_ARE_FATAL
- * a failure ends the program as MPI's own calls do. Nothing has been sent when arguments or memory are refused, which
- * all ranks see alike: MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (sizes
- * that do not match, where they are checked), MPI_ERR_NO_MEM (the memory allowed is too small). TAQUIN_Last_error says
- * more.
+ * a failure ends the program as MPI's own calls do. Data have not moved when arguments or memory are refused, which
+ * all ranks see alike (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG,
+ * MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory allowed is too small).
+ * TAQUIN_Last_error says more.
  *
  * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
 #ifndef TAQUIN_TAQUIN_H
