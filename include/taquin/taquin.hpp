@@ -17,3 +17,4 @@
 #include "taquin/redistribute.hpp"   // IWYU pragma: export
 #include "taquin/shared_buffer.hpp"  // IWYU pragma: export
 #include "taquin/sparse.hpp"         // IWYU pragma: export
+#include "taquin/version.h"          // IWYU pragma: export

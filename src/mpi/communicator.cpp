@@ -147,7 +147,7 @@ void communicator::keep_for_ever() noexcept {
 }
 
 // A duplicate of the user's communicator starts without the attribute and gets a state of its own.
-const attribute<communicator>& communicator::kept() {
+const attribute<communicator>& communicator::states() {
   static const attribute<communicator> all(&communicator::on_delete);
   return all;
 }
@@ -334,7 +334,7 @@ void present::look_for_leavers() {
 }
 
 communicator* communicator::known(MPI_Comm user) {
-  communicator* const state = kept().find(user);
+  communicator* const state = states().find(user);
   if (state != nullptr && state->comm_ == MPI_COMM_NULL)
     throw on_all_ranks(usage_error(
         fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
@@ -363,7 +363,7 @@ communicator& communicator::of(MPI_Comm user) {
     fresh.count_ = &private_communicators;
     ++private_communicators;
   }
-  kept().set(user, state.get());
+  states().set(user, state.get());
   static_cast<void>(state.release());  // the communicator's now
   return *known(user);
 }

@@ -111,6 +111,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
 
   const std::uint64_t host = host_id();
   node_member me;
+  const mapping_closer when_attached(me.key);
   me.host = host;
   me.probe = reinterpret_cast<std::uint64_t>(&probe_word());
   me.process = getpid();
@@ -140,7 +141,6 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
     mapped = good[0] != 0;
     c.single_copies_ = good[1] != 0;
   }
-  mapping::close(me.key);
   if (!mapped) return {};
   constexpr int most_looks = 2000;
   // Others of the job may want the processors as well.

@@ -48,7 +48,7 @@ bool node_offers::all_here() {
 
 bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept {
   if (b.shared.key.file >= 0) {
-    const segment_place part{b.shared.key, b.shared.offset + begin};
+    const buffer_place part{b.shared.key, b.shared.offset + begin};
     if (const std::byte* from = view_shared(part, bytes)) {
       std::memcpy(to, from, bytes);
       return true;

@@ -18,7 +18,7 @@
 
 #include "base/sizes.hpp"
 #include "node/channel.hpp"
-#include "node/shared_segments.hpp"
+#include "node/shared_buffers.hpp"
 #include "taquin/types.hpp"
 #include "topology/topology.hpp"
 
@@ -88,7 +88,7 @@ class node_offers {
     std::atomic<std::uint32_t> seen{0};  // notes that the rank has read
     std::uint64_t address = 0;
     count_t length = 0;
-    segment_place shared;  // where the data lie in a shared buffer; file -1: they do not
+    buffer_place shared;  // where the data lie in a shared buffer; file -1: they do not
     count_t back = 0;
     // Written by the reader.
     alignas(64) std::atomic<std::uint32_t> noted{0};

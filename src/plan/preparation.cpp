@@ -73,7 +73,7 @@ void preparation::describe(bool lacks_memory) {
   }
   mine_.algorithm = name_;
   if (inter()) return;
-  if (comm()->choices != nullptr) mine_.last_time = comm()->choices->last_time();
+  if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();
 }
 
@@ -84,7 +84,7 @@ void preparation::agree() {
     return;
   }
   all_ = agree_with_payload();
-  if (comm()->choices != nullptr) comm()->choices->learn(all_.last_time);
+  if (chooser* const choices = chooser::known(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
     throw on_all_ranks(usage_error(
         fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all_.max_block_bytes),
@@ -107,7 +107,8 @@ void preparation::describe_shape() {
   // In place there is a choice that the step alone can serve.
   const bool carries =
       !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice() && all_.memory == unlimited);
-  if (!inter() && !reused_ && carries && comm()->between != nullptr) s.carried_block = comm()->between->most_bytes();
+  if (inter() || reused_ || !carries) return;
+  if (const internode* const step = internode::known(*comm())) s.carried_block = step->most_bytes();
 }
 
 void preparation::choose() {

@@ -34,7 +34,12 @@ class mpi_port final : public port, private mpi::awaited {
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
            std::pmr::memory_resource* memory, node_offers* node = nullptr);
   /// Messages that nobody has received, and receives that nobody has answered, end with the port.
-  ~mpi_port() override { requests_.abandon(); }
+  ~mpi_port() override { abandon(); }
+  /// Ends what is on its way where a run has failed, before the memory goes that messages come into.
+  void abandon() noexcept {
+    requests_.abandon();
+    reduction_.reset();
+  }
 
   /// Begins a run of a protocol: all ranks as often.
   void begin_run() noexcept;

@@ -16,7 +16,7 @@
 #include "call/operation.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
-#include "node/shared_segment.hpp"
+#include "node/shared_scratch.hpp"
 #include "schedule/gate.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
@@ -31,7 +31,7 @@ struct execution {
   void* recv = nullptr;
   bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
   MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
-  shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
+  shared_scratch* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
   int in_flight = std::numeric_limits<int>::max();  ///< most messages that come to a rank unasked; the same on all
   int ranks = 0;  ///< of the communicator, where all of them run the schedule and in_flight is to hold
 };

@@ -151,6 +151,8 @@ static void run_twice(TAQUIN_Plan plan, struct problem *x) {
 static void plans_run_again(MPI_Comm comm) {
   /* Key, value, what the error says. */
   static const char *const wrong[][3] = {{"taquin_memory", "plenty", "taquin_memory"},
+                                         {"taquin_memory", "64X", "such as 65536, 64K"},
+                                         {"taquin_memry", "64K", "known are taquin_algorithm, taquin_memory"},
                                          {"taquin_layout", "loose", "taquin_layout"},
                                          {"taquin_layout", "6", "layout 6"},
                                          {"taquin_nodes", "1,", "taquin_nodes"},
@@ -198,6 +200,8 @@ static void plans_run_again(MPI_Comm comm) {
   MPI_Info_set(info, "taquin_algorithm", "auto");
   MPI_Info_set(info, "taquin_layout", "5");
   MPI_Info_set(info, "taquin_tune", "1");
+  MPI_Info_set(info, "taquin_memory", "64K");
+  MPI_Info_set(info, "somebody_else", "1");
   CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan));
   for (i = 0; i < 8; ++i) run_twice(plan, &x);
   CHECK_OK(TAQUIN_Plan_free(&plan));
