@@ -48,6 +48,8 @@ struct sparse_algorithm {
   std::string_view rounds;
   /// Afterwards each rank has the notices for it. Collective. Null: of what is tried before anything else.
   void (*find)(finding& f);
+  /// Of such a one: what it serves.
+  std::string_view needs{};
 };
 #define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
 #include "algorithms/sparse/sparse.def"

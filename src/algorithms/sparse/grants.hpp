@@ -37,6 +37,8 @@ class sparse_grants final : private mpi::awaited {
   void set_tag(int first) noexcept { tag_ = first; }
   /// All blocks, one behind the other.
   void receive(std::byte* into);
+  /// None of the blocks, for which this rank has no place: their senders are told.
+  void refuse();
   /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all
   /// the same.
   [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
@@ -47,7 +49,7 @@ class sparse_grants final : private mpi::awaited {
  private:
   struct request {  // for a piece
     std::int64_t first = 0;
-    std::int64_t count = 0;
+    std::int64_t count = 0;  // less than 0: so many are not wanted
   };
   struct slot {
     std::size_t block = 0;
@@ -60,6 +62,7 @@ class sparse_grants final : private mpi::awaited {
   void run();
   bool ask();
   bool answer();
+  bool answered();
   bool hand_over();
   bool look();
   void await_request();
@@ -93,6 +96,7 @@ class sparse_grants final : private mpi::awaited {
   mpi::request_set requests_;  // last: ended first
   std::byte* into_ = nullptr;
   count_t most_ = 0;  // elements of a piece; 0: whole blocks
+  bool refuses_ = false;
   const sparse_call::taker* take_ = nullptr;
   std::exception_ptr failure_;
   std::size_t block_ = 0;  // the next piece to be asked for

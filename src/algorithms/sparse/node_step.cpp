@@ -251,6 +251,7 @@ const sparse_algorithm node_step_way{
         "on one node: sizes and small data in one step in its memory, larger data copied once by their receivers",
     .source = "taquin",
     .rounds = "1",
-    .find = nullptr};
+    .find = nullptr,
+    .needs = "ranks of one node, whose memory has room for their blocks"};
 
 }  // namespace taquin::detail

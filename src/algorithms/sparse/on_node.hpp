@@ -27,6 +27,8 @@ class sparse_on_node {
   /// The first step. False, on all ranks alike, where it has brought nothing; everything is as before then.
   bool find(const sparse_blocks& x, bool at_once, bool named);
 
+  /// A step has been begun and not ended.
+  [[nodiscard]] bool is_open() const noexcept { return step_.has_value(); }
   /// Blocks that have been found to come to this rank; f(from, elements, first) for each, in order.
   [[nodiscard]] std::size_t blocks() const noexcept { return step_->blocks(); }
   template <class Each>

@@ -71,7 +71,8 @@ TEST(sparse, brings_what_the_oracle_says_call_after_call) {
     statistics stats;
     const options o{.algorithm = seed % 3 == 0 ? "notify_tree" : "auto",
                     .memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
-                    .max_in_flight = static_cast<int>(seed % 4),
+                    .in_flight = static_cast<int>(seed % 4),
+                    .timeout = seed % 5 == 0 ? 90.0F : 0.0F,
                     .stats = &stats};
     const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);
     EXPECT_TRUE(same(got, expected([&](int r) { return random_blocks(seed, r, p); }))) << "problem " << seed;
@@ -284,6 +285,38 @@ TEST(sparse, maps_pairs_and_neighbours_agree) {
 void* allocate(std::size_t bytes, void* calls) {
   ++*static_cast<int*>(calls);
   return std::malloc(std::max<std::size_t>(bytes, 1));
+}
+
+void* allocate_little(std::size_t bytes, void*) { return bytes > 1000 ? nullptr : std::malloc(bytes + 1); }
+
+// What it sends reaches the others all the same, or all have the error.
+TEST(sparse, a_rank_without_room_for_what_comes_has_an_error_and_the_communicator_serves_on) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::array<int, 2> to{0, (me + 1) % p};
+  for (const int n : {300, 5000, 100000}) {
+    const std::array<MPI_Count, 2> counts{n, n};
+    const std::vector<int> data(2 * static_cast<std::size_t>(n), me);
+    int blocks = 0;
+    int* sources = nullptr;
+    MPI_Count* lengths = nullptr;
+    int* in = nullptr;
+    int calls = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int code =
+        TAQUIN_Sparse_exchange(data.data(), 2, to.data(), counts.data(), MPI_INT, MPI_COMM_WORLD,
+                               me == 0 ? allocate_little : allocate, &calls, &blocks, &sources, &lengths, &in);
+    EXPECT_TRUE(me != 0 || code != MPI_SUCCESS);
+    if (code == MPI_SUCCESS) {
+      EXPECT_EQ(in[0], (me + p - 1) % p);
+      EXPECT_EQ(in[n - 1], (me + p - 1) % p);
+    }
+    std::free(sources);
+    std::free(lengths);
+    std::free(in);
+    EXPECT_EQ(sparse_exchange(to, std::array<int, 2>{1, 1}, std::vector<int>{me, me}, MPI_COMM_WORLD).data.size(),
+              me == 0 ? static_cast<std::size_t>(p) + 1 : 1U);
+  }
 }
 
 TEST(sparse, c_brings_the_same_in_steps_and_at_once) {
