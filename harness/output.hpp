@@ -1,4 +1,5 @@
-// Where records and tables go: --json FILE or "-", --csv FILE or "-", tables on standard output or, beside JSON there, on standard error.
+// Where records and tables go: --json FILE or "-", --csv FILE or "-", tables on standard output or, beside JSON
+// there, on standard error.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// How ranks begin a measured exchange: together, by a barrier or by their clocks, or one after the other as it is asked.
+// How ranks begin a measured exchange: together, by a barrier or by their clocks, or one after the other as it is
+// asked.
 #pragma once
 
 #include <mpi.h>
@@ -26,8 +27,8 @@ struct arrival {
   [[nodiscard]] double latest(int ranks, int repetition, std::uint64_t seed) const;
 };
 
-/// The offset of another clock from one's own, from the shortest of several round trips: when the question left, what the
-/// other clock showed, when the answer came. Pure.
+/// The offset of another clock from one's own, from the shortest of several round trips: when the question left, what
+/// the other clock showed, when the answer came. Pure.
 struct round_trip {
   double left = 0;
   double there = 0;
@@ -35,14 +36,16 @@ struct round_trip {
 };
 double offset_of(const round_trip* trips, int count);
 
-/// Lets ranks of the world begin. By a window: rank 0 says when on its clock, whose offset from each rank's was estimated,
-/// and each rank waits for that moment; no message is on its way then, and no rank leaves a barrier before another.
+/// Lets ranks of the world begin. By a window: rank 0 says when on its clock, whose offset from each rank's was
+/// estimated, and each rank waits for that moment; no message is on its way then, and no rank leaves a barrier before
+/// another.
 class starter {
  public:
   /// Collective: by a window, the offsets are estimated.
   starter(sync_by by, const arrival& when, std::uint64_t seed);
 
-  /// Waits, and returns the time on this rank's clock from which the exchange counts: when the last rank comes. Collective.
+  /// Waits, and returns the time on this rank's clock from which the exchange counts: when the last rank comes.
+  /// Collective.
   double start();
   /// A rank was not there when it should have begun, since the last question: all wait longer from now on. Collective.
   bool missed();

@@ -7,13 +7,13 @@
 
 namespace taquin::harness {
 
-/// One row for each record, that is for each tuple of variables; a name, "asked", stands for the algorithm. What a record
-/// does not have is empty. RFC 4180.
+/// One row for each record, that is for each tuple of variables; a name, "asked", stands for the algorithm. What a
+/// record does not have is empty. RFC 4180.
 std::string csv_of(const std::vector<nlohmann::json>& records);
 
 /// As the OSU micro-benchmarks print a personalised exchange with -f -z -c: comments, then "size average ..." in
-/// microseconds and "Pass", a block for each algorithm. The size is that of `per_pair_bytes`. Average, minimum and maximum
-/// are of the ranks' mean times; percentiles are of the slowest rank's times.
+/// microseconds and "Pass", a block for each algorithm. The size is that of `per_pair_bytes`. Average, minimum and
+/// maximum are of the ranks' mean times; percentiles are of the slowest rank's times.
 std::string osu_of(const std::vector<nlohmann::json>& records);
 
 }  // namespace taquin::harness

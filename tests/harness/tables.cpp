@@ -35,7 +35,8 @@ TEST(osu_tables, are_found_by_what_reads_the_original) {
   ASSERT_TRUE(std::regex_search(text, found, first));
   EXPECT_EQ(found[2], "20.00");
   EXPECT_TRUE(std::regex_search(text, std::regex("(^|\n)1024[^\n]*Pass")));
-  EXPECT_TRUE(std::regex_search(text, std::regex("\n8 +20.00 +10.00 +32.50 +1000 +20.00 +40.00 +50.00 +Pass\n"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\n8 +20.00 +10.00 +32.50 +1000 +20.00 +40.00 +50.00 +Pass\n")))
+      << text;
   for (const char* title : {"# Size ", "Avg Latency(us)", "Min Latency(us)", "Max Latency(us)", "Iterations",
                             "P50 Tail Lat(us)", "P90 Tail Lat(us)", "P99 Tail Lat(us)", "Validation"})
     EXPECT_NE(text.find(title), std::string::npos) << title;
