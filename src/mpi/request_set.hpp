@@ -82,7 +82,7 @@ class request_set {
     check(PMPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
     began(i, kind::send);
   }
-  /// Complete once its receiver has a receive for it.
+  /// Complete when its receiver has asked for it.
   void send_synchronously(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag,
                           MPI_Comm comm) {
     check(PMPI_Issend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Issend");

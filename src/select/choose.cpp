@@ -120,8 +120,8 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
 }
 
 chooser& chooser::of(mpi::communicator& comm) {
-  if (comm.choices == nullptr) comm.choices = std::shared_ptr<chooser>(new chooser(comm));
-  return *comm.choices;
+  if (chooser* const made = known(comm)) return *made;
+  return *comm.kept.put(key, std::shared_ptr<chooser>(new chooser(comm)));
 }
 
 std::vector<const algorithm*> chooser::ranked(const shape& s, const options& o, std::size_t limit) {

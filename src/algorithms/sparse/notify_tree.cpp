@@ -6,7 +6,8 @@
 // Bytes: 24 for each notice in each round that it takes part in.
 // Memory: notices of this rank, and those that pass through it: where all ranks send to one, up to p / 2 of them.
 // Limits: none. The ranks that messages come from are known, and one that is followed by another leaves only when it is
-//         received: nothing comes that no receive waits for but one message in each round. A rank has heard of all others at the end, so calls behind each other cannot mix.
+//         received: nothing comes that no receive waits for but one message in each round. A rank has heard of all
+//         others at the end, so calls behind each other cannot mix.
 // Wins: many ranks, few peers.
 #include <mpi.h>
 
