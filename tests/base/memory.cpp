@@ -105,11 +105,11 @@ TEST(a_pool, aligns_what_it_gives) {
 
 TEST(a_pool, gives_what_was_set_aside_in_pieces) {
   inline_pool pool;
-  pool.set_aside(10000);
+  pool.set_aside(12000);
   auto* const first = static_cast<std::byte*>(pool.allocate(6000, 8));
-  auto* const second = static_cast<std::byte*>(pool.allocate(4000, 8));
+  auto* const second = static_cast<std::byte*>(pool.allocate(6000, 8));
   EXPECT_EQ(second, first + 6000);  // one behind the other: no pieces of the heap
-  pool.deallocate(second, 4000, 8);
+  pool.deallocate(second, 6000, 8);
   pool.deallocate(first, 6000, 8);
 }
 

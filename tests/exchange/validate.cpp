@@ -27,6 +27,7 @@ struct arguments {
     x.send.counts = count_view(counts.data());
     x.send.displs = count_view(displs.data());
     x.send.element = e;
+    x.send.displ_unit = x.recv.displ_unit = e.extent;
     x.recv.base = in.data();
     x.recv.counts = count_view(rcounts.data());
     x.recv.displs = count_view(rdispls.data());
@@ -43,9 +44,11 @@ struct arguments {
 
 TEST(validation, accepts_blocks_side_by_side_in_any_order_and_with_gaps) {
   arguments a;
-  EXPECT_FALSE(a.check());
+  const auto first = a.check();
+  EXPECT_FALSE(first) << first->what;
   a.rdispls = {10, 0, 5};
-  EXPECT_FALSE(a.check());
+  const auto bad = a.check();
+  EXPECT_FALSE(bad) << bad->what;
   a.displs = {0, 0, 0};  // send blocks may overlap
   EXPECT_FALSE(a.check());
 }
