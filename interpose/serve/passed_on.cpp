@@ -30,7 +30,7 @@ int pass(MPI_Comm comm, const void* site, kind what, call_form form, MPI_Request
     if (form == call_form::persistent) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
-      tracked_request::observation seen{name_communicator(comm), what, site, observe(), {}};
+      tracked_request::observation seen{name_persistent(comm), what, site, observe(), {}};
       track(*request, std::make_unique<tracked_request>(comm, nullptr, std::move(seen)));
       return code;
     }

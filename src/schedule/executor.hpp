@@ -53,6 +53,7 @@ class executor final : public operation, private mpi::awaited {
   struct wire {
     void* data = nullptr;
     int count = 0;
+    std::uint32_t told = 0;  // what completes() is told
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::byte* staging = nullptr;  // packed messages only
   };
@@ -90,6 +91,7 @@ class executor final : public operation, private mpi::awaited {
   void make_requests();
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
+  void taken(std::uint32_t m);
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter();
@@ -118,6 +120,7 @@ class executor final : public operation, private mpi::awaited {
   mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
   statistics totals_;                         // of one exchange
+  std::uint32_t told_ = 0;                    // of the round
 };
 
 }  // namespace taquin::detail
