@@ -44,20 +44,19 @@ std::string parameters(const link_model& l, model_kind kind) {
   return fmt::format("L {}, g(1) {}, {} points", t(l.plogp.latency), t(l.plogp.at(1).gap), l.plogp.points.size());
 }
 
-void print(const detail::calibration& c) {
+void print(const detail::calibration& c, const detail::profile& p) {
   const machine_model& m = c.model;
-  fmt::print("{}, {} ranks, {:.3g} per core\n", m.machine, m.ranks, m.ranks_per_core);
+  fmt::print("{}\n{} ranks, {:.3g} per core\n", words_of(p.made_on), m.ranks, m.ranks_per_core);
   for (std::size_t level = 0; level < c.samples.size(); ++level) {
     if (c.samples[level].empty()) {
       fmt::print("\n{}: not measured, no such pair of ranks\n", level_names[level]);
       continue;
     }
     fmt::print("\n{}\n{:<9} {:>12} {:>12}  {}\n", level_names[level], "model", "median error", "90% below", "fit");
-    for (const model_kind kind : all_models) {
-      const auto e = detail::error_of(m.levels[level], kind, c.samples[level]);
-      fmt::print("{:<9} {:>11.1f}% {:>11.1f}%  {}\n", name_of(kind), 100 * e.median, 100 * e.p90,
-                 parameters(m.levels[level], kind));
-    }
+    for (const detail::fit_quality& f : p.fits)
+      if (f.level == static_cast<int>(level))
+        fmt::print("{:<9} {:>11.1f}% {:>11.1f}%  {}{}\n", name_of(f.kind), 100 * f.median, 100 * f.p90,
+                   parameters(m.levels[level], f.kind), f.median > detail::poor_fit ? "  (poor)" : "");
   }
   fmt::print("\ncopy {} + {:.3f} ns/B, pack {} + {:.3f} ns/B, waiting for others {} per round\n",
              show_seconds(m.copy.each), m.copy.per_byte * 1e9, show_seconds(m.pack.each), m.pack.per_byte * 1e9,
@@ -108,8 +107,14 @@ int work(const arguments& a, count_t most, int rank, int ranks) {
   });
   const auto c = detail::calibrate(MPI_COMM_WORLD, most);
   on_rank_0(rank, [&] {
-    print(c);
-    if (!a.file.empty()) detail::write_profile(a.file, {c.model, {}});
+    const detail::profile p = detail::profile_of(c);
+    print(c, p);
+    std::fflush(stdout);
+    fmt::print(stderr, "{}", detail::poor_fits(c.model.kind, p.fits));
+    if (!a.file.empty()) {
+      detail::write_profile(a.file, p);
+      fmt::print("written to {}: set TAQUIN_PROFILE to it\n", a.file);
+    }
     if (!a.drawing.empty()) draw(a.drawing, c);
   });
   return 0;

@@ -90,11 +90,22 @@ std::map<std::string, double> measure_all(const arguments& a, const workloads::w
 nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(); }
 
 void print(const nlohmann::json& rows, const std::string& title) {
-  fmt::print("{}\n{:<20} {:>10} {:>12} {:>12}  {}\n", title, "algorithm", "memory", "predicted", "measured", "");
+  // "in profile": measured when the profile was made; "measured": now. A column that nothing is in is left out.
+  struct column {
+    const char* title;
+    const char* key;
+  };
+  std::vector<column> times{{"predicted", "predicted_s"}};
+  for (const column c : {column{"in profile", "profile_s"}, column{"measured", "measured_s"}})
+    if (std::ranges::any_of(rows, [&](const auto& r) { return !r[c.key].is_null(); })) times.push_back(c);
+  std::string head;
+  for (const column& c : times) head += fmt::format(" {:>12}", c.title);
+  fmt::print("{}\n{:<20} {:>10}{}\n", title, "algorithm", "memory", head);
   for (const auto& r : rows) {
-    const auto time = [&](const char* key) { return r[key].is_null() ? "-" : show_seconds(r[key]); };
-    fmt::print("{:<20} {:>10} {:>12} {:>12}  {}\n", r["algorithm"].get<std::string>(),
-               r["memory"].is_null() ? "-" : show_size(r["memory"]), time("predicted_s"), time("measured_s"),
+    std::string shown;
+    for (const column& c : times) shown += fmt::format(" {:>12}", r[c.key].is_null() ? "-" : show_seconds(r[c.key]));
+    fmt::print("{:<20} {:>10}{}  {}\n", r["algorithm"].get<std::string>(),
+               r["memory"].is_null() ? "-" : show_size(r["memory"]), shown,
                r["chosen"].get<bool>() ? "<- " + r["why"].get<std::string>() : r["why"].get<std::string>());
   }
 }
@@ -123,6 +134,7 @@ int work(const arguments& a, int rank, int world) {
   if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);
   if (rank != 0) return 0;
 
+  const algorithm* const rule = detail::ruled(s, {}, a.persistent, limit, profile);
   const algorithm* chosen = detail::select(s, {}, a.persistent, limit, profile);
   auto rows = nlohmann::json::array();
   const auto all = detail::candidates(s, {}, a.persistent, profile);
@@ -136,16 +148,17 @@ int work(const arguments& a, int rank, int world) {
     } else if (!fits) {
       why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
     } else if (c.what == chosen) {
-      why = c.measured ? "chosen: least time, from measured points" : "chosen: least predicted time";
+      why = rule == chosen ? "chosen: a rule of the profile"
+                           : (c.measured ? "chosen: least time of the profile" : "chosen: least predicted time");
     } else if (points && !c.measured) {
-      why = "not among the measured";
+      why = "not measured in the profile, which has others";
     }
     rows.push_back({{"algorithm", name},
                     {"supported", c.supported},
                     {"fits", c.supported && fits},
                     {"memory", c.supported ? nlohmann::json(c.memory) : nlohmann::json()},
-                    {"predicted_s", or_null(c.supported ? std::optional(c.time) : std::nullopt)},
-                    {"from_measured_points", c.measured},
+                    {"predicted_s", or_null(c.supported ? std::optional(c.predicted) : std::nullopt)},
+                    {"profile_s", or_null(c.measured ? std::optional(c.time) : std::nullopt)},
                     {"measured_s", or_null(times.contains(name) ? std::optional(times[name]) : std::nullopt)},
                     {"chosen", c.what == chosen && fits},
                     {"why", why}});

@@ -47,11 +47,16 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
     const auto* chosen = detail::select(s, {}, persistent, limit, known->second);
     const bool fits = chosen != nullptr && chosen->memory(s, {}) <= limit;
     nlohmann::json predicted;
+    nlohmann::json measured;  // when the profile was made
     auto all = nlohmann::json::object();
+    auto in_profile = nlohmann::json::object();
     for (const auto& c : detail::candidates(s, {}, persistent, known->second)) {
       if (!c.supported || c.memory > limit) continue;
-      all[std::string(c.what->name)] = c.time;
-      if (fits && c.what == chosen) predicted = c.time;
+      all[std::string(c.what->name)] = c.predicted;
+      if (c.measured) in_profile[std::string(c.what->name)] = c.time;
+      if (!fits || c.what != chosen) continue;
+      predicted = c.predicted;
+      if (c.measured) measured = c.time;
     }
     rows.push_back({{"kind", workloads::name_of(kind.kind)},
                     {"in_place", kind.in_place},
@@ -61,20 +66,25 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
                     {"bytes_per_rank", s.max_rank_bytes},
                     {"chosen", fits ? nlohmann::json(chosen->name) : nlohmann::json()},
                     {"predicted_s", predicted},
-                    {"candidates", all}});
+                    {"profile_s", measured},
+                    {"candidates", all},
+                    {"candidates_in_profile", in_profile}});
   }
   if (!speaks) return 0;
   if (json) {
     fmt::print("{}\n", rows.dump(2));
     return 0;
   }
-  fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12}  {}\n", "calls", "kind", "ranks", "most/pair", "most/rank",
-             "predicted", "chosen");
+  const auto time = [](const nlohmann::json& r, const char* key) {
+    return r[key].is_null() ? "-" : show_seconds(r[key]);
+  };
+  fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", "calls", "kind", "ranks", "most/pair", "most/rank",
+             "predicted", "in profile", "chosen");
   for (const auto& r : rows)
-    fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
+    fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
                r["kind"].get<std::string>() + (r["in_place"].get<bool>() ? "*" : ""), r["ranks"].get<int>(),
-               show_size(r["max_block_bytes"]), show_size(r["bytes_per_rank"]),
-               r["predicted_s"].is_null() ? "-" : show_seconds(r["predicted_s"]),
+               show_size(r["max_block_bytes"]), show_size(r["bytes_per_rank"]), time(r, "predicted_s"),
+               time(r, "profile_s"),
                r["chosen"].is_null() ? "nothing serves within the memory allowed" : r["chosen"].get<std::string>());
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/sizes.hpp"
 #include "cli/page_inputs.hpp"
+#include "harness/recording.hpp"
 
 namespace taquin::cli {
 
@@ -101,18 +102,9 @@ void add(site& s, const byte_matrix& m, const workloads::recorded_call& c) {
   if (empty > 0) s.sizes[-1].first += times * empty;
 }
 
-// The time of the rank with the most: calls on communicators of different ranks run side by side.
 json totals_of(const traffic& t, bool waiting_known) {
-  std::vector<std::pair<double, double>> ranks(detail::as_size(t.ranks));  // seconds, waiting
-  for (const auto& c : t.calls)
-    for (const int rank : t.communicators[c.communicator]) {
-      auto& [seconds, waiting] = ranks[detail::as_size(rank)];
-      seconds += static_cast<double>(c.repeats) * c.seconds.mean;
-      waiting += static_cast<double>(c.repeats) * c.seconds.waiting;
-    }
-  const auto most = std::ranges::max_element(ranks);
-  if (most == ranks.end()) return nullptr;
-  return {{"seconds", most->first}, {"waiting_seconds", waiting_known ? json(most->second) : json()}};
+  const auto [seconds, waiting] = harness::busiest_rank(t);
+  return {{"seconds", seconds}, {"waiting_seconds", waiting_known ? json(waiting) : json()}};
 }
 
 json json_of(const site& s, bool waiting_known) {

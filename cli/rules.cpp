@@ -1,57 +1,107 @@
 #include "cli/rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <tuple>
+
+#include "harness/records.hpp"
+#include "harness/statistics.hpp"
 
 namespace taquin::cli {
 
 namespace {
 
-// The algorithms that all calls of a size can be done by, with their times over all of them.
-using times = std::map<std::string, double>;
+// Calls of a size: the algorithms that all of them can be done by, with their times over all of them.
+struct size_class {
+  std::map<std::string, timing> times;
+  std::uint64_t calls = 0;
+};
 
-void add(times& all, const measured_call& c, bool first) {
-  if (!first) std::erase_if(all, [&](const auto& t) { return !c.seconds.contains(t.first); });
-  for (const auto& [name, seconds] : c.seconds) {
-    const auto found = first ? all.try_emplace(name, 0).first : all.find(name);
-    if (found != all.end()) found->second += seconds * static_cast<double>(c.calls);
+void add(size_class& all, const measured_call& c) {
+  if (all.calls > 0) std::erase_if(all.times, [&](const auto& t) { return !c.seconds.contains(t.first); });
+  const auto times = static_cast<double>(c.calls);
+  for (const auto& [name, t] : c.seconds) {
+    const auto found = all.calls == 0 ? all.times.try_emplace(name).first : all.times.find(name);
+    if (found == all.times.end()) continue;
+    timing& sum = found->second;
+    sum = {sum.median + t.median * times, sum.low + t.low * times, sum.high + t.high * times};
   }
+  all.calls += c.calls;
+}
+
+// What the best must be told apart from, and is not.
+std::optional<std::string> rival(const std::map<std::string, timing>& times, const std::string& best) {
+  const bool known = times.contains("auto") || (times.contains("native") && best != "native");
+  for (const auto& [name, t] : times)
+    if (name != best && (!known || name == "auto" || name == "native") && t.low <= times.at(best).high) return name;
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<detail::rule> rules_of(const std::vector<measured_call>& calls) {
+timing timing_of(const std::vector<double>& seconds) {
+  constexpr double least = 1e-9;  // a clock's tick may be longer than an exchange of nothing
+  if (seconds.size() < least_samples)
+    return {std::max(harness::median(seconds), least), 0, std::numeric_limits<double>::infinity()};
+  const auto s = harness::summarise(seconds);
+  return {std::max(s.median, least), std::max(s.ci95.low, least), std::max(s.ci95.high, least)};
+}
+
+ruling rules_of(const std::vector<measured_call>& calls) {
   using kind = std::tuple<exchange::form, bool, bool, int, int>;
-  std::map<kind, std::map<double, times>> kinds;
-  for (const measured_call& c : calls) {
-    auto& sizes = kinds[{c.kind, c.in_place, c.reused, c.ranks, c.nodes}];
-    const auto [size, first] = sizes.try_emplace(c.bytes);
-    add(size->second, c, first);
-  }
-  std::vector<detail::rule> rules;
+  std::map<kind, std::map<double, size_class>> kinds;
+  for (const measured_call& c : calls) add(kinds[{c.kind, c.in_place, c.reused, c.ranks, c.nodes}][c.bytes], c);
+  ruling result;
   for (const auto& [k, sizes] : kinds) {
-    double before = 0;  // the largest size of the last rule
-    for (const auto& [bytes, by] : sizes) {
+    const auto& [form, in_place, reused, ranks, nodes] = k;
+    double before = 0;     // the last size
+    std::string followed;  // the last size's rule; empty: it has none
+    for (const auto& [bytes, what] : sizes) {
+      auto by = what.times;
+      by.erase("auto");  // no name to ask for
       if (by.empty()) continue;
-      const auto best = std::ranges::min_element(by, {}, [](const auto& t) { return t.second; });
-      const bool same = before > 0 && rules.back().algorithm == best->first;
-      if (!same) {
-        const double from = before > 0 ? std::sqrt(before * bytes) : bytes / 2;
-        if (before > 0) rules.back().most_bytes = from;
-        rules.push_back({.algorithm = best->first,
-                         .kind = std::get<0>(k),
-                         .in_place = std::get<1>(k),
-                         .reused = std::get<2>(k),
-                         .ranks = std::get<3>(k),
-                         .nodes = std::get<4>(k),
-                         .least_bytes = from});
+      const auto best = std::ranges::min_element(by, {}, [](const auto& t) { return t.second.median; });
+      const auto other = rival(what.times, best->first);
+      const double from = before > 0 ? std::sqrt(before * bytes) : bytes / 2;
+      if (other)
+        result.doubts.push_back({{form, in_place, reused, ranks, nodes, bytes, what.calls, {}},
+                                 best->first,
+                                 *other,
+                                 best->second,
+                                 what.times.at(*other)});
+      const std::string next = other ? "" : best->first;
+      if (next != followed || before == 0) {
+        if (!followed.empty()) result.rules.back().most_bytes = from;
+        if (!next.empty())
+          result.rules.push_back({.algorithm = next,
+                                  .kind = form,
+                                  .in_place = in_place,
+                                  .reused = reused,
+                                  .ranks = ranks,
+                                  .nodes = nodes,
+                                  .least_bytes = from});
       }
-      rules.back().most_bytes = 2 * bytes;
+      if (!next.empty()) result.rules.back().most_bytes = 2 * bytes;
+      followed = next;
       before = std::max(bytes, 1.0);
     }
   }
-  return rules;
+  return result;
+}
+
+std::string show_timing(const timing& t) {
+  using harness::show_seconds;
+  if (!std::isfinite(t.high)) return fmt::format("{} (fewer than {} samples)", show_seconds(t.median), least_samples);
+  return fmt::format("{} ({} .. {})", show_seconds(t.median), show_seconds(t.low), show_seconds(t.high));
+}
+
+std::string words_of(const doubt& d) {
+  return fmt::format("{} {} and {} {} are not told apart", d.best, show_timing(d.best_takes), d.other,
+                     show_timing(d.other_takes));
 }
 
 }  // namespace taquin::cli

@@ -10,6 +10,19 @@
 
 namespace taquin::cli {
 
+/// Seconds: a median and its 95% interval.
+struct timing {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// With fewer samples nothing is told apart.
+inline constexpr std::size_t least_samples = 4;
+
+/// From the seconds of at least one repetition; of fewer than least_samples the interval is unbounded.
+timing timing_of(const std::vector<double>& seconds);
+
 /// A kind of call, and how long it took by each algorithm.
 struct measured_call {
   exchange::form kind = exchange::form::alltoallv;
@@ -19,11 +32,32 @@ struct measured_call {
   int nodes = 1;
   double bytes = 0;         ///< of the rank that sends or receives most
   std::uint64_t calls = 1;  ///< that the program made
-  std::map<std::string, double> seconds{};
+  std::map<std::string, timing> seconds{};
 };
 
-/// For each size that occurs the algorithm that takes least over all its calls; a rule reaches half way to the sizes
-/// that another algorithm does, by factors, and to half of the smallest and twice the largest size.
-std::vector<detail::rule> rules_of(const std::vector<measured_call>& calls);
+/// Calls of a size for which no rule is written, because their best algorithm is not told apart from another way.
+struct doubt {
+  measured_call of{};   ///< without its times; `calls` are all of the size
+  std::string best;     ///< the least median
+  std::string other;    ///< auto, the MPI library, or the next best: whose interval meets the best one's
+  timing best_takes{};  ///< of all these calls
+  timing other_takes{};
+};
+
+struct ruling {
+  std::vector<detail::rule> rules;
+  std::vector<doubt> doubts;
+};
+
+/// For each size that occurs the algorithm that takes least over all its calls, where its 95% interval is below that of
+/// what the calls go by without a rule, `auto`, and that of the MPI library's own call; where neither was measured,
+/// below all others'. A rule reaches half way to the sizes that it is not for, by factors, and to half of the smallest
+/// and twice the largest size.
+ruling rules_of(const std::vector<measured_call>& calls);
+
+/// "1.20 ms (1.10 ms .. 1.30 ms)"
+std::string show_timing(const timing& t);
+/// "spread_out 1.20 ms (1.10 ms .. 1.30 ms) and auto 1.25 ms (...) are not told apart"
+std::string words_of(const doubt& d);
 
 }  // namespace taquin::cli

@@ -121,13 +121,9 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
 void announce(const workloads::traffic& t, const std::string& path, output& out) {
   if (out.text() == nullptr) return;
   std::uint64_t calls = 0;
-  double seconds = 0;
-  for (const auto& call : t.calls) {
-    calls += call.repeats;
-    seconds += call.seconds.mean * static_cast<double>(call.repeats);
-  }
+  for (const auto& call : t.calls) calls += call.repeats;
   fmt::print(out.text(), "{}: {} calls on {} ranks, {} in them when they were recorded\n", path, calls, t.ranks,
-             show_seconds(seconds));
+             show_seconds(busiest_rank(t).seconds));
   std::fflush(out.text());
 }
 

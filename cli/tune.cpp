@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
+#include "cli/rules.hpp"
 #include "cli/tune_traffic.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
@@ -19,7 +22,6 @@
 #include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
-#include "harness/statistics.hpp"
 #include "select/profile.hpp"
 #include "simulation/calibrate.hpp"
 
@@ -78,6 +80,7 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   for (const auto& one : contenders) {
     if (one.raw || one.fault) continue;
     if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
+    const timing t = timing_of(one.seconds);
     points.push_back({.algorithm = one.asked,
                       .ranks = ranks,
                       .kind = kind,
@@ -86,10 +89,26 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
                       .reused = c.persistent,
                       .skew = detail::skew_of(s),
                       .bytes = static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)),
-                      .time = std::max(median(one.seconds), 1e-9),
-                      .predicted = predict(one.asked, one.opts, model).value_or(0)});
+                      .time = t.median,
+                      .predicted = predict(one.asked, one.opts, model).value_or(0),
+                      .low = std::isfinite(t.high) ? t.low : 0,
+                      .high = std::isfinite(t.high) ? t.high : 0});
   }
   return points;
+}
+
+timing timing_of(const detail::measured_point& p) {
+  return {p.time, p.low, p.high > 0 ? p.high : std::numeric_limits<double>::infinity()};
+}
+
+// "; not told apart from A, B": whose intervals meet that of the best.
+std::string not_told_apart(const std::vector<detail::measured_point>& points, const detail::measured_point& best) {
+  const timing least = timing_of(best);
+  std::string names;
+  for (const auto& p : points)
+    if (&p != &best && timing_of(p).low <= least.high)
+      names += (names.empty() ? "; not told apart from " : ", ") + p.algorithm;
+  return names;
 }
 
 void write(int rank, const std::string& file, const detail::profile& p) {
@@ -109,20 +128,21 @@ int work(const arguments& a, int rank, int ranks) {
   std::optional<workloads::traffic> recording;
   if (!a.traffic.empty()) recording = read_recording(a.traffic, ranks);
   write(rank, a.file, {});  // before the measurement, not after
-  detail::profile p;
-  p.model = detail::calibrate(MPI_COMM_WORLD, count_t{1} << 20).model;
+  detail::profile p = detail::profile_of(detail::calibrate(MPI_COMM_WORLD, count_t{1} << 20));
+  if (rank == 0) fmt::print(stderr, "{}\n{}", words_of(p.made_on), detail::poor_fits(p.model.kind, p.fits));
   progress display(rank == 0);
   if (recording) {
     const std::string table = tune_traffic(*recording, a.repetitions, p, display);
     display.clear();
     write(rank, a.file, p);
     if (rank == 0)
-      fmt::print("{}\n{} rules and {} times written to {}: set TAQUIN_PROFILE to it\n", table, p.rules.size(),
-                 p.points.size(), a.file);
+      fmt::print("{}\n{} rules written to {}{}\n", table, p.rules.size(), a.file,
+                 p.rules.empty() ? "" : ": set TAQUIN_PROFILE to it");
     return 0;
   }
   const auto cells = grid(a);
   std::string fastest;
+  int unclear = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const cell& c = cells[i];
     const std::string what =
@@ -132,13 +152,21 @@ int work(const arguments& a, int rank, int ranks) {
     const auto points = measure_cell(c, ranks, a.repetitions, p.model);
     if (points.empty()) continue;
     const auto best = std::ranges::min_element(points, {}, &detail::measured_point::time);
-    fastest += fmt::format("{:<44} {:<20} {}\n", what, best->algorithm, show_seconds(best->time));
+    const std::string equals = not_told_apart(points, *best);
+    unclear += equals.empty() ? 0 : 1;
+    fastest += fmt::format("{:<44} {:<20} {}{}\n", what, best->algorithm, show_timing(timing_of(*best)), equals);
     p.points.insert(p.points.end(), points.begin(), points.end());
   }
   display.clear();
   write(rank, a.file, p);
   if (rank == 0)
-    fmt::print("{}\n{} times of {} exchanges written to {}\n", fastest, p.points.size(), cells.size(), a.file);
+    fmt::print("{}\n{} times of {} exchanges written to {}: set TAQUIN_PROFILE to it\n{}", fastest, p.points.size(),
+               cells.size(), a.file,
+               unclear == 0
+                   ? ""
+                   : fmt::format("in {} of them the fastest is not told apart from another; auto takes the least "
+                                 "median. More --reps, and a machine with nothing else to do, tell more apart\n",
+                                 unclear));
   return 0;
 }
 
@@ -164,7 +192,8 @@ std::function<int()> setup(CLI::App& app) {
 Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
 the times beside the fitted model and what that says. What holds is the number of ranks that ran: tune on those that the program has.
 
-With --traffic each kind of call of a program is measured, and rules say which algorithm does it.
+With --traffic each kind of call of a program is measured, and rules say which algorithm does it. There is a rule where
+the 95% interval of the best algorithm is below those of auto and of the MPI library's own call, and none elsewhere.
 
 Examples:
   mpirun -n 8 taquin tune -o machine.json

@@ -18,7 +18,6 @@
 #include "harness/measure.hpp"
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"
-#include "harness/statistics.hpp"
 #include "node/detect.hpp"
 #include "workloads/shapes.hpp"
 
@@ -41,8 +40,8 @@ std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t
   return all;
 }
 
-// Its time by each algorithm that serves.
-std::map<std::string, double> times_of(const workloads::traffic& t, const workloads::recorded_call& call,
+// Its time by each algorithm that serves, and by what it goes by without a rule.
+std::map<std::string, timing> times_of(const workloads::traffic& t, const workloads::recorded_call& call,
                                        int repetitions) {
   workloads::traffic one = t;
   one.calls = {call};
@@ -51,17 +50,17 @@ std::map<std::string, double> times_of(const workloads::traffic& t, const worklo
   const test_case test(one, false);
   arenas memory(std::pmr::new_delete_resource(), test.calls());
   auto names = test.served_by();
-  names.insert(names.begin(), "native");
+  names.insert(names.begin(), {"native", "auto"});
   std::vector<contender> contenders(names.size() + 1);
   contenders[0].asked = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
   measure(test.calls(), memory, contenders, {.repetitions = repetitions}, [](auto&&...) {});
-  std::map<std::string, double> times;
+  std::map<std::string, timing> times;
   for (const contender& c : contenders) {
     if (c.raw || c.fault) continue;
     if (c.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", c.asked, c.wrong));
-    times[c.asked] = std::max(median(c.seconds), 1e-9);
+    times[c.asked] = timing_of(c.seconds);
   }
   return times;
 }
@@ -90,23 +89,19 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::p
                     m.ranks, m.reused ? ", by a plan" : "", m.in_place ? ", in place" : "");
     display.show(what, static_cast<double>(i) / static_cast<double>(kinds.size()));
     m.seconds = times_of(t, call, repetitions);
-    for (const auto& [name, time] : m.seconds)
-      p.points.push_back({.algorithm = name,
-                          .ranks = m.ranks,
-                          .kind = m.kind,
-                          .in_place = m.in_place,
-                          .symmetric = true,
-                          .reused = m.reused,
-                          .skew = detail::skew_of(s),
-                          .bytes = m.bytes,
-                          .time = time});
     if (!m.seconds.empty()) {
-      const auto best = std::ranges::min_element(m.seconds, {}, [](const auto& one) { return one.second; });
-      table += fmt::format("{:<52} {:>7} calls  {:<20} {}\n", what, m.calls, best->first, show_seconds(best->second));
+      const auto [name, time] =
+          *std::ranges::min_element(m.seconds, {}, [](const auto& one) { return one.second.median; });
+      table += fmt::format("{:<52} {:>7} calls  {:<20} {}\n", what, m.calls, name, show_timing(time));
     }
     measured.push_back(std::move(m));
   }
-  p.rules = rules_of(measured);
+  const auto [rules, doubts] = rules_of(measured);
+  p.rules = rules;
+  for (const doubt& d : doubts)
+    table +=
+        fmt::format("no rule for {} on {} ranks{}{}: {}; auto decides\n", show_size(static_cast<count_t>(d.of.bytes)),
+                    d.of.ranks, d.of.reused ? ", by a plan" : "", d.of.in_place ? ", in place" : "", words_of(d));
   return table;
 }
 

@@ -1,4 +1,4 @@
-// Every rank sends a different number of values to every other, in at most 1 MiB of extra memory.
+// Rank i sends i + 1 values to every rank, in at most 1 MiB of extra memory.
 #include <mpi.h>
 
 #include <cstdio>

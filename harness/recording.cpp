@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "base/sizes.hpp"
 #include "harness/errors.hpp"
 #include "harness/session.hpp"
 
@@ -23,6 +27,17 @@ workloads::traffic read_recording(const std::string& path, std::optional<int> ra
   }
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
   return t;
+}
+
+time_in_calls busiest_rank(const workloads::traffic& t) {
+  std::vector<time_in_calls> ranks(detail::as_size(t.ranks));
+  for (const auto& c : t.calls)
+    for (const int rank : t.communicators[c.communicator]) {
+      time_in_calls& mine = ranks[detail::as_size(rank)];
+      mine.seconds += static_cast<double>(c.repeats) * c.seconds.mean;
+      mine.waiting += static_cast<double>(c.repeats) * c.seconds.waiting;
+    }
+  return ranks.empty() ? time_in_calls{} : *std::ranges::max_element(ranks, {}, &time_in_calls::seconds);
 }
 
 }  // namespace taquin::harness

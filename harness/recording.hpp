@@ -12,4 +12,12 @@ namespace taquin::harness {
 /// ranks where that is given. Collective over the world.
 workloads::traffic read_recording(const std::string& path, std::optional<int> ranks = {});
 
+/// Seconds in a recording's calls, and of these until the last rank had entered them, of the rank with the most: calls
+/// on communicators of different ranks run side by side. Pure.
+struct time_in_calls {
+  double seconds = 0;
+  double waiting = 0;
+};
+time_in_calls busiest_rank(const workloads::traffic& t);
+
 }  // namespace taquin::harness

@@ -1,5 +1,7 @@
 #include "simulation/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -244,6 +246,43 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
   TAQUIN_MPI(PMPI_Bcast(json.data(), bytes, MPI_BYTE, 0, comm));
   c.model = from_json(json).model;
   return c;
+}
+
+std::vector<fit_quality> qualities(const calibration& c) {
+  std::vector<fit_quality> all;
+  for (std::size_t level = 0; level < c.samples.size(); ++level) {
+    if (c.samples[level].empty()) continue;
+    for (const model_kind kind : all_models) {
+      const fit_error e = error_of(c.model.levels[level], kind, c.samples[level]);
+      all.push_back({kind, static_cast<int>(level), e.median, e.p90});
+    }
+  }
+  return all;
+}
+
+std::string poor_fits(model_kind used, const std::vector<fit_quality>& fits) {
+  constexpr std::array where{"within a node", "between nodes"};
+  constexpr double percent = 100;
+  std::string text;
+  for (const fit_quality& f : fits) {
+    if (f.kind != used || f.median <= poor_fit) continue;
+    const fit_quality* best = &f;
+    for (const fit_quality& other : fits)
+      if (other.level == f.level && other.median < best->median) best = &other;
+    text += fmt::format("warning: {} {} is off by {:.0f}% (median), above {:.0f}%: predictions by it say little; ",
+                        name_of(used), where[as_size(f.level)], percent * f.median, percent * poor_fit);
+    text += best->median <= poor_fit ? fmt::format("{} is off by {:.0f}%: set \"model\" to it in the profile\n",
+                                                   name_of(best->kind), percent * best->median)
+                                     : std::string("no model fits better: measure again with nothing else running\n");
+  }
+  return text;
+}
+
+profile profile_of(const calibration& c) {
+  profile p{.model = c.model, .points = {}};
+  p.fits = qualities(c);
+  p.made_on = this_hardware();
+  return p;
 }
 
 }  // namespace taquin::detail

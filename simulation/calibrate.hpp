@@ -4,8 +4,10 @@
 #include <mpi.h>
 
 #include <array>
+#include <string>
 #include <vector>
 
+#include "select/selection.hpp"
 #include "simulation/fit.hpp"
 #include "taquin/cost_model.hpp"
 
@@ -17,6 +19,14 @@ struct calibration {
   std::array<std::vector<message_sample>, 2> samples;
   machine_model model;
 };
+
+/// How well each model fits each level that was measured. On rank 0, which has the samples.
+std::vector<fit_quality> qualities(const calibration& c);
+/// A warning for each level where the model that predictions use is a poor fit, with the one that fits best; empty
+/// where it is a good one.
+std::string poor_fits(model_kind used, const std::vector<fit_quality>& fits);
+/// What a profile holds of a calibration: model, how well it fits, and the machine.
+profile profile_of(const calibration& c);
 
 /// Collective. Rank 0 measures with the nearest rank of its own node and with one of another node, where there is one;
 /// the others wait. Sizes from 1 B to `most_bytes`. About a second per level. The result is the same on all ranks. What

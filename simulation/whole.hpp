@@ -1,4 +1,5 @@
-// What all ranks do in an exchange whose counts are all known, round by round and without MPI: for drawings.
+// What all ranks do in an exchange whose counts are all known, round by round and without MPI.
+// Nothing is exchanged by this: it draws algorithms beside each other, so that they can be compared.
 #pragma once
 
 #include <cstddef>

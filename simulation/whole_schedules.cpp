@@ -1,4 +1,5 @@
 // Schedules of all ranks as rounds of all: where each message stands, what it carries, and what lies in scratch.
+// For drawings and comparison, as whole.hpp.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -38,19 +38,24 @@ struct sparse_blocks {
 /// what comes from them; the second, receive() or deliver(), moves the data. Move-only.
 ///
 /// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
-/// `max_in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
+/// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
-/// Extra memory: 24 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
+/// Extra memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
 /// passes through this rank on its way; all within `options::memory`, of which the smallest of any rank rules.
 /// Messages: ⌈log2 p⌉, and two for each block that comes.
+///
+/// On one node it is a step of its memory for sizes and one for the data; in sparse_exchange() one step is both, and
+/// there are no messages. It takes 48 bytes there for each block, and what of the node's memory its blocks need.
+/// Between nodes whose ranks share memory the messages in which ranks agree have the notices, and in sparse_exchange()
+/// the data of small blocks. That step's memory counts: with a limit below it the exchange goes without.
 ///
 /// Collective. The constructor, receive() and deliver() throw on every rank alike, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
 /// other ranks; `budget_exceeded` when the memory is too small.
 class sparse_call {
  public:
-  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and
+  /// Finds sources and sizes. Collective. Of the options, `memory`, `in_flight`, `stats`, `timeout` and
   /// `on_timeout` are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
   sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o = {});
   /// Takes over.
@@ -117,11 +122,12 @@ struct sparse_received {
 /// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
 /// and so on; returns what came to this rank, by source:
 ///
-///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
+///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts_to, particles, comm);
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
-/// destination, they do not add up to the length of `data`, or a rank has no memory for what comes. The result is
-/// beside what `o.memory` allows, and so are 8 bytes per destination.
+/// destination, or they do not add up to the length of `data`. A rank that has no memory for the result throws alone
+/// (MPI_ERR_NO_MEM) where its peers have sent by then, on one node and in steps among nodes; otherwise all do. The
+/// result is beside what `o.memory` allows, and so are 8 bytes per destination.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>
 [[nodiscard]] sparse_received<std::ranges::range_value_t<Data>> sparse_exchange(const Destinations& destinations,
                                                                                 const Counts& counts, const Data& data,

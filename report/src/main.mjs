@@ -3,7 +3,7 @@ import { collect } from "./data/model.mjs";
 import { algorithms } from "./view/algorithms_view.mjs";
 import { button, h } from "./view/dom.mjs";
 import { drawAll } from "./view/figure.mjs";
-import { overview } from "./view/overview_view.mjs";
+import { files, overview } from "./view/overview_view.mjs";
 import { redistribution } from "./view/redistribution_view.mjs";
 import { regret } from "./view/regret_view.mjs";
 import { schedule } from "./view/schedule_view.mjs";
@@ -62,6 +62,7 @@ const main = document.querySelector("main");
 const nav = h("nav", { "aria-label": "Sections" }, SECTIONS.map((s) => h("a", { href: `#${s.id}` }, s.title)));
 document.querySelector("header").append(nav, themeButton());
 for (const s of SECTIONS) main.append(sectionOf(s, model));
+main.append(files(model));
 window.addEventListener("beforeprint", drawAll);
 requestAnimationFrame(() =>
   setTimeout(() => {

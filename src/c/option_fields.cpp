@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/size_text.hpp"
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -108,6 +110,12 @@ void parse(const option_row& row, const char* text, Number& number) {
 }
 
 void read(const option_row&, const char* text, std::string& value) { value = text; }
+void read(const option_row& row, const char* text, std::size_t& value) {
+  const std::string_view written = text;
+  const auto [bytes, fault] = read_size(written);
+  if (fault != nullptr) refuse_hint(row, text, "a size such as 65536, 64K or 50M");
+  value = as_size(bytes);
+}
 void read(const option_row& row, const char* text, std::vector<int>& value) {
   std::vector<int> numbers;
   for (std::string_view rest = text; !rest.empty();) {

@@ -2,7 +2,11 @@
 #include "taquin/redistribute.hpp"
 
 #include <memory>
+#include <new>
+#include <optional>
+#include <utility>
 
+#include "base/invalid_argument.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
@@ -19,7 +23,8 @@ using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
-  taquin::redistribution redistribution;
+  taquin::statistics counted;
+  std::optional<taquin::redistribution> redistribution;
 };
 
 namespace {
@@ -28,7 +33,7 @@ template <class F>
 int with(TAQUIN_Redistribution r, F f) noexcept {
   return guarded(r == nullptr ? MPI_COMM_NULL : r->comm, [&] {
     if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
-    f(r->redistribution);
+    f(*r->redistribution);
   });
 }
 
@@ -42,16 +47,22 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
+    // A rank without memory for the handle says so in the call.
+    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
+                                                          TAQUIN_Redistribution_state{comm, {}, std::nullopt});
+    if (made == nullptr) fault = taquin::detail::lacks_memory_text;
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
+                                         .stats = made != nullptr ? &made->counted : nullptr,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};
-    auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
-        comm, redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
-                                          comm, o, fault)});
-    if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
+    auto r = redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
+                                         comm, o, fault);
+    if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown
+    made->redistribution.emplace(std::move(r));
+    *redistribution = made.release();
   });
 }
 
@@ -89,6 +100,12 @@ int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* b
   return with(redistribution, [&](const taquin::redistribution& r) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = r.memory();
+  });
+}
+
+int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics* statistics) {
+  return with(redistribution, [&](const taquin::redistribution&) {
+    taquin::detail::give_statistics(redistribution->counted, statistics);
   });
 }
 

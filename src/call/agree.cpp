@@ -209,11 +209,14 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   }
 }
 
-// The culprit tells the others what is wrong.
+// The culprit tells the others what is wrong. Where all ranks have that fault none of them is to blame.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
+  const told_argument own = tell(bad);
+  told_argument news = comm.rank() == rank ? own : told_argument{};
   mpi::broadcast(std::span(&news, 1), rank, comm.get());
-  refuse(rank, news);
+  int everywhere = comm.size() > 1 && own.text == news.text ? 1 : 0;
+  if (comm.size() > 1) mpi::allreduce(everywhere, MPI_MIN, comm.get());
+  refuse(everywhere != 0 ? all_ranks : rank, news);
 }
 
 // Which ranks call something else, where that is what they disagree on. Collective.
@@ -253,7 +256,8 @@ told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
 }
 
 void refuse(int rank, const told_argument& news) {
-  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer));
+  const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
+  throw on_all_ranks(usage_error(fmt::format("{}: {}", who, news.text.data()), news.mpi_class, rank, news.peer));
 }
 
 int agreement_radix(int ranks) noexcept {

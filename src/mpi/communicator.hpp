@@ -11,14 +11,8 @@
 #include <string_view>
 
 #include "mpi/attribute.hpp"
+#include "mpi/slots.hpp"
 #include "mpi/whereabouts.hpp"
-
-namespace taquin::detail {
-struct node_view;
-struct rank_places;
-class chooser;
-class internode;
-}  // namespace taquin::detail
 
 namespace taquin::mpi {
 
@@ -67,19 +61,12 @@ class communicator {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
-  /// What topology/detect.hpp found out about the nodes, and what it made of those given last; null before.
-  std::shared_ptr<const detail::node_view> nodes;
-  std::shared_ptr<const detail::node_view> given_nodes;
-
-  /// What node/internode.hpp has made, null where there is none; and whether that has been found out.
-  std::shared_ptr<detail::internode> between;
-  bool between_is_known = false;
+  /// What upper floors keep with the communicator.
+  slots kept;
 
   /// The calls on the user's communicator.
   std::shared_ptr<call_record> record;
   [[nodiscard]] call_record& calls() const noexcept { return *record; }
-  /// Where others of the node can be asked for, as node/places.hpp does; null: nowhere.
-  std::shared_ptr<const detail::rank_places> places;
 
   /// An error takes this rank out of the middle of a call: the communicator is lost to it, and all others are told,
   /// whose waits end with peer_left. Does nothing when it has been called before.
@@ -90,9 +77,6 @@ class communicator {
   int wait(MPI_Request& request, MPI_Status* status);
   /// MPI_Waitsome in the same way.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
-
-  /// What plan/choose.hpp remembers; null before the first choice.
-  std::shared_ptr<detail::chooser> choices;
 
   /// While one is alive in a thread, what the MPI library deletes there is freed when it ends: MPICH 4.2 deletes the
   /// attributes of a communicator in the middle of freeing its last persistent collective, where it bears no calls.
@@ -128,14 +112,16 @@ class communicator {
   friend class plan_tags;
   communicator() noexcept = default;
   void own(MPI_Comm made);
-  static const attribute<communicator>& kept();
+  static const attribute<communicator>& states();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
   void stop_hearing() noexcept;
+  class listener;
+  /// In a wait on this thread's turn to hear.
+  void look_again(const listener& l);
 
   /// What a rank that leaves sends to all others.
-  class listener;
   struct parting {
     int rank = -1;                ///< the first that has left
     std::array<char, 156> why{};  ///< its error

@@ -26,7 +26,9 @@ struct known_comm {
   const mpi::call_record* calls = nullptr;  ///< null: its ranks have not met
   const rank_places* places = nullptr;      ///< null: its ranks cannot be asked
 
-  static known_comm of(const mpi::communicator& c) noexcept { return {c.get(), &c.calls(), c.places.get()}; }
+  static known_comm of(const mpi::communicator& c) noexcept {
+    return {c.get(), &c.calls(), c.kept.get(rank_places::key)};
+  }
 };
 
 /// From the beginning of a call, or of a plan's start, test or wait, to its end.

@@ -21,6 +21,11 @@ namespace taquin::detail {
 
 namespace {
 
+// Where a communicator's state keeps its nodes: those that were found or that TAQUIN_NODES describes, and those that a
+// call's options gave last.
+constexpr mpi::slot<const node_view> found_nodes{};
+constexpr mpi::slot<const node_view> given_nodes{};
+
 /// The ranks of `comm` as ranks of MPI_COMM_WORLD, MPI_UNDEFINED for those that are not in it.
 std::vector<int> world_ranks(MPI_Comm comm, int size) {
   MPI_Group group = MPI_GROUP_NULL;
@@ -150,15 +155,15 @@ channel* channel_of_node(const node_view& view) {
 
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option) {
   if (option.empty()) {
-    if (comm.nodes == nullptr) {
-      comm.nodes = environment::get().nodes.empty() ? std::make_shared<const node_view>(find_out(comm))
-                                                    : given_view(comm, from_environment(comm), {});
-    }
-    return comm.nodes;
+    if (!comm.kept.has(found_nodes))
+      comm.kept.put(found_nodes, environment::get().nodes.empty() ? std::make_shared<const node_view>(find_out(comm))
+                                                                  : given_view(comm, from_environment(comm), {}));
+    return comm.kept.share(found_nodes);
   }
-  if (comm.given_nodes == nullptr || !std::ranges::equal(comm.given_nodes->given, option))
-    comm.given_nodes = given_view(comm, topology::of_sizes(option), option);
-  return comm.given_nodes;
+  const node_view* const last = comm.kept.get(given_nodes);
+  if (last == nullptr || !std::ranges::equal(last->given, option))
+    comm.kept.put(given_nodes, given_view(comm, topology::of_sizes(option), option));
+  return comm.kept.share(given_nodes);
 }
 
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {

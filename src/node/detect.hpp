@@ -10,7 +10,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
 #include "node/channel.hpp"
-#include "node/shared_segment.hpp"
+#include "node/shared_scratch.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {
@@ -23,7 +23,7 @@ struct node_view {
   mpi::owned_comm local;   ///< the node's ranks in rank order
   std::vector<int> given;  ///< the node sizes that it was made from; empty: found out
   /// The node's shared memory for blocking calls, which follow one another; it grows as they need more.
-  mutable shared_segment blocking{};
+  mutable shared_scratch blocking{};
   mutable std::size_t blocking_share = 0;              ///< of each rank, alike on all nodes
   mutable channel reading{};                           ///< what channel_of_node has made
   mutable bool reading_tried = false;                  ///< there may be none

@@ -35,8 +35,8 @@ std::size_t most_bytes_of(int ranks) noexcept {
 }  // namespace
 
 internode* internode::of(mpi::communicator& comm) {
-  if (comm.between_is_known) return comm.between.get();
-  comm.between_is_known = true;
+  if (comm.kept.has(key)) return known(comm);
+  comm.kept.put(key, {});
   if (comm.size() < 3) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
   if (!mpi::holds_everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm.get()))
@@ -49,8 +49,7 @@ internode* internode::of(mpi::communicator& comm) {
     return nullptr;
   auto made = std::shared_ptr<internode>(new internode(comm, view, most));
   view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
-  if (view->shares) comm.between = std::move(made);
-  return comm.between.get();
+  return view->shares ? comm.kept.put(key, std::move(made)) : nullptr;
 }
 
 internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most)

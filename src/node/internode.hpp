@@ -41,6 +41,8 @@ class internode final : private mpi::awaited {
   /// none, where any node's ranks cannot share memory, or where they are too many. Collective when asked for the first
   /// time; kept with the communicator.
   static internode* of(mpi::communicator& comm);
+  /// What `of` has made, or null. Local.
+  static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(key); }
   internode(const internode&) = delete;
   internode& operator=(const internode&) = delete;
   ~internode();
@@ -79,6 +81,7 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
 
  private:
+  static constexpr mpi::slot<internode> key{};
   /// A rank's sizes and blocks for those of this node.
   [[nodiscard]] block_run run_from(int rank) const noexcept;
   internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);

@@ -40,7 +40,7 @@ bool internode_memory::make(MPI_Comm node) {
     base_ = alone_.data() + (cache_line - at % cache_line) % cache_line;
     return true;
   }
-  memory_ = shared_segment::make(node, bytes_);
+  memory_ = shared_scratch::make(node, bytes_);
   if (memory_.empty()) return false;
   base_ = memory_.data();
   return true;

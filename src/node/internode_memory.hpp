@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "node/run_list.hpp"
-#include "node/shared_segment.hpp"
+#include "node/shared_scratch.hpp"
 #include "topology/topology.hpp"
 
 namespace taquin::detail {
@@ -54,7 +54,7 @@ class internode_memory {
   std::size_t part_bytes_ = 0;  // of one half
   std::size_t bytes_ = 0;
   std::vector<std::size_t> inbox_at_;  // of each node's messages: their first half
-  shared_segment memory_;
+  shared_scratch memory_;
   std::vector<std::byte> alone_;  // the memory of a rank that is alone on its node
   std::byte* base_ = nullptr;
   std::uint64_t step_ = 0;

@@ -57,6 +57,21 @@ std::uint64_t find_host_id() {
 }
 #endif
 
+// The signal that the system sends for a file over the limit (SIGXFSZ) ends the process.
+bool may_make_file(std::size_t bytes) noexcept {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+// Takes the pages of a file's first bytes now: memory that is not there would be noticed at the first access, by a
+// signal. False where it is not there.
+bool take_pages(int file, std::size_t bytes) noexcept {
+  constexpr int most_attempts = 100;  // signals of a profiler interrupt it
+  for (int attempt = 0; attempt < most_attempts; ++attempt)
+    if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;
+  return false;
+}
+
 }  // namespace
 
 mapping::mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_) {}
@@ -69,18 +84,6 @@ mapping& mapping::operator=(mapping&& other) noexcept {
 
 mapping::~mapping() {
   if (memory_ != nullptr) munmap(memory_, header + size_);
-}
-
-bool may_make_file(std::size_t bytes) noexcept {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
-}
-
-bool take_pages(int file, std::size_t bytes) noexcept {
-  constexpr int most_attempts = 100;  // signals of a profiler interrupt it
-  for (int attempt = 0; attempt < most_attempts; ++attempt)
-    if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;
-  return false;
 }
 
 mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {

@@ -1,9 +1,11 @@
-// Memory that processes of one machine map together. It has no name in any file system, so that nothing of it stays
-// behind a process that is killed, and a full or missing /dev/shm does not matter.
+// Memory that processes of one machine map together: the only place where taquin makes any. It has no name in any file
+// system, so that nothing of it stays behind a process that is killed, and a full or missing /dev/shm does not matter.
+// What it is used for, and by which rules: docs/internals/shared-memory.md.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,9 +20,10 @@ struct mapping_key {
   std::int32_t file = -1;  ///< -1: there is no memory
 };
 
-/// One process's view of such memory. Move-only; empty where there is none. The first `header` bytes are its own.
+/// One process's view of such memory. Move-only; empty where there is none.
 class mapping {
  public:
+  /// Bytes before the data: the key's token and a word for those who share the memory.
   static constexpr std::size_t header = 64;
 
   mapping() noexcept = default;
@@ -44,6 +47,11 @@ class mapping {
   [[nodiscard]] bool empty() const noexcept { return memory_ == nullptr; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::byte* data() const noexcept { return memory_ + header; }
+  /// Zero at first.
+  [[nodiscard]] std::atomic<std::uint64_t>& word() const noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(mapping_key::token));
+  }
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // so that it works between processes
 
  private:
   mapping(std::byte* memory, std::size_t size) noexcept : memory_(memory), size_(size) {}
@@ -51,12 +59,17 @@ class mapping {
   std::size_t size_ = 0;  // without the header
 };
 
-/// Whether this process may make a file of so many bytes. The signal that the system sends otherwise (SIGXFSZ) ends the
-/// process, so files that processes share are compared with the limit first.
-[[nodiscard]] bool may_make_file(std::size_t bytes) noexcept;
-/// Takes the pages of a file's first bytes now: memory that is not there would be noticed at the first access, by a
-/// signal. False where it is not there.
-[[nodiscard]] bool take_pages(int file, std::size_t bytes) noexcept;
+/// Closes an owner's file at its own end, an error's too.
+class mapping_closer {
+ public:
+  explicit mapping_closer(mapping_key& key) noexcept : key_(key) {}
+  mapping_closer(const mapping_closer&) = delete;
+  mapping_closer& operator=(const mapping_closer&) = delete;
+  ~mapping_closer() { mapping::close(key_); }
+
+ private:
+  mapping_key& key_;
+};
 
 /// A number that is the same for processes that can share memory and different for others: of machine, host name, and
 /// the namespaces that containers separate.

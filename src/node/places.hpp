@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/slots.hpp"
 #include "mpi/whereabouts.hpp"
 
 namespace taquin::detail {
@@ -22,6 +23,8 @@ struct rank_place {
 /// Of all ranks of a communicator.
 struct rank_places {
   std::vector<rank_place> of;
+  /// Where a communicator's state keeps them; nothing there: its ranks cannot be asked.
+  static constexpr mpi::slot<const rank_places> key{};
 };
 
 /// What is known of a rank now.

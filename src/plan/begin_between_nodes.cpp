@@ -4,6 +4,7 @@
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "plan/early_exchange.hpp"
 #include "plan/preparation.hpp"
+#include "select/choose.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -11,7 +12,7 @@ namespace taquin::detail {
 // What this form's last call was done by tells how this one begins: with small blocks in the step's messages, or with
 // large ones on their way at once. Nothing was chosen before the first call.
 void preparation::begin_between(agreement_way& way, const algorithm* last) {
-  const bool first = free_choice() && comm()->choices == nullptr;
+  const bool first = free_choice() && chooser::known(*comm()) == nullptr;
   const bool carries = first || (last != nullptr && last->carried.between_nodes);
   if (carries && carried_exchange::possible(x_, *way.between, p_.budget)) {
     auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);

@@ -73,7 +73,7 @@ void preparation::describe(bool lacks_memory) {
   }
   mine_.algorithm = name_;
   if (inter()) return;
-  if (comm()->choices != nullptr) mine_.last_time = comm()->choices->last_time();
+  if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();
 }
 
@@ -84,7 +84,7 @@ void preparation::agree() {
     return;
   }
   all_ = agree_with_payload();
-  if (comm()->choices != nullptr) comm()->choices->learn(all_.last_time);
+  if (chooser* const choices = chooser::known(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
     throw on_all_ranks(usage_error(
         fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all_.max_block_bytes),
@@ -107,7 +107,8 @@ void preparation::describe_shape() {
   // In place there is a choice that the step alone can serve.
   const bool carries =
       !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice() && all_.memory == unlimited);
-  if (!inter() && !reused_ && carries && comm()->between != nullptr) s.carried_block = comm()->between->most_bytes();
+  if (inter() || reused_ || !carries) return;
+  if (const internode* const step = internode::known(*comm())) s.carried_block = step->most_bytes();
 }
 
 void preparation::choose() {
@@ -162,7 +163,7 @@ void preparation::prepare() {
   if (reused_) p_.types.keep(x_, p_.elements);
   // Messages that wait for their turn would need this rank.
   const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
-  if (reused_ && all_at_once && o_.max_in_flight == 0) o_.max_in_flight = ranks_;
+  if (reused_ && all_at_once && o_.in_flight == 0) o_.in_flight = std::max(ranks_, in_flight_of(o_));
   if (free_choice() && reused_ && o_.tune && tune()) return;
   const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};

@@ -8,6 +8,7 @@
 // Limits:  cannot finish where ranks without free space wait for each other in a ring; a phase in which nothing moved
 //          hands over to `parking`.
 // Wins:    with much free space everywhere and few ranks.
+// Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
 #include "redistribute/phases.hpp"
 
 namespace taquin::detail {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "node/shared_segments.hpp"
+#include "node/shared_buffers.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -36,7 +36,7 @@ class block_reader {
   /// Where a rank's blocks are.
   struct owner {
     std::uint64_t data = 0;
-    segment_place shared;  // of the data, where they lie in a shared buffer; always names the process
+    buffer_place shared;  // of the data, where they lie in a shared buffer; always names the process
   };
   static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
   static_assert(words_each == 10);

@@ -8,6 +8,7 @@
 // Memory:  36 bytes per block (the schedule and a sort), 44 per rank on the root beside what all algorithms take.
 // Limits:  none: where a rank has no free block an increment is one block, and goes by a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
+// Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
 #include <algorithm>
 #include <array>
 

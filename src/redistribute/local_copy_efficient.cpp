@@ -9,6 +9,7 @@
 // Memory:  8 bytes per block and per rank beside what all algorithms take.
 // Limits:  none: staging blocks stand in for free slots; the count of blocks that proves `slots` to end holds here.
 // Wins:    where blocks go to their ranks in no order that free slots could follow.
+// Kept:    to compare its properties, which the papers name, with `slots`, the default, which does all that it does.
 #include <algorithm>
 #include <array>
 

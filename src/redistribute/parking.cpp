@@ -7,6 +7,7 @@
 // Memory:  8 bytes per block, 76 per rank beside what all algorithms take; the arrays in phases.cpp.
 // Limits:  none; should no block reach its rank for as many phases as there are ranks, `slots` goes on.
 // Wins:    global transposes with free space, among the paper's algorithms.
+// Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
 #include "redistribute/phases.hpp"
 
 namespace taquin::detail {

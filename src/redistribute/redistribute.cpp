@@ -18,6 +18,7 @@
 #include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
 #include "node/detect.hpp"
+#include "node/internode.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_reader.hpp"
@@ -36,7 +37,7 @@ constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
 
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                                 const redistribute_options& o, const char* fault) {
-  if (fault != nullptr) return invalid_argument{fault, MPI_ERR_ARG};
+  if (fault != nullptr) return of_interface(fault);
   if (blocks < 0 || blocks > most_blocks)
     return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
   if (length < 0) return invalid_argument{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
@@ -126,7 +127,7 @@ struct redistribution::state final {
     const auto ranks = detail::as_size(comm.size());
     if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
     blocks.emplace(ranks, 0, &budget);
-    if (comm.between != nullptr) nodes = nodes_of(comm, {});
+    if (detail::internode::known(comm) != nullptr) nodes = nodes_of(comm, {});
     const channel* const node = running.node();
     const bool copies =
         node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
@@ -241,6 +242,10 @@ struct redistribution::state final {
         if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
           map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
     }
+
+    transfer(const transfer&) = delete;
+    transfer& operator=(const transfer&) = delete;
+    ~transfer() override { all_.net->abandon(); }  // after an error messages may still come into what goes now
 
     void start() override { steps_.start(); }
     bool test() override { return all_.net->test(steps_); }

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory_resource>
+#include <optional>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -14,7 +16,8 @@
 #include "call/operation.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
-#include "node/shared_segment.hpp"
+#include "node/shared_scratch.hpp"
+#include "schedule/gate.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
 
@@ -28,7 +31,9 @@ struct execution {
   void* recv = nullptr;
   bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
   MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
-  shared_segment* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
+  shared_scratch* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
+  int in_flight = std::numeric_limits<int>::max();  ///< most messages that come to a rank unasked; the same on all
+  int ranks = 0;  ///< of the communicator, where all of them run the schedule and in_flight is to hold
 };
 
 class executor final : public operation, private mpi::awaited {
@@ -92,16 +97,22 @@ class executor final : public operation, private mpi::awaited {
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
   void taken(std::uint32_t m);
+  void tell_complete(std::uint32_t m) const noexcept;
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter();
   void begin();
+  [[nodiscard]] bool floods() const noexcept { return where_.ranks - 1 > where_.in_flight; }
+  [[nodiscard]] std::uint32_t answered_starts() const noexcept;
+  void post_ahead();
+  bool walked(std::uint32_t i);
+  [[nodiscard]] bool over() const noexcept;
   void post_more(std::size_t lane, std::uint32_t slot);
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool meet(bool block);
   [[nodiscard]] count_t room(std::size_t slot) const noexcept {
-    return schedule_.bytes(schedule_.messages[in_slot_[slot]]);
+    return schedule_.bytes(schedule_.messages[in_slot_[slot] & ~unasked]);
   }
   void complete_some(bool block);
   bool advance(bool block);
@@ -119,8 +130,13 @@ class executor final : public operation, private mpi::awaited {
   std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
   mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
-  statistics totals_;                         // of one exchange
-  std::uint32_t told_ = 0;                    // of the round
+  // Where more ranks than may be in flight could send to this one: receives are posted ahead, message i in slot i, and
+  // nothing is sent until all ranks have done so.
+  std::optional<gate> gate_;
+  static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
+  std::uint32_t starts_ = 0;
+  statistics totals_;       // of one exchange
+  std::uint32_t told_ = 0;  // of the round
 };
 
 }  // namespace taquin::detail

@@ -53,8 +53,8 @@ std::string text_of_profile(const std::string& name) noexcept {
   try {
     std::string text = read_file(name);
     const profile p = from_json(text);
-    if (p.model.machine == machine_name()) return text;
-    fault = fmt::format("made on '{}', this is '{}'", p.model.machine, machine_name());
+    fault = made_elsewhere(p);
+    if (fault.empty()) return text;
   } catch (const std::exception& e) {
     try {
       fault = e.what();
@@ -120,8 +120,8 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
 }
 
 chooser& chooser::of(mpi::communicator& comm) {
-  if (comm.choices == nullptr) comm.choices = std::shared_ptr<chooser>(new chooser(comm));
-  return *comm.choices;
+  if (chooser* const made = known(comm)) return *made;
+  return *comm.kept.put(key, std::shared_ptr<chooser>(new chooser(comm)));
 }
 
 std::vector<const algorithm*> chooser::ranked(const shape& s, const options& o, std::size_t limit) {

@@ -26,6 +26,8 @@ class chooser {
   /// others, so that no rank decides by figures that another has not. A profile that cannot be read, or that was made
   /// on another machine, is a warning on rank 0 and the built-in model serves.
   static chooser& of(mpi::communicator& comm);
+  /// What `of` has made, or null. Local.
+  static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(key); }
 
   /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Collective; where
   /// processors differ, rank 0 chooses what is not remembered.
@@ -43,7 +45,8 @@ class chooser {
   /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
   /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.
   static const algorithm* last_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
-    return comm.choices == nullptr ? nullptr : comm.choices->last_[as_size(kind)];
+    const chooser* const choices = known(comm);
+    return choices == nullptr ? nullptr : choices->last_[as_size(kind)];
   }
 
   /// Where blocking calls between nodes have no measured profile, they measure (contest).
@@ -66,6 +69,7 @@ class chooser {
   }
 
  private:
+  static constexpr mpi::slot<chooser> key{};
   explicit chooser(mpi::communicator& comm);
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is

@@ -59,7 +59,25 @@ json of(const std::vector<measured_point>& points) {
                    {"bytes", m.bytes},
                    {"time", m.time},
                    {"predicted", m.predicted > 0 ? json(m.predicted) : json()}});
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].high > 0) all[i]["ci95"] = {points[i].low, points[i].high};
   return all;
+}
+
+json of(const std::vector<fit_quality>& fits) {
+  json all = json::array();
+  for (const auto& f : fits)
+    all.push_back({{"model", name_of(f.kind)},
+                   {"level", f.level},
+                   {"median_error", f.median},
+                   {"p90_error", f.p90},
+                   {"poor", f.median > poor_fit}});
+  return all;
+}
+
+json of(const hardware& h) {
+  return {{"processor", h.processor}, {"sockets", h.sockets}, {"cores", h.cores},
+          {"memory", h.memory},       {"mpi", h.mpi},         {"link", h.link}};
 }
 
 json of(const std::vector<rule>& rules) {
@@ -79,11 +97,12 @@ json of(const std::vector<rule>& rules) {
   return all;
 }
 
-double number(const json& j, const char* key, double most) {
-  const double v = j.at(key).get<double>();
+double number(const json& value, double most, const char* key) {
+  const double v = value.get<double>();
   if (!std::isfinite(v) || v < 0 || v > most) throw profile_error(fmt::format("'{}' is {}", key, v));
   return v;
 }
+double number(const json& j, const char* key, double most) { return number(j.at(key), most, key); }
 // Numbers with a fraction, or beyond the type, are none.
 template <class T>
 T integer(const json& j, const char* key, T least = 0) {
@@ -150,6 +169,12 @@ rule rule_of(const json& j) {
   return r;
 }
 
+model_kind kind_of(const std::string& name) {
+  for (const model_kind k : all_models)
+    if (name == name_of(k)) return k;
+  throw profile_error(fmt::format("unknown model '{}'", name));
+}
+
 measured_point point(const json& j) {
   measured_point m;
   m.algorithm = j.at("algorithm").get<std::string>();
@@ -163,13 +188,26 @@ measured_point point(const json& j) {
   m.time = number(j, "time", 1e6);
   if (j.contains("predicted") && !j.at("predicted").is_null()) m.predicted = number(j, "predicted", 1e6);
   if (m.time <= 0) throw profile_error("a measured time is 0");
+  if (j.contains("ci95")) {
+    constexpr double most = 1e6;
+    m.low = number(j["ci95"].at(0), most, "ci95");
+    m.high = number(j["ci95"].at(1), most, "ci95");
+    if (m.low > m.high) throw profile_error("the ends of an interval 'ci95' are the wrong way round");
+  }
   return m;
 }
 
-model_kind kind_of(const std::string& name) {
-  for (const model_kind k : all_models)
-    if (name == name_of(k)) return k;
-  throw profile_error(fmt::format("unknown model '{}'", name));
+fit_quality fit_of(const json& j) {
+  constexpr double most_error = 1e9;
+  const int level = integer<int>(j, "level");
+  if (level > 1) throw profile_error(fmt::format("'level' is {}", level));
+  return {kind_of(j.at("model").get<std::string>()), level, number(j, "median_error", most_error),
+          number(j, "p90_error", most_error)};
+}
+
+hardware hardware_of(const json& j) {
+  return {j.at("processor").get<std::string>(), integer<int>(j, "sockets"),     integer<int>(j, "cores"),
+          integer<std::uint64_t>(j, "memory"),  j.at("mpi").get<std::string>(), j.at("link").get<std::string>()};
 }
 
 profile parse(const json& j) {
@@ -193,6 +231,9 @@ profile parse(const json& j) {
   for (const json& q : j.at("measured")) p.points.push_back(point(q));
   if (j.contains("rules"))
     for (const json& q : j["rules"]) p.rules.push_back(rule_of(q));
+  if (j.contains("fit"))
+    for (const json& q : j["fit"]) p.fits.push_back(fit_of(q));
+  if (j.contains("hardware")) p.made_on = hardware_of(j["hardware"]);
   return p;
 }
 
@@ -207,6 +248,8 @@ std::string to_json(const profile& p) {
          {"wait", m.wait},           {"ranks", m.ranks},
          {"machine", m.machine},     {"measured", of(p.points)}};
   if (!p.rules.empty()) j["rules"] = of(p.rules);
+  if (!p.fits.empty()) j["fit"] = of(p.fits);
+  if (p.made_on != hardware{}) j["hardware"] = of(p.made_on);
   return j.dump(2);
 }
 

@@ -25,5 +25,7 @@ void write_profile(const std::filesystem::path& file, const profile& p);
 
 /// What a profile must have been made on to hold here: the processor cores of this node and the MPI library.
 std::string machine_name();
+/// "Open MPI v4.1.4": the MPI library that runs.
+std::string library_name();
 
 }  // namespace taquin::detail

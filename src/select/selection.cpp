@@ -102,7 +102,8 @@ std::vector<candidate> candidates(const shape& s, const options& o, bool reused,
       const auto measured = interpolate(*a, s, o, reused, p);
       c.memory = a->memory(s, o);
       c.measured = measured.has_value();
-      c.time = measured.value_or(formula(*a, s, o, reused, p.model));
+      c.predicted = formula(*a, s, o, reused, p.model);
+      c.time = measured.value_or(c.predicted);
     }
     all.push_back(c);
   }

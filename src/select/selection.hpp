@@ -10,6 +10,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "exchange/shape.hpp"
+#include "select/hardware.hpp"
 #include "taquin/cost_model.hpp"
 #include "taquin/options.hpp"
 
@@ -27,6 +28,8 @@ struct measured_point {
   double bytes = 0;     ///< of the rank that sends or receives most
   seconds time = 0;
   seconds predicted = 0;  ///< by the model when it was measured, for drawings; 0: not known
+  seconds low = 0;        ///< 95% interval of the time; 0 and 0: not known
+  seconds high = 0;
 };
 
 /// The algorithm for some calls, whatever the model says. Only what is given narrows a rule.
@@ -43,11 +46,24 @@ struct rule {
   std::string site{};
 };
 
+/// Median errors above this are a poor fit: predictions say little then.
+inline constexpr double poor_fit = 0.25;
+
+/// How far a fitted model is from the messages that it was fitted to: relative errors of their times.
+struct fit_quality {
+  model_kind kind = model_kind::loggp;
+  int level = 0;  ///< 0 within a node, 1 between nodes
+  double median = 0;
+  double p90 = 0;
+};
+
 /// What is known of a machine: a model of its parts, and whole exchanges that were measured on it.
 struct profile {
   machine_model model = machine_model::built_in();
   std::vector<measured_point> points;
   std::vector<rule> rules{};  ///< the first that fits counts
+  std::vector<fit_quality> fits{};
+  hardware made_on{};  ///< of older profiles unknown
 };
 
 /// Tells the model that `on_node` ranks share `cores` cores, and, unless it was measured, what waiting costs then.
@@ -69,8 +85,9 @@ struct candidate {
   const algorithm* what = nullptr;
   bool supported = false;
   std::size_t memory = 0;  ///< extra bytes that it would take
-  seconds time = 0;        ///< predicted
-  bool measured = false;   ///< from measured points
+  seconds time = 0;        ///< by which it is compared
+  bool measured = false;   ///< the time is from measured points
+  seconds predicted = 0;   ///< by the closed formulas, measured or not
 };
 
 /// All algorithms of the list, in its order. Where some that serve the problem have been measured, those that have not

@@ -13,6 +13,9 @@ set(here ${CMAKE_CURRENT_BINARY_DIR})
 model_command(calibrate_fits_all_models_and_writes_a_profile
   "hockney .*%.*logp .*loggp .*plogp .*copy.*\"format\": \"taquin machine profile\".*status 0"
   "${run} 2 ${taquin} calibrate -o ${here}/machine.json --most 64K && cat ${here}/machine.json")
+model_command(calibrate_writes_how_well_models_fit_and_the_machine
+  "\"fit\": .*\"median_error\": .*\"poor\": .*\"hardware\": .*\"memory\": [1-9].*\"mpi\": \".*, MPI [1-9].*\"processor\": .*\"sockets\": .*status 0"
+  "${run} 2 ${taquin} calibrate -o ${here}/fits.json --most 4K && cat ${here}/fits.json")
 model_command(calibrate_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} calibrate 2>&1")
 model_command(calibrate_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
   "${run} 2 ${taquin} calibrate -o /nowhere/at/all 2>&1")
@@ -33,8 +36,11 @@ model_command(explain_measures_what_it_predicts "\"chosen\": true.*\"measured_s\
   "${run} 2 ${taquin} explain -b 1K --measure --json")
 model_command(explain_shows_what_a_limit_excludes "needs more than the 4K that are allowed.*status 0"
   "${taquin} explain -n 64 -b 64K -m 4K")
-model_command(explain_goes_by_measured_points "spread_out .*<- chosen: least time, from measured points.*status 0"
+model_command(explain_goes_by_measured_points "predicted +in profile.*spread_out .*<- chosen: least time of the profile.*status 0"
   "${taquin} explain -n 4 -b 4000 --model ${CMAKE_CURRENT_SOURCE_DIR}/measured.json")
+model_command(explain_shows_no_measured_time_as_predicted
+  "\"algorithm\": \"spread_out\",[^}]*\"predicted_s\": [3-9][0-9.]*e-06,[^}]*\"profile_s\": [12][.0-9]*e-06.*status 0"
+  "${taquin} explain -n 4 -b 4000 --json --model ${CMAKE_CURRENT_SOURCE_DIR}/measured.json")
 model_command(explain_refuses_ranks_that_do_not_run "--measure runs 5 ranks.*status 2"
   "${run} 2 ${taquin} explain -n 5 --measure 2>&1")
 model_command(explain_refuses_a_damaged_profile "damaged.*status 2" "${taquin} explain --model ${here}/../../CMakeCache.txt 2>&1")
@@ -54,7 +60,7 @@ model_command(simulate_refuses_too_many_ranks "are not within 1 and.*status 2" "
 model_command(simulate_refuses_a_profile_that_is_not_there "cannot read.*status 2"
   "${taquin} simulate -n 8 --model /nowhere 2>&1")
 
-model_command(tune_writes_what_auto_goes_by "times of 4 exchanges.*\"from_measured_points\": true.*status 0"
+model_command(tune_writes_what_auto_goes_by "times of 4 exchanges.*\"profile_s\": [0-9].*status 0"
   "${run} 2 ${taquin} tune -o ${here}/tuned.json -w uniform -b 64 --reps 2 && ${run} 2 env TAQUIN_PROFILE=${here}/tuned.json ${taquin} explain --per-pair -b 64 --json")
 model_command(tune_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} tune -o ${here}/one.json 2>&1")
 model_command(tune_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"

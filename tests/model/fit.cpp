@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "simulation/calibrate.hpp"
+
 namespace taquin::detail {
 namespace {
 
@@ -53,6 +55,17 @@ TEST(fits, percentiles_are_by_nearest_rank) {
   EXPECT_EQ(percentiles({}).median, 0);
   EXPECT_EQ(percentiles({3, 1, 2}).median, 2);
   EXPECT_EQ(percentiles({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).p90, 9);
+}
+
+TEST(fits, that_are_poor_are_warned_of_with_the_model_that_is_better) {
+  const std::vector<fit_quality> fits{
+      {model_kind::loggp, 0, 0.96, 1}, {model_kind::plogp, 0, 0.01, 0.02}, {model_kind::loggp, 1, 0.1, 0.2}};
+  const std::string text = poor_fits(model_kind::loggp, fits);
+  EXPECT_EQ(text.find("warning: loggp within a node is off by 96% (median)"), 0U) << text;
+  EXPECT_NE(text.find("plogp is off by 1%"), std::string::npos) << text;
+  EXPECT_EQ(text.find("between nodes"), std::string::npos) << text;
+  EXPECT_EQ(poor_fits(model_kind::plogp, fits), "");
+  EXPECT_NE(poor_fits(model_kind::loggp, {{model_kind::loggp, 0, 0.96, 1}}).find("measure again"), std::string::npos);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(nodes_by_messages, share_no_memory) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   const auto view = nodes_of(comm, {});
   ASSERT_GT(view->topology.nodes().groups(), 1);
-  EXPECT_TRUE(shared_segment::make(view->local.get(), 64).empty());
+  EXPECT_TRUE(shared_scratch::make(view->local.get(), 64).empty());
   EXPECT_EQ(internode::of(comm), nullptr);
 }
 

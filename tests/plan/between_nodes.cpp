@@ -141,7 +141,7 @@ TEST_F(between_nodes, serve_in_place_and_separate_buffers_in_turn) {
 TEST_F(between_nodes, serve_blocks_about_the_longest_that_a_step_carries) {
   types.resize(1);
   exchange_all(exchange::form::alltoall, all_workloads[0], 1, automatic);
-  const auto* step = mpi::communicator::of(comm.get()).between.get();
+  const auto* step = detail::internode::known(mpi::communicator::of(comm.get()));
   ASSERT_NE(step, nullptr);
   const auto most = static_cast<count_t>(step->most_bytes()) / types[0].send.size();
   for (const count_t n : {most - 1, most, most + 1, most, 2 * most})
@@ -155,7 +155,8 @@ TEST_F(between_nodes, long_blocks_follow_those_that_a_step_carries) {
   options named = automatic;
   named.algorithm = "node_aggregated";
   EXPECT_EQ(error_of(1, leave, named), "");
-  const auto most = static_cast<int>(mpi::communicator::of(comm.get()).between->most_bytes() / sizeof(int));
+  const auto most =
+      static_cast<int>(detail::internode::known(mpi::communicator::of(comm.get()))->most_bytes() / sizeof(int));
   const int count = most + most / 8;
   const auto is_long = [&](int i, int j) { return (i + j) % p == 1; };
   const auto mix = [&](std::vector<int>& counts, std::vector<int>& received) {

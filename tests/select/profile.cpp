@@ -1,7 +1,11 @@
 #include "select/profile.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace taquin::detail {
@@ -25,6 +29,72 @@ TEST(profiles, survive_writing_and_reading) {
   EXPECT_EQ(to_json(from_json(text)), text);
   EXPECT_EQ(from_json(text).points[0].predicted, 2e-3);
   EXPECT_NO_THROW(from_json(replaced(text, "\"predicted\"", "\"other\""))) << "older profiles have none";
+}
+
+TEST(profiles, tell_how_sure_they_are_and_of_which_machine) {
+  profile p;
+  p.points.push_back({.algorithm = "pairwise", .ranks = 4, .bytes = 1000, .time = 2e-3, .low = 1e-3, .high = 3e-3});
+  p.fits = {{model_kind::loggp, 0, 0.96, 1.5}, {model_kind::plogp, 0, 0.01, 0.02}};
+  p.made_on = {"Processor 7", 2, 32, std::uint64_t{1} << 38U, "MPI library v1, MPI 4.0", "eth0 10000 Mbit/s"};
+  const std::string text = to_json(p);
+  const profile read = from_json(text);
+  EXPECT_EQ(to_json(read), text);
+  EXPECT_EQ(read.points[0].low, 1e-3);
+  EXPECT_EQ(read.points[0].high, 3e-3);
+  ASSERT_EQ(read.fits.size(), 2U);
+  EXPECT_EQ(read.fits[0].median, 0.96);
+  EXPECT_NE(text.find("\"poor\": true"), std::string::npos);
+  EXPECT_EQ(read.made_on, p.made_on);
+  EXPECT_EQ(words_of(p.made_on),
+            "Processor 7, 2 sockets, 32 cores, 256 GiB, MPI library v1, MPI 4.0, eth0 10000 Mbit/s");
+  EXPECT_THROW(from_json(replaced(text, "\"level\": 0", "\"level\": 2")), profile_error);
+  EXPECT_THROW(from_json(replaced(text, "\"sockets\": 2", "\"sockets\": -2")), profile_error);
+  EXPECT_THROW(from_json(replaced(text, "0.003", "0.0003")), profile_error) << "an interval the wrong way round";
+}
+
+TEST(profiles, hold_on_the_processor_that_they_were_made_on) {
+  profile p;
+  p.model.machine = machine_name();
+  EXPECT_EQ(made_elsewhere(p), "") << "an older profile: it does not tell its processor";
+  p.made_on = this_hardware();
+  EXPECT_EQ(made_elsewhere(p), "");
+  p.made_on.memory /= 2;
+  EXPECT_EQ(made_elsewhere(p), "");
+  p.made_on.processor = "Another";
+  EXPECT_NE(made_elsewhere(p).find("made on 'Another, "), std::string::npos) << made_elsewhere(p);
+  p.model.machine = "1000 cores, none";
+  EXPECT_NE(made_elsewhere(p).find("made on '1000 cores, none'"), std::string::npos) << made_elsewhere(p);
+}
+
+TEST(profiles, know_processor_and_link_by_what_the_system_tells) {
+  std::istringstream cpuinfo(
+      "processor\t: 0\nmodel name\t: Fast 9 @ 2GHz\nphysical id\t: 0\n\n"
+      "processor\t: 1\nmodel name\t: Fast 9 @ 2GHz\nphysical id\t: 1\n");
+  std::istringstream meminfo("MemTotal:       16384 kB\nMemFree: 1 kB\n");
+  const hardware h = processor_of(cpuinfo, meminfo);
+  EXPECT_EQ(h.processor, "Fast 9 @ 2GHz");
+  EXPECT_EQ(h.sockets, 2);
+  EXPECT_EQ(h.memory, std::uint64_t{16} << 20U);
+  std::istringstream nothing;
+  EXPECT_EQ(processor_of(nothing, nothing), hardware{});
+
+  namespace fs = std::filesystem;
+  const fs::path classes = fs::temp_directory_path() / ("taquin-classes-" + std::to_string(getpid()));
+  EXPECT_EQ(link_of(classes), "");
+  const auto interface = [&](const std::string& name, const std::string& state, const std::string& speed) {
+    fs::create_directories(classes / "net" / name);
+    std::ofstream(classes / "net" / name / "operstate") << state << '\n';
+    std::ofstream(classes / "net" / name / "speed") << speed << '\n';
+  };
+  interface("lo", "unknown", "");
+  interface("eth0", "up", "1000");
+  interface("eth1", "up", "10000");
+  interface("eth2", "down", "40000");
+  EXPECT_EQ(link_of(classes), "eth1 10000 Mbit/s");
+  fs::create_directories(classes / "infiniband" / "mlx5_0" / "ports" / "1");
+  std::ofstream(classes / "infiniband" / "mlx5_0" / "ports" / "1" / "rate") << "200 Gb/sec (4X HDR)\n";
+  EXPECT_EQ(link_of(classes), "mlx5_0 200 Gb/sec (4X HDR)");
+  fs::remove_all(classes);
 }
 
 TEST(profiles, hold_rules) {

@@ -180,6 +180,17 @@ function timeAt(points, axis, x) {
 
 const FINE = 24; // steps between two points
 
+// Left of x `from` was faster and right of it `to`, by intervals that do not meet, where times were measured.
+function crosses(curves, axis, from, to, x) {
+  const [a, b] = [from, to].map((name) => curves.find((c) => c.algorithm === name));
+  if (a.basis !== "measured") return true;
+  const pairs = a.points.map((p) => [p, b.points.find((q) => q[axis] === p[axis])]).filter(([, q]) => q);
+  const apart = ([p, q]) => [p, q].every((v) => Number.isFinite(v.low) && Number.isFinite(v.high)) && (p.high < q.low || q.high < p.low);
+  const left = pairs.filter(([p]) => p[axis] < x * (1 - 1e-9)).at(-1);
+  const right = pairs.find(([p]) => p[axis] >= x * (1 - 1e-9));
+  return Boolean(left && right) && apart(left) && apart(right);
+}
+
 /// Where the fastest algorithm changes along the axis: [{at, from, to, basis}].
 export function crossovers(curves, axis) {
   const found = [];
@@ -198,7 +209,7 @@ export function crossovers(curves, axis) {
         const time = timeAt(c.points, axis, x);
         if (time !== null && (best === null || time < best.time)) best = { name: c.algorithm, time };
       }
-      if (best && before && best.name !== before.name)
+      if (best && before && best.name !== before.name && crosses(same, axis, before.name, best.name, x))
         found.push({ at: Math.sqrt(before.x * x), from: before.name, to: best.name, basis });
       if (best) before = { name: best.name, x };
     }

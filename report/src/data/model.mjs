@@ -1,5 +1,5 @@
 // All files of a page, sorted by what they are. A file that turns out to be wrong is one more problem; the others stay.
-import { prepareTraffic, prepareReport } from "./traffic.mjs";
+import { pairsDiffer, prepareTraffic, prepareReport } from "./traffic.mjs";
 import { distinctPredictions, pointsOfProfile, pointsOfRecords, pointsOfPredictions, isRedistribution } from "./algorithms.mjs";
 import { prepareStrip } from "./strip.mjs";
 import { prepareSchedule } from "./schedule.mjs";
@@ -61,6 +61,13 @@ function add(model, file) {
   }
 }
 
+// The page begins with what tells most: pairs that differ, waiting apart from transfer, then what took longest.
+const tells = (source) =>
+  (source.sites.length ? 1e12 : 0) +
+  (source.sites.some((s) => pairsDiffer(source, s)) ? 1e11 : 0) +
+  (source.totals.waiting !== null ? 1e10 : 0) +
+  Math.min(source.totals.seconds ?? 0, 1e9);
+
 export function collect(page) {
   const model = empty();
   if (!page || page.taquin_page !== PAGE_VERSION) {
@@ -77,5 +84,6 @@ export function collect(page) {
     }
   }
   model.points = distinctPredictions(model.points);
+  model.sources.sort((a, b) => tells(b) - tells(a));
   return model;
 }

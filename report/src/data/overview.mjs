@@ -135,6 +135,9 @@ export function worthDoing(model, most = 3) {
     topics.set(topic, one);
     first.push(one);
   }
+  const titles = first.slice(0, most).map((t) => t.title);
+  for (const t of first.slice(0, most))
+    if (titles.filter((title) => title === t.title).length > 1) t.title += `: ${t.text.split(/ waits | is faster |, /)[0]}`;
   return first.slice(0, most).map((t) => (t.also.length ? { ...t, text: `${t.text} Also faster: ${t.also.slice(0, 4).join("; ")}${t.also.length > 4 ? ` and ${t.also.length - 4} more` : ""}.` } : t));
 }
 

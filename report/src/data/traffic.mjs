@@ -1,4 +1,5 @@
 // What a program exchanged: recordings, and reports of preloaded runs, in one form.
+import { bytes } from "./format.mjs";
 
 /// Sum of finite numbers.
 export const sum = (values) => {
@@ -16,12 +17,44 @@ export function imbalance(values) {
   return mean > 0 ? most / mean : 0;
 }
 
+/// One value is so far above the usual ones that it would flatten a linear plot; all are above 0.
+export function spreadWide(values, times = 20) {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  return sorted.length > 2 && sorted[0] > 0 && sorted.at(-1) > times * sorted[Math.floor(sorted.length / 2)];
+}
+
+/// Not all pairs of ranks exchange the same at a site: its heat map tells something.
+export const pairsDiffer = (source, site) => site.matrices.some(([matrix]) => source.matrices[matrix].uniform === undefined);
+
+/// The site to begin with: of those whose pairs differ, else of all, the one with most bytes.
+export function tellingSite(source) {
+  const differ = source.sites.filter((s) => pairsDiffer(source, s));
+  return (differ.length ? differ : source.sites).reduce((best, s) => (s.bytes > (best?.bytes ?? -1) ? s : best), undefined);
+}
+
+/// Names that several things have get what tells these apart, from the first of `more` that does; at last a number.
+export function toldApart(items, more) {
+  const repeated = () => {
+    const times = new Map();
+    for (const i of items) times.set(i.label, (times.get(i.label) ?? 0) + 1);
+    return items.filter((i) => times.get(i.label) > 1);
+  };
+  for (const what of more) for (const i of repeated()) i.label += `, ${what(i)}`;
+  repeated().forEach((i, n) => (i.label += ` (${n + 1})`));
+  return items;
+}
+
 const FORMS = { alltoall: "Alltoall", alltoallv: "Alltoallv", alltoallw: "Alltoallw" };
 
 function communicatorName(communicator, index, world) {
   if (communicator.ranks === world) return index === 0 ? "world" : `all ranks (communicator ${index})`;
   return `communicator ${index} of ${communicator.ranks} ranks from rank ${communicator.first}`;
 }
+
+const SITE_DETAILS = [
+  (s) => s.communicator ?? `${s.ranks} ranks`,
+  (s) => `${bytes(s.calls > 0 ? s.bytes / s.calls : 0)} a call`,
+];
 
 /// A recording as the command embeds it.
 export function prepareTraffic(data, name) {
@@ -64,7 +97,7 @@ export function prepareTraffic(data, name) {
     nodes: data.per_node > 0 ? Math.ceil(data.ranks / data.per_node) : null,
     group: data.group,
     matrices: data.matrices,
-    sites,
+    sites: toldApart(sites, SITE_DETAILS),
     calls,
     callsLeftOut: data.entries - data.calls.length,
     totals: totals(sites, null, null, data.totals),
@@ -83,6 +116,7 @@ export function prepareReport(data, name) {
     label: `${FORMS[s.form] ?? s.form} at ${place(s)}`,
     form: s.form,
     ranks: s.communicator?.ranks ?? data.ranks,
+    communicator: s.communicator ? `${s.communicator.ranks} ranks from rank ${s.communicator.world_ranks?.[0] ?? 0}` : null,
     calls: s.calls,
     bytes: s.bytes,
     seconds: s.seconds,
@@ -123,7 +157,8 @@ export function prepareReport(data, name) {
       ranks: s.communicator?.ranks ?? data.ranks,
       flows: (s.flows ?? []).flat(),
     })),
-    sites,
+    crowded: Boolean(data.crowded),
+    sites: toldApart(sites, SITE_DETAILS),
     calls: [],
     callsLeftOut: 0,
     advice: data.advice ?? [],

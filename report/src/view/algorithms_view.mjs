@@ -1,7 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { casesOf, crossovers, curvesOf, firstShown } from "../data/algorithms.mjs";
 import { byteTicks, bytes, seconds, short } from "../data/format.mjs";
-import { legend, styles } from "./curves.mjs";
+import { legend, roomFor, styles } from "./curves.mjs";
 import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 
@@ -118,14 +118,14 @@ function lines(state, key, width) {
 function list(state, key, width) {
   const points = state.view.points.filter((p) => state.shown.has(p.algorithm) && Number.isFinite(p[key])).sort((a, b) => a[key] - b[key]);
   if (!points.length) return null;
-  const name = (p) => (p.basis === "measured" ? p.algorithm : `${p.algorithm} (predicted)`);
+  const name = (p) => p.algorithm; // measured and predicted in one row
   const order = [...new Set(points.map(name))];
   const limits = key === "memory" ? [...new Set(points.map((p) => p.limit).filter((l) => Number.isFinite(l)))] : [];
   const colour = (p) => state.style.get(p.algorithm).colour;
   return Plot.plot({
     width,
     height: 60 + 26 * order.length,
-    marginLeft: Math.min(170, width * 0.4),
+    marginLeft: roomFor(order, width),
     marginRight: 24,
     x: { type: state.logX && key !== "memory" ? "log" : "linear", label: VALUES[key].label, tickFormat: VALUES[key].format, grid: true, ticks: Math.max(3, Math.floor(width / 110)), nice: true },
     y: { domain: order, label: null },

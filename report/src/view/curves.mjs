@@ -6,13 +6,19 @@ import { h } from "./dom.mjs";
 export const COLOURS = Array.from({ length: 8 }, (_, i) => `var(--c${i})`);
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"];
 
+/// Beyond the eight, hues by the golden angle, which repeats none.
+const colourOf = (i) => COLOURS[i] ?? `oklch(var(--more-light) 0.15 ${((i - COLOURS.length) * 137.5 + 20) % 360})`;
+
+/// Pixels for names at the left of a plot, so that none is cut.
+export const roomFor = (names, width) => Math.min(Math.max(60, ...names.map((n) => 6.4 * n.length + 16)), width * 0.6);
+
 /// `first` are those that must not share a colour.
 export function styles(names, first = new Set()) {
   const rest = [...new Set(names)].filter((n) => n !== "native").sort((a, b) => Number(first.has(b)) - Number(first.has(a)) || (a < b ? -1 : 1));
   const map = new Map([["native", { colour: "var(--ink)", symbol: "asterisk" }]]);
   rest.forEach((name, i) =>
     map.set(name, {
-      colour: COLOURS[i % COLOURS.length],
+      colour: colourOf(i),
       symbol: SYMBOLS[(i + Math.floor(i / COLOURS.length)) % SYMBOLS.length],
     }),
   );

@@ -1,4 +1,5 @@
 import { figuresOf, savingText, worthDoing } from "../data/overview.mjs";
+import { counted } from "../data/format.mjs";
 import { button, h } from "./dom.mjs";
 
 // Pages that are opened from disk may not have the clipboard's own functions.
@@ -35,6 +36,13 @@ function thing(t, index) {
   );
 }
 
+const CROWDED = "More ranks than processors: they wait for a processor, and times say little of an exchange.";
+
+/// What the page was made of, at its end.
+export function files(model) {
+  return h("details", { class: "more" }, h("summary", {}, `Made of ${counted(model.files.length, "file")}`), h("ul", { class: "files" }, model.files.map((f) => h("li", {}, h("code", {}, f.name), ` (${f.kind})`))));
+}
+
 export function overview(model) {
   const things = worthDoing(model);
   const parts = [];
@@ -53,19 +61,19 @@ export function overview(model) {
       ? h("ol", { class: "things" }, things.map(thing))
       : h("p", {}, "Nothing in these files says that something can be saved."),
   );
-  for (const source of model.sources)
-    parts.push(
-      h("h3", {}, source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))),
+  for (const [i, source] of model.sources.entries()) {
+    const heading = [source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))];
+    const told = [
       source.program ? h("p", { class: "note" }, "of ", h("code", {}, source.program)) : null,
       h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
       source.kind === "recording" && source.totals.waiting === null
         ? h("p", { class: "note" }, "This recording does not tell waiting apart from transfer: its times hold both. Recordings of this version of taquin, and reports of preloaded runs, tell it.")
         : null,
+      source.crowded ? h("p", { class: "note" }, CROWDED) : null,
       figuresOf(source).unknown.length ? h("p", { class: "note" }, `Not in this file: ${figuresOf(source).unknown.join(", ")}.`) : null,
-    );
-  parts.push(
-    h("h3", {}, "Files"),
-    h("ul", { class: "files" }, model.files.map((f) => h("li", {}, h("code", {}, f.name), ` (${f.kind})`))),
-  );
+    ].filter(Boolean);
+    if (i === 0) parts.push(h("h3", {}, heading), ...told);
+    else parts.push(h("details", { class: "more" }, h("summary", {}, heading), told));
+  }
   return h("div", {}, parts.filter(Boolean));
 }

@@ -42,5 +42,10 @@ export function player(steps, text, show) {
       position.element,
     ),
     step: () => step,
+    /// Another step to begin with; draws nothing.
+    set(next) {
+      step = next;
+      position.set(step);
+    },
   };
 }

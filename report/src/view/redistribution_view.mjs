@@ -2,7 +2,7 @@ import * as Plot from "@observablehq/plot";
 import { groupBy } from "../data/algorithms.mjs";
 import { byteTicks, bytes, count, seconds, short } from "../data/format.mjs";
 import { MEASURES } from "../data/redistribution.mjs";
-import { legend, styles } from "./curves.mjs";
+import { legend, roomFor, styles } from "./curves.mjs";
 import { choice, h } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 
@@ -54,17 +54,20 @@ function measured(records, style) {
       note: () => (m.key === "time" ? "Median; bars: 95% confidence intervals. native: the MPI library's exchange of as many bytes, out of place." : m.key === "memory" ? "The most of any rank, beside the data. native: the second buffer that it receives into." : "The most of any rank."),
       draw: (width) => {
         const rows = records.filter((r) => Number.isFinite(r[m.key])).sort((a, b) => a[m.key] - b[m.key]);
+        // One long time, or its interval, would leave the others no room.
+        const ends = rows.flatMap((r) => [r.low, r.high]);
+        const wide = m.key === "time" && Math.max(...ends) > 30 * Math.min(...ends);
         return Plot.plot({
           width,
           height: 56 + 26 * rows.length,
-          marginLeft: Math.min(150, width * 0.4),
+          marginLeft: roomFor(rows.map((r) => r.algorithm), width),
           marginRight: 20,
-          x: { label: m.label, tickFormat: m.format, grid: true, zero: true, ticks: m.format === bytes ? byteTicks(Math.max(...rows.map((r) => r[m.key]))) : Math.max(3, Math.floor(width / 110)) },
+          x: { type: wide ? "log" : "linear", label: `${m.label}${wide ? ", logarithmic" : ""}`, tickFormat: m.format, grid: true, zero: !wide, ticks: m.format === bytes ? byteTicks(Math.max(...rows.map((r) => r[m.key]))) : Math.max(3, Math.floor(width / 110)) },
           y: { domain: rows.map((r) => r.algorithm), label: null },
           marks: [
-            Plot.barX(rows, { y: "algorithm", x: m.key, fill: (r) => style.get(r.algorithm).colour, channels: { exact: { value: m.key, label: m.label } }, tip: { format: { x: false, fill: false, exact: (v) => m.format(v) } } }),
+            (wide ? Plot.dot : Plot.barX)(rows, { ...(wide ? { r: 5 } : {}), y: "algorithm", x: m.key, fill: (r) => style.get(r.algorithm).colour, channels: { exact: { value: m.key, label: m.label } }, tip: { format: { x: false, fill: false, exact: (v) => m.format(v) } } }),
             m.key === "time" ? Plot.ruleY(rows, { y: "algorithm", x1: "low", x2: "high", stroke: "currentColor", strokeWidth: 3 }) : null,
-            Plot.ruleX([0]),
+            wide ? null : Plot.ruleX([0]),
           ],
         });
       },

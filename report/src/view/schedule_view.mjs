@@ -32,6 +32,7 @@ function roundPlot(schedule, index, width) {
   const ranks = Array.from({ length: schedule.ranks }, (_, r) => r);
   const nodes = nodesOf(schedule);
   const label = schedule.ranks <= width / 26;
+  const idle = round && !messages.length ? `no message: ${counted(round.copies.length, "copy", "copies")} inside ranks` : null;
   const ends = label ? ranks.flatMap((rank) => [{ rank, y: 1, dy: -13 }, { rank, y: 0, dy: 13 }]) : [];
   return Plot.plot({
     width,
@@ -45,7 +46,8 @@ function roundPlot(schedule, index, width) {
     color: { domain: ["inside a node", "between nodes"], range: [INSIDE, BETWEEN], legend: schedule.nodes > 1 && schedule.perNode > 1 },
     marks: [
       Plot.rect(nodes, { x1: "x1", x2: "x2", y1: -0.08, y2: 1.08, fill: "currentColor", fillOpacity: 0.06, rx: 4, clip: false }),
-      nodes.length && width / nodes.length > 40 ? Plot.text(nodes, { x: (n) => (n.x1 + n.x2) / 2, y: 0.5, text: (n) => `node ${n.node}`, fill: "currentColor", fillOpacity: 0.55 }) : null,
+      nodes.length && !idle && width / nodes.length > 40 ? Plot.text(nodes, { x: (n) => (n.x1 + n.x2) / 2, y: 0.5, text: (n) => `node ${n.node}`, fill: "currentColor", fillOpacity: 0.55 }) : null,
+      idle ? Plot.text([idle], { x: () => (schedule.ranks - 1) / 2, y: 0.5, text: (t) => t, fill: "currentColor", fontSize: 13, stroke: "var(--card)", strokeWidth: 5 }) : null,
       Plot.link(shown, {
         x1: "from",
         x2: "to",
@@ -151,7 +153,10 @@ function rounds(all) {
       for (const s of states) s.step = v;
       for (const f of figures) f.refresh();
     });
-    for (const s of states) s.step = 0;
+    // Rounds of copies alone are not a picture to begin with.
+    const start = Math.max(0, Math.max(...states.map((s) => s.schedule.rounds.findIndex((r) => r.messages.length > 0))));
+    for (const s of states) s.step = start;
+    play.set(start);
     root.replaceChildren(
       h(
         "div",

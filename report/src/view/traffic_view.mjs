@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { byteTicks, bytes, count, counted, percent, seconds } from "../data/format.mjs";
-import { addUp, imbalance, sum } from "../data/traffic.mjs";
+import { addUp, imbalance, spreadWide, sum, tellingSite } from "../data/traffic.mjs";
 import { choice, h, slider } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { heatmap } from "./heatmap.mjs";
@@ -10,8 +10,6 @@ const ORANGE = "var(--c1)";
 const MOST_DOTS = 2000;
 
 const sizeLabel = (s) => (s.from === 0 ? "empty" : bytes(s.from));
-
-const busiest = (source) => source.sites.reduce((best, s) => (s.bytes > (best?.bytes ?? -1) ? s : best), undefined);
 
 /// Blocks by size.
 function distribution(get) {
@@ -39,7 +37,7 @@ function distribution(get) {
         marginBottom: 60,
         x: { axis: null, domain: ["of the blocks", "of the bytes"] },
         fx: { domain: sizes.map(sizeLabel), label: "block size", tickRotate: sizes.length > 7 ? -40 : 0 },
-        y: { label: "part", percent: true, grid: true },
+        y: { label: "part of all", percent: true, grid: true, tickFormat: (part) => `${part}%` },
         color: { domain: ["of the blocks", "of the bytes"], range: [BLUE, ORANGE], legend: true },
         marks: [
           Plot.barY(bars, { x: "what", fx: "size", y: "part", fill: "what", channels: { figure: "exact" }, tip: { format: { fx: true, x: false, fill: false } } }),
@@ -150,7 +148,9 @@ function evolution(get) {
           height: 130,
           marginLeft: 70,
           x: { label: key === "bytes" ? null : "call" },
-          y: { label, grid: true, zero: true, tickFormat: unit, ticks: unit === bytes ? byteTicks(Math.max(...calls.map((c) => c.bytes)), 3) : 4 },
+          y: spreadWide(calls.map((c) => c[key]))
+            ? { type: "log", label: `${label}, logarithmic`, grid: true, tickFormat: unit, ticks: 4 }
+            : { label, grid: true, zero: true, tickFormat: unit, ticks: unit === bytes ? byteTicks(Math.max(...calls.map((c) => c.bytes)), 3) : 4 },
           marks: [
             chosen ? Plot.rectX([chosen], { x1: "at", x2: (c) => c.at + c.repeats, fill: "currentColor", fillOpacity: 0.15 }) : null,
             Plot.ruleY(calls, { y: key, x1: "at", x2: "end", stroke: colour, strokeWidth: 2 }),
@@ -162,7 +162,7 @@ function evolution(get) {
               channels: { exact: key, repeats: "repeats" },
               tip: { format: { y: false, exact: (v) => unit(v) } },
             }),
-            Plot.ruleY([0]),
+            spreadWide(calls.map((c) => c[key])) ? null : Plot.ruleY([0]),
           ],
         });
       const waits = calls.some((c) => Number.isFinite(c.waiting));
@@ -203,16 +203,17 @@ function siteTable(get) {
       );
       return Plot.plot({
         width,
-        height: 60 + 40 * bars.length,
+        height: 60 + 44 * bars.length,
         marginLeft: 16,
         marginRight: 24,
         y: { domain: bars.map((s) => s.index), axis: null, padding: 0 },
         x: { label: "time", tickFormat: seconds, grid: true, ticks: Math.max(2, Math.floor(width / 130)) },
         color: { domain: ["waiting", "transfer", "waiting and transfer"].filter((n) => parts.some((p) => p.part === n)), range: parts.some((p) => p.part === "waiting") ? [ORANGE, BLUE, "var(--c6)"] : [BLUE], legend: true },
         marks: [
-          Plot.text(bars, { y: "index", frameAnchor: "left", textAnchor: "start", dy: -11, text: (s) => shorter(s.label), fill: "currentColor", fontSize: 12 }),
-          Plot.barX(parts, { y: "site", x: "value", fill: "part", insetTop: 20, insetBottom: 6, channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
+          Plot.barX(parts, { y: "site", x: "value", fill: "part", insetTop: 22, insetBottom: 6, channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
           Plot.ruleX([0]),
+          // Last, so that nothing is drawn over it.
+          Plot.text(bars, { y: "index", frameAnchor: "left", textAnchor: "start", dy: -12, dx: 4, text: (s) => shorter(s.label), fill: "currentColor", stroke: "var(--card)", strokeWidth: 4, fontSize: 12 }),
         ],
       });
     },
@@ -239,7 +240,7 @@ function siteTable(get) {
 
 export function traffic(model) {
   let source = model.sources[0];
-  let site = busiest(source);
+  let site = tellingSite(source);
   let call = null;
   const sums = new Map();
   const root = h("div", {});
@@ -295,7 +296,7 @@ export function traffic(model) {
     return model.sources.length > 1
       ? choice("File", model.sources.map((s, i) => ({ value: i, label: s.name.split("/").at(-1) })), model.sources.indexOf(source), (v) => {
           source = model.sources[Number(v)];
-          site = busiest(source);
+          site = tellingSite(source);
           call = null;
           build();
         })
@@ -303,7 +304,7 @@ export function traffic(model) {
   }
   // Files without calls come last.
   source = model.sources.find((s) => s.sites.length) ?? source;
-  site = busiest(source);
+  site = tellingSite(source);
   build();
   return root;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { roomFor, styles } from "../../src/view/curves.mjs";
 import { casesOf, crossovers, curvesOf, distinctPredictions, firstShown, pointsOfPredictions, pointsOfProfile, pointsOfRecords } from "../../src/data/algorithms.mjs";
 import { predictions, records } from "../inputs.mjs";
 
@@ -41,11 +42,24 @@ test("one size on one number of ranks is a view without an axis", () => {
 });
 
 test("curves cross where their times are equal", () => {
-  const line = (algorithm, f) => ({ algorithm, basis: "measured", points: [1, 10, 100, 1000].map((bytes) => ({ bytes, time: f(bytes) })) });
+  const line = (algorithm, f) => ({ algorithm, basis: "measured", points: [1, 10, 100, 1000].map((bytes) => ({ bytes, time: f(bytes), low: f(bytes) * (1 - wide), high: f(bytes) * (1 + wide) })) });
+  let wide = 0.1;
   const found = crossovers([line("a", (b) => b), line("b", () => 50)], "bytes");
   assert.equal(found.length, 1);
   assert.ok(Math.abs(found[0].at / 50 - 1) < 0.1, String(found[0].at));
   assert.deepEqual([found[0].from, found[0].to], ["a", "b"]);
+  wide = 0.8;
+  assert.deepEqual(crossovers([line("a", (b) => b), line("b", () => 50)], "bytes"), [], "intervals that meet tell of no crossing");
+});
+
+test("no two curves have one colour, however many there are", () => {
+  const names = Array.from({ length: 40 }, (_, i) => `algorithm_${i}`);
+  assert.equal(new Set([...styles(["native", ...names]).values()].map((s) => s.colour)).size, 41);
+});
+
+test("names at the left of a plot have the room that they need, on a phone too", () => {
+  assert.ok(roomFor(["local_copy_efficient"], 330) >= 20 * 6.4);
+  assert.ok(roomFor(["x".repeat(200)], 330) <= 330 * 0.6);
 });
 
 test("curves that never cross have no crossing, and measured ones do not cross predicted ones", () => {

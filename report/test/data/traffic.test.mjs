@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { collect } from "../../src/data/model.mjs";
+import { spreadWide, tellingSite, toldApart } from "../../src/data/traffic.mjs";
 import { addUp, cut, imbalance, prepareReport, prepareTraffic } from "../../src/data/traffic.mjs";
 
 // As the command embeds it: 4 ranks, two matrices, one site.
@@ -98,4 +100,33 @@ test("call sites on different ranks are not added up: the total is what the file
   const sites = [{ form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 4 }, calls: 1, bytes: 1, seconds: 1 }];
   assert.equal(prepareReport({ ranks: 4, seconds: 10, sites, totals: { seconds: 4, waiting_seconds: 1 } }, "r").totals.share, 0.4);
   assert.equal(prepareReport({ ranks: 4, seconds: 10, sites }, "r").totals.seconds, null);
+});
+
+test("things of one name are told apart, by words first", () => {
+  const labels = (list) => toldApart(list.map(([label, a, b]) => ({ label, a, b })), [(i) => i.a, (i) => i.b]).map((i) => i.label);
+  assert.deepEqual(labels([["x", 1, 1], ["y", 1, 1]]), ["x", "y"]);
+  assert.deepEqual(labels([["x", 1, 1], ["x", 2, 1]]), ["x, 1", "x, 2"]);
+  assert.deepEqual(labels([["x", 1, 1], ["x", 1, 2]]), ["x, 1, 1", "x, 1, 2"]);
+  assert.deepEqual(labels([["x", 1, 1], ["x", 1, 1]]), ["x, 1, 1 (1)", "x, 1, 1 (2)"]);
+});
+
+test("a logarithmic axis is for values of which one is far off, never for zeros", () => {
+  assert.ok(spreadWide([1, 1, 1, 100]));
+  assert.ok(!spreadWide([1, 1, 1, 2]));
+  assert.ok(!spreadWide([0, 1, 1, 100]));
+  assert.ok(!spreadWide([1, 100]));
+});
+
+test("a page begins with the recording, and the calls, whose pairs differ", () => {
+  const data = (matrices, seconds) => ({
+    ranks: 4, program: "p", group: 1, communicators: [{ ranks: 4, first: 0 }], calls: [], entries: 0, totals: { seconds, waiting_seconds: 0 },
+    matrices, sites: matrices.map((_, i) => ({ communicator: 0, kind: "alltoall", in_place: i === 1, calls: 1, bytes: 100 - i, seconds, sent: [], received: [], sizes: [], matrices: [[i, 1]] })),
+  });
+  const even = { ranks: 4, uniform: 1 };
+  const uneven = { ranks: 4, flows: [0, 1, 5] };
+  const page = { taquin_page: 1, files: [{ kind: "traffic", name: "even", data: data([even], 9) }, { kind: "traffic", name: "uneven", data: data([even, uneven], 1) }] };
+  const model = collect(page);
+  assert.deepEqual(model.sources.map((s) => s.name), ["uneven", "even"]);
+  assert.equal(tellingSite(model.sources[0]).index, 1);
+  assert.equal(tellingSite(model.sources[1]).index, 0);
 });

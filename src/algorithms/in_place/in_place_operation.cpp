@@ -6,6 +6,7 @@
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "node/blocking_channel.hpp"
+#include "node/internode.hpp"
 
 namespace taquin::detail {
 
@@ -35,6 +36,9 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   const shape& s = *c.shape;
   const element unit = unit_of(x, s);
   in_place_limits l = most;
+  l.requests = std::min(l.requests, in_flight_of(*c.opts));
+  l.sends = std::min(l.sends, in_flight_of(*c.opts));
+  l.per_peer = std::min(l.per_peer, l.requests);
   const in_place_limits least{};
   const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
   while (bookkeeping(s, l) > sizeof(in_place_operation) + allowed / 4 &&
@@ -108,7 +112,7 @@ void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept
 
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
     : mpi_operation(&memory),
-      nodes_(c.comm->between == nullptr ? nullptr : nodes_of(*c.comm, {})),
+      nodes_(internode::known(*c.comm) == nullptr ? nullptr : nodes_of(*c.comm, {})),
       limits_(limits(x, c, allowed - node_bytes(c, allowed))),
       out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
       in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),

@@ -54,7 +54,7 @@ std::size_t carried_exchange::footprint(const shape& s) noexcept {
 carried_exchange::carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget)
     : x_(x),
       comm_(comm),
-      step_(*comm.between),
+      step_(*internode::known(comm)),
       tag_(tag),
       budget_(budget),
       direct_(count_long(x.send) + count_long(x.recv), &budget),

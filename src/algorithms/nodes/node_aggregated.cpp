@@ -89,7 +89,7 @@ namespace {
 class shared_body final : public operation {
  public:
   /// Takes over `own`, or uses `lent`, which outlives it.
-  shared_body(schedule&& s, execution where, shared_segment own, shared_segment* lent, std::size_t share,
+  shared_body(schedule&& s, execution where, shared_scratch own, shared_scratch* lent, std::size_t share,
               memory_budget* budget)
       : share_(*budget, share), own_(std::move(own)) {
     where.shared = lent != nullptr ? lent : &own_;
@@ -103,13 +103,13 @@ class shared_body final : public operation {
 
  private:
   memory_charge share_;
-  shared_segment own_;
+  shared_scratch own_;
   std::optional<executor> moves_;
 };
 
 std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
   const aggregated_size size = size_of_shared(s, how);
-  return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_segment::overhead) +
+  return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_scratch::overhead) +
          table_bytes(s) + as_size(s.largest_node) * sizeof(region);
 }
 
@@ -172,23 +172,23 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   const level& nodes = view.topology.nodes();
   const auto size = as_size(nodes.size(nodes.group[as_size(local.rank)]));
   schedule s = build_shared(local, nodes, traffic, how, &budget);
-  shared_segment own;
+  shared_scratch own;
   if (c.reused) {
-    if (size > 1) own = shared_segment::make(view.local.get(), s.shared_bytes);
+    if (size > 1) own = shared_scratch::make(view.local.get(), s.shared_bytes);
     // Messages between nodes go by the way that both have taken.
     view.shares = mpi::holds_everywhere(size == 1 || !own.empty(), c.comm->get());
   } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, how).scratch, 1);
              share > view.blocking_share) {
-    view.blocking = shared_segment();
-    if (size > 1) view.blocking = shared_segment::make(view.local.get(), share * size);
+    view.blocking = shared_scratch();
+    if (size > 1) view.blocking = shared_scratch::make(view.local.get(), share * size);
     view.blocking_share = share;
     view.shares = mpi::holds_everywhere(size == 1 || !view.blocking.empty(), c.comm->get());
   }
   if (!view.shares) return nullptr;
-  const execution where{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused};
+  const execution where = execution_of(x, c);
   if (size == 1) return make_operation<executor>(budget, std::move(s), where, &budget);
-  shared_segment* lent = c.reused ? nullptr : &view.blocking;
-  const std::size_t share = (s.shared_bytes + shared_segment::overhead + size - 1) / size;
+  shared_scratch* lent = c.reused ? nullptr : &view.blocking;
+  const std::size_t share = (s.shared_bytes + shared_scratch::overhead + size - 1) / size;
   return make_operation<shared_body>(budget, std::move(s), where, std::move(own), lent, share, &budget);
 }
 
@@ -200,7 +200,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
   return make_operation<executor>(
       budget, build_aggregated(local, nodes, traffic, aggregation_by_messages(*c.shape, *c.opts), &budget),
-      execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+      execution_of(x, c), &budget);
 }
 
 // Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.

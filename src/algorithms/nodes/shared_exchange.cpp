@@ -11,7 +11,7 @@
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
-#include "node/shared_segments.hpp"
+#include "node/shared_buffers.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -35,7 +35,7 @@ void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n >= 4) return two(std::uint32_t{});
   for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
 }
-static_assert(node_line::capacity <= 32 && sizeof(segment_place) <= node_line::capacity);
+static_assert(node_line::capacity <= 32 && sizeof(buffer_place) <= node_line::capacity);
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n <= node_line::capacity)
@@ -102,6 +102,7 @@ void shared_exchange::write(int reader) {
   const std::size_t at = room_used_;
   const kind way = way_of(reader, room_used_);
   line.describe(way, n);
+  sends_ = sends_ || (n > 0 && reader != c_.rank());
   switch (way) {
     case kind::here:
       put(line.data.data());
@@ -116,7 +117,7 @@ void shared_exchange::write(int reader) {
       line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
       const auto shared = find_shared(send_at(reader), n);
       if (shared && way == kind::remote) line.describe(kind::mapped, n);
-      const segment_place where = shared.value_or(segment_place{});
+      const buffer_place where = shared.value_or(buffer_place{});
       std::memcpy(line.data.data(), &where, sizeof where);
       offered_ = c_.step();
       break;
@@ -136,7 +137,7 @@ void shared_exchange::reset() noexcept {
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
   next_ = looks_ = 0;
-  any_moves_ = false;
+  sends_ = any_moves_ = false;
   stage_ = stage::lines;
   error_.reset();
 }
@@ -149,6 +150,7 @@ void shared_exchange::post(std::uint32_t choices) {
     node_line& line = c_.to(reader);
     line.choices = choices;
     line.steps = steps_;
+    if (line.what() == kind::none) line.place = sends_ ? 1 : 0;
     c_.publish(reader);
   }
 }
@@ -159,6 +161,15 @@ bool shared_exchange::agreed() const noexcept {
     const node_line& line = c_.from(peer_at(k));
     if (line.what() == kind::record || line.choices != mine.choices) return false;
     if (x_.kind == exchange::form::alltoall && line.size() != mine.size()) return false;
+  }
+  return true;
+}
+
+bool shared_exchange::nothing_moves() const noexcept {
+  if (sends_) return false;
+  for (int k = 1; k < c_.size(); ++k) {
+    const node_line& line = c_.from(peer_at(k));
+    if (line.what() != kind::none || line.place != 0) return false;
   }
   return true;
 }
@@ -280,7 +291,7 @@ void shared_exchange::deliver_from(int writer) {
 }
 
 void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
-  segment_place shared;
+  buffer_place shared;
   std::memcpy(&shared, line.data.data(), sizeof shared);
   const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, as_size(n));
   from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);

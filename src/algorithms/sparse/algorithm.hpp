@@ -46,15 +46,20 @@ struct sparse_algorithm {
   std::string_view summary;
   std::string_view source;
   std::string_view rounds;
-  /// Afterwards each rank has the notices for it. Collective.
+  /// Afterwards each rank has the notices for it. Collective. Null: of what is tried before anything else.
   void (*find)(finding& f);
+  /// Of such a one: what it serves.
+  std::string_view needs{};
 };
+#define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
+#include "algorithms/sparse/sparse.def"
+#undef TAQUIN_SPARSE
 
-/// The list, the default first.
+/// The list.
 std::span<const sparse_algorithm* const> sparse_algorithms() noexcept;
 /// The least extra memory of a rank with so many blocks on either side.
 std::size_t sparse_memory(std::size_t blocks) noexcept;
-/// By name, "auto" included; null when it is unknown.
+/// By name; "auto" is the one for ranks that have agreed. Null when it is unknown.
 const sparse_algorithm* find_sparse(std::string_view name) noexcept;
 /// All names, separated by commas.
 std::string sparse_names();

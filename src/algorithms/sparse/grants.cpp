@@ -32,6 +32,11 @@ void sparse_grants::receive(std::byte* into) {
   run();
 }
 
+void sparse_grants::refuse() {
+  refuses_ = true;
+  run();
+}
+
 std::exception_ptr sparse_grants::deliver(count_t elements, const sparse_call::taker& take) {
   most_ = elements;
   take_ = &take;
@@ -58,9 +63,9 @@ bool sparse_grants::over() noexcept {
          std::ranges::none_of(slots_, &slot::busy);
 }
 
-// Blocks without elements are not asked for.
+// Blocks without elements are not asked for, nor what has come with its notice.
 bool sparse_grants::all_asked() noexcept {
-  while (block_ < blocks_.size() && first_ >= blocks_[block_].count) {
+  while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].to == notice::here)) {
     before_ += blocks_[block_].count;
     ++block_;
     first_ = 0;
@@ -90,9 +95,9 @@ bool sparse_grants::ask() {
     const notice& n = blocks_[block_];
     const count_t count = most_ > 0 ? std::min(most_, n.count - first_) : n.count;
     const auto what = mpi::make_counted(count, mine_.element.type);
-    requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
-    slots_[s] = {block_, first_, count, true, false};
-    asked_[s] = {n.first + first_, count};
+    if (!refuses_) requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
+    slots_[s] = {block_, first_, count, true, refuses_};
+    asked_[s] = {n.first + first_, refuses_ ? -count : count};
     requests_.send(asking() + s, &asked_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
     if (n.from != comm_.rank()) ++messages_;
     first_ += count;
@@ -119,6 +124,10 @@ void sparse_grants::await_request() {
 
 bool sparse_grants::answer() {
   if (asks_ < 0) return false;
+  if (asked_.back().count < 0) {
+    sent_ -= asked_.back().count;
+    return answered();
+  }
   std::size_t i = leaving();
   while (i < coming() && requests_.active(i)) ++i;
   if (i == coming()) return false;
@@ -131,6 +140,10 @@ bool sparse_grants::answer() {
     bytes_ += static_cast<std::uint64_t>(r.count * mine_.element.size);
   }
   sent_ += r.count;
+  return answered();
+}
+
+bool sparse_grants::answered() {
   asks_ = -1;
   if (sent_ < mine_.to_send) await_request();
   return true;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/sparse/node_step.hpp"
 #include "algorithms/sparse/notices.hpp"
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
@@ -18,13 +19,6 @@
 #include "taquin/sparse.hpp"
 
 namespace taquin::detail {
-
-/// The sender's data of a sparse exchange, and what they are.
-struct sparse_data {
-  const std::byte* at = nullptr;
-  taquin::element element{};
-  count_t to_send = 0;  ///< elements of this rank for all
-};
 
 /// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
 /// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a
@@ -43,6 +37,8 @@ class sparse_grants final : private mpi::awaited {
   void set_tag(int first) noexcept { tag_ = first; }
   /// All blocks, one behind the other.
   void receive(std::byte* into);
+  /// None of the blocks, for which this rank has no place: their senders are told.
+  void refuse();
   /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all
   /// the same.
   [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
@@ -53,7 +49,7 @@ class sparse_grants final : private mpi::awaited {
  private:
   struct request {  // for a piece
     std::int64_t first = 0;
-    std::int64_t count = 0;
+    std::int64_t count = 0;  // less than 0: so many are not wanted
   };
   struct slot {
     std::size_t block = 0;
@@ -66,6 +62,7 @@ class sparse_grants final : private mpi::awaited {
   void run();
   bool ask();
   bool answer();
+  bool answered();
   bool hand_over();
   bool look();
   void await_request();
@@ -99,6 +96,7 @@ class sparse_grants final : private mpi::awaited {
   mpi::request_set requests_;  // last: ended first
   std::byte* into_ = nullptr;
   count_t most_ = 0;  // elements of a piece; 0: whole blocks
+  bool refuses_ = false;
   const sparse_call::taker* take_ = nullptr;
   std::exception_ptr failure_;
   std::size_t block_ = 0;  // the next piece to be asked for

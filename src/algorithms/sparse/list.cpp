@@ -4,10 +4,6 @@
 
 namespace taquin::detail {
 
-#define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
-#include "algorithms/sparse/sparse.def"
-#undef TAQUIN_SPARSE
-
 namespace {
 
 #define TAQUIN_SPARSE(NAME) &(NAME),
@@ -21,7 +17,7 @@ const std::array all{
 std::span<const sparse_algorithm* const> sparse_algorithms() noexcept { return all; }
 
 const sparse_algorithm* find_sparse(std::string_view name) noexcept {
-  if (name == "auto") return all.front();
+  if (name == "auto") return &notify_tree;
   for (const sparse_algorithm* a : all)
     if (a->name == name) return a;
   return nullptr;

@@ -13,6 +13,7 @@ namespace taquin::detail {
 
 /// A block that is to be asked for.
 struct notice {
+  static constexpr std::int32_t here = -1;  ///< instead of a destination: the block has come with its notice
   std::int32_t from = 0;
   std::int32_t to = 0;
   count_t count = 0;  ///< elements

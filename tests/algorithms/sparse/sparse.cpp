@@ -69,13 +69,74 @@ TEST(sparse, brings_what_the_oracle_says_call_after_call) {
   for (unsigned seed = 0; seed < (brief() ? 20U : 80U); ++seed) {
     const sent_by mine = random_blocks(seed, rank_in(MPI_COMM_WORLD), p);
     statistics stats;
-    const options o{.memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
-                    .max_in_flight = static_cast<int>(seed % 4),
+    const options o{.algorithm = seed % 3 == 0 ? "notify_tree" : "auto",
+                    .memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
+                    .in_flight = static_cast<int>(seed % 4),
+                    .timeout = seed % 5 == 0 ? 90.0F : 0.0F,
                     .stats = &stats};
     const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);
     EXPECT_TRUE(same(got, expected([&](int r) { return random_blocks(seed, r, p); }))) << "problem " << seed;
     EXPECT_LE(stats.peak_memory, o.memory);
-    EXPECT_EQ(stats.algorithm, "notify_tree");
+    EXPECT_EQ(stats.starts, 1U);
+    EXPECT_TRUE(seed % 3 != 0 || stats.algorithm == "notify_tree");
+  }
+}
+
+// Lists in the node's memory, blocks in lines, in rooms and where they lie, and a room that is too small for a list.
+TEST(sparse, brings_many_blocks_to_one_rank_in_their_order) {
+  const int p = size_of(MPI_COMM_WORLD);
+  const auto blocks = [&](int count, int rank) {
+    sent_by s;
+    for (int b = 0; b < count; ++b) s.add((rank + 1) % p, b % 5 == 0 ? b % 3 : b % 7 == 0 ? 9000 : 40, rank);
+    return s;
+  };
+  for (const int n : {2, 30, brief() ? 200 : 3000}) {
+    const sent_by mine = blocks(n, rank_in(MPI_COMM_WORLD));
+    const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD);
+    EXPECT_TRUE(same(got, expected([&](int r) { return blocks(n, r); }))) << n << " blocks";
+  }
+}
+
+TEST(sparse, is_one_step_where_ranks_share_memory) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::vector<int> to{(me + 1) % p};
+  const std::vector<int> data(100, me);
+  statistics stats;
+  const options o{.algorithm = "node_step", .stats = &stats};
+  const auto run = [&](const options& how) {
+    return sparse_exchange(to, std::vector<int>{100}, data, MPI_COMM_WORLD, how).data.size();
+  };
+  try {
+    EXPECT_EQ(run(o), 100U);
+    EXPECT_EQ(stats.rounds, 1U);
+    EXPECT_EQ(stats.algorithm, "node_step");
+    statistics seen;
+    EXPECT_EQ(run({.stats = &seen}), 100U);
+    EXPECT_EQ(seen.algorithm, "node_step") << "it is what auto takes";
+    EXPECT_THROW(run({.algorithm = me == 0 ? "auto" : "node_step"}), usage_error);
+  } catch (const usage_error& e) {
+    EXPECT_TRUE(e.collective());
+    EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << e.what();
+  }
+  EXPECT_EQ(run({}), 100U) << "the communicator serves on";
+}
+
+// One rank makes two steps where the others make one.
+TEST(sparse, may_be_made_in_steps_by_some_ranks) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::array<int, 1> to{(me + 1) % p};
+  const std::vector<int> data(50, me);
+  std::vector<int> got(50, -1);
+  for (int turn = 0; turn < 3; ++turn) {
+    if (me == turn % p) {
+      sparse_call call({data.data(), to, count_view(50, 0), MPI_INT}, MPI_COMM_WORLD);
+      call.receive(got.data());
+    } else {
+      got = sparse_exchange(to, std::array<int, 1>{50}, data, MPI_COMM_WORLD).data;
+    }
+    EXPECT_EQ(got, std::vector<int>(50, (me + p - 1) % p));
   }
 }
 
@@ -224,6 +285,38 @@ TEST(sparse, maps_pairs_and_neighbours_agree) {
 void* allocate(std::size_t bytes, void* calls) {
   ++*static_cast<int*>(calls);
   return std::malloc(std::max<std::size_t>(bytes, 1));
+}
+
+void* allocate_little(std::size_t bytes, void*) { return bytes > 1000 ? nullptr : std::malloc(bytes + 1); }
+
+// What it sends reaches the others all the same, or all have the error.
+TEST(sparse, a_rank_without_room_for_what_comes_has_an_error_and_the_communicator_serves_on) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::array<int, 2> to{0, (me + 1) % p};
+  for (const int n : {300, 5000, 100000}) {
+    const std::array<MPI_Count, 2> counts{n, n};
+    const std::vector<int> data(2 * static_cast<std::size_t>(n), me);
+    int blocks = 0;
+    int* sources = nullptr;
+    MPI_Count* lengths = nullptr;
+    int* in = nullptr;
+    int calls = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int code =
+        TAQUIN_Sparse_exchange(data.data(), 2, to.data(), counts.data(), MPI_INT, MPI_COMM_WORLD,
+                               me == 0 ? allocate_little : allocate, &calls, &blocks, &sources, &lengths, &in);
+    EXPECT_TRUE(me != 0 || code != MPI_SUCCESS);
+    if (code == MPI_SUCCESS) {
+      EXPECT_EQ(in[0], (me + p - 1) % p);
+      EXPECT_EQ(in[n - 1], (me + p - 1) % p);
+    }
+    std::free(sources);
+    std::free(lengths);
+    std::free(in);
+    EXPECT_EQ(sparse_exchange(to, std::array<int, 2>{1, 1}, std::vector<int>{me, me}, MPI_COMM_WORLD).data.size(),
+              me == 0 ? static_cast<std::size_t>(p) + 1 : 1U);
+  }
 }
 
 TEST(sparse, c_brings_the_same_in_steps_and_at_once) {

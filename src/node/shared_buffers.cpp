@@ -1,4 +1,4 @@
-#include "node/shared_segments.hpp"
+#include "node/shared_buffers.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,38 +15,37 @@ namespace taquin::detail {
 
 namespace {
 
-// The program's memory begins at the second page of a mapping. Before it stands whether the owner still has it.
+// The program's memory begins at the second page of a mapping.
 constexpr std::size_t front = page - mapping::header;
 
-struct segment {
+struct buffer {
   mapping_key key;
   mapping memory;
   std::size_t bytes = 0;
 
   [[nodiscard]] const std::byte* begin() const noexcept { return memory.data() + front; }
-  [[nodiscard]] std::atomic<std::uint32_t>& given_back() const noexcept {
-    return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory.data());
-  }
+  /// 0 while the owner still has it.
+  [[nodiscard]] std::atomic<std::uint64_t>& given_back() const noexcept { return memory.word(); }
 };
 
-struct segments {
+struct buffers {
   std::shared_mutex guard;
-  std::vector<segment> all;
+  std::vector<buffer> all;
   std::atomic<std::size_t> count{0};  // looked at without the lock: most programs have none
 };
 
 // Never destroyed: containers with static lifetime may give memory back late.
-segments& own() {
-  static auto* const s = new segments;
+buffers& own() {
+  static auto* const s = new buffers;
   return *s;
 }
-segments& views() {
-  static auto* const s = new segments;
+buffers& views() {
+  static auto* const s = new buffers;
   return *s;
 }
 
-void drop_what_was_given_back(std::vector<segment>& all) {
-  std::erase_if(all, [](const segment& s) { return s.given_back() != 0; });
+void drop_what_was_given_back(std::vector<buffer>& all) {
+  std::erase_if(all, [](const buffer& s) { return s.given_back() != 0; });
 }
 
 class resource final : public std::pmr::memory_resource {
@@ -59,22 +58,22 @@ class resource final : public std::pmr::memory_resource {
 
 }  // namespace
 
-std::optional<segment_place> find_shared(const void* data, std::size_t bytes) noexcept {
-  segments& s = own();
+std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noexcept {
+  buffers& s = own();
   if (s.count.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::shared_lock lock(s.guard);
   const auto* const begin = static_cast<const std::byte*>(data);
-  for (const segment& g : s.all)
+  for (const buffer& g : s.all)
     if (!std::less<>{}(begin, g.begin()) && !std::less<>{}(g.begin() + g.bytes, begin + bytes))
-      return segment_place{g.key, static_cast<std::uint64_t>(begin - g.memory.data())};
+      return buffer_place{g.key, static_cast<std::uint64_t>(begin - g.memory.data())};
   return std::nullopt;
 }
 
-std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept {
+std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept {
   if (place.offset > place.key.bytes || bytes > place.key.bytes - place.offset) return nullptr;
-  segments& s = views();
+  buffers& s = views();
   const auto find = [&] {
-    return std::ranges::find_if(s.all, [&](const segment& g) {
+    return std::ranges::find_if(s.all, [&](const buffer& g) {
       return g.key.token == place.key.token && g.key.process == place.key.process && g.given_back() == 0;
     });
   };
@@ -90,7 +89,7 @@ std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept {
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  segment g{place.key, mapping::attach(place.key), place.key.bytes};
+  buffer g{place.key, mapping::attach(place.key), place.key.bytes};
   if (g.memory.empty()) return nullptr;
   s.all.push_back(std::move(g));
   return s.all.back().memory.data() + place.offset;
@@ -103,12 +102,12 @@ namespace taquin {
 void* allocate_shared(std::size_t bytes) {
   using namespace detail;
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
-  segment g;
+  buffer g;
   g.memory = mapping::create(front + std::max<std::size_t>(bytes, 1), g.key, mapping::pages::as_written);
   if (g.memory.empty()) throw std::bad_alloc();
   g.bytes = bytes;
   std::byte* const begin = g.memory.data() + front;
-  segments& s = own();
+  buffers& s = own();
   const std::unique_lock lock(s.guard);
   try {
     s.all.push_back(std::move(g));
@@ -123,9 +122,9 @@ void* allocate_shared(std::size_t bytes) {
 void free_shared(void* memory) noexcept {
   using namespace detail;
   if (memory == nullptr) return;
-  segments& s = own();
+  buffers& s = own();
   const std::unique_lock lock(s.guard);
-  const auto g = std::ranges::find(s.all, static_cast<const std::byte*>(memory), &segment::begin);
+  const auto g = std::ranges::find(s.all, static_cast<const std::byte*>(memory), &buffer::begin);
   if (g == s.all.end()) return;
   g->given_back() = 1;
   mapping::close(g->key);

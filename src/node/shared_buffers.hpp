@@ -10,16 +10,16 @@
 namespace taquin::detail {
 
 /// Where data lie, for a process of the same node. Plain data, as long as what a line of a channel carries.
-struct segment_place {
+struct buffer_place {
   mapping_key key{};
   std::uint64_t offset = 0;  ///< from the beginning of the mapping's data
 };
 
 /// The place of `bytes` bytes of this process, if all of them lie in one of its shared buffers. Local.
-std::optional<segment_place> find_shared(const void* data, std::size_t bytes) noexcept;
+std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noexcept;
 
 /// Where this process sees what lies at another's place, and may write it where its owner knows; null when it cannot be
 /// mapped. Views are kept until their owners have given the buffers back.
-std::byte* view_shared(const segment_place& place, std::size_t bytes) noexcept;
+std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept;
 
 }  // namespace taquin::detail

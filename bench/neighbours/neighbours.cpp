@@ -1,0 +1,104 @@
+// Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, and by
+// MPI_Neighbor_alltoallv, in turn. mpirun -n 8 bench_neighbours [--neighbours 4] [--reps 30]
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/nodes/neighbourhood.hpp"
+#include "harness/session.hpp"
+#include "harness/statistics.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::harness {
+
+namespace {
+
+// Calls behind each other after a barrier: the mean of the slowest rank.
+double once(const std::function<void()>& call) {
+  constexpr int calls = 100;
+  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) call();
+  double time = (MPI_Wtime() - begin) / calls;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  return time;
+}
+
+int work(int neighbours, int reps, int rank, int ranks) {
+  std::vector<int> sources;
+  std::vector<int> destinations;
+  for (int k = 1; k <= std::min(neighbours, ranks - 1); ++k) {
+    destinations.push_back((rank + k) % ranks);
+    sources.push_back((rank + ranks - k) % ranks);
+  }
+  const auto n = static_cast<int>(sources.size());
+  MPI_Comm graph = MPI_COMM_NULL;
+  TAQUIN_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources.data(), MPI_UNWEIGHTED, n, destinations.data(),
+                                            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+  const auto lines = detail::neighbourhood::make(graph, sources, destinations);
+  if (lines == nullptr) {
+    fmt::print(stderr, "the ranks share no memory\n");
+    return 1;
+  }
+  detail::neighbour_exchange ours(lines);
+  if (rank == 0)
+    fmt::print(
+        "{} ranks, {} neighbours\n\n| bytes | MPI_Neighbor_alltoallv | slots | ratio, 95% interval "
+        "|\n|---|---|---|---|\n",
+        ranks, n);
+  for (const int bytes : {8, 64, 512, 1024, 4096, 8192, 16384, 65536}) {
+    std::vector<char> send(static_cast<std::size_t>(bytes * n), 'a');
+    std::vector<char> recv(send.size());
+    std::vector<int> counts(static_cast<std::size_t>(n), bytes);
+    std::vector<int> displs(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), 0);
+    const auto side = [&](std::vector<char>& data) {
+      blocks b;
+      b.base = data.data();
+      b.counts = count_view(counts.data());
+      b.displs = count_view(displs.data());
+      b.element = element::of(MPI_BYTE);
+      return b;
+    };
+    std::vector<double> native;
+    std::vector<double> slots;
+    std::vector<double> ratios;
+    for (int i = 0; i < reps; ++i) {
+      native.push_back(once([&] {
+        TAQUIN_MPI(MPI_Neighbor_alltoallv(send.data(), counts.data(), displs.data(), MPI_BYTE, recv.data(),
+                                          counts.data(), displs.data(), MPI_BYTE, graph));
+      }));
+      slots.push_back(once([&] {
+        ours.start(side(send), side(recv));
+        ours.wait();
+      }));
+      ratios.push_back(slots.back() / native.back());
+    }
+    const summary ratio = summarise(ratios);
+    if (rank == 0)
+      fmt::print("| {} | {:.2f} us | {:.2f} us | {:.2f}, {:.2f} to {:.2f} |\n", bytes, median(native) * 1e6,
+                 median(slots) * 1e6, ratio.median, ratio.ci95.low, ratio.ci95.high);
+  }
+  TAQUIN_MPI(MPI_Comm_free(&graph));
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace taquin::harness
+
+int main(int argc, char** argv) {
+  CLI::App app("exchanges among neighbours on one node, beside MPI_Neighbor_alltoallv");
+  int neighbours = 4;
+  int reps = 30;
+  app.add_option("--neighbours", neighbours, "of each rank");
+  app.add_option("--reps", reps, "repetitions, of 100 calls each");
+  CLI11_PARSE(app, argc, argv);
+  return taquin::harness::in_session(
+      [&](int rank, int ranks) { return taquin::harness::work(neighbours, reps, rank, ranks); });
+}

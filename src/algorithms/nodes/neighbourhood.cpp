@@ -1,0 +1,353 @@
+#include "algorithms/nodes/neighbourhood.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/sizes.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "mpi/backoff.hpp"
+#include "mpi/big_count.hpp"
+#include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
+#include "mpi/request_set.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t most_of_rank = std::size_t{448} << 10U;  // in slots
+constexpr std::size_t most_in_any_slot = 16384;
+constexpr std::size_t eager = 1024;  // bytes that every MPI library sends without waiting for the receive
+
+// What comes first in the contents of a slot.
+struct block_header {
+  std::uint64_t call = 0;
+  std::uint64_t bytes = 0;
+};
+
+bool has_no_rank_twice(std::span<const int> ranks) {
+  std::vector<int> sorted(ranks.begin(), ranks.end());
+  std::erase(sorted, MPI_PROC_NULL);
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+}  // namespace
+
+struct neighbourhood::slot {
+  std::atomic<std::uint64_t> call;
+  std::uint64_t bytes;
+  [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+struct neighbourhood::edge_head {
+  alignas(cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
+  alignas(cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
+};
+
+bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
+  const std::size_t i = call % slots;
+  return head(e).acknowledged[i].load(std::memory_order_acquire) == e.written[i];
+}
+
+std::size_t neighbourhood::edge_bytes(std::size_t most_in_slot) noexcept {
+  return sizeof(edge_head) + slots * (sizeof(slot) + most_in_slot);
+}
+
+neighbourhood::edge_head& neighbourhood::head(const edge& e) noexcept {
+  return *reinterpret_cast<edge_head*>(e.memory);
+}
+
+neighbourhood::slot& neighbourhood::slot_of(const edge& e, std::uint64_t call) const noexcept {
+  const std::size_t at = sizeof(edge_head) + call % slots * (sizeof(slot) + most_in_slot_);
+  return *reinterpret_cast<slot*>(e.memory + at);
+}
+
+std::shared_ptr<neighbourhood> neighbourhood::make(MPI_Comm comm, std::span<const int> sources,
+                                                   std::span<const int> destinations) {
+#ifdef TAQUIN_SMPI  // simulated ranks are one process, whose time stands still while one of them waits for memory
+  static_cast<void>(comm), static_cast<void>(sources), static_cast<void>(destinations);
+  return nullptr;
+#else
+  const mpi::communicator& state = mpi::communicator::of(comm);
+  std::shared_ptr<neighbourhood> made;
+  bool distinct = false;
+  try {
+    distinct = has_no_rank_twice(sources) && has_no_rank_twice(destinations);
+    made.reset(new neighbourhood);
+    made->comm_ = mpi::communicator::of(comm).keep();
+    made->in_.resize(sources.size());
+    made->arrived_.resize(sources.size());
+    made->out_.resize(destinations.size());
+  } catch (const std::bad_alloc&) {
+    made.reset();
+  }
+  const int widest = agree(state.get(), made != nullptr && distinct, static_cast<int>(destinations.size()));
+  return widest >= 0 && made->map(sources, destinations, static_cast<std::size_t>(widest)) ? made : nullptr;
+#endif
+}
+
+// The most destinations of a rank, where all ranks take part and are on one machine; otherwise −1.
+int neighbourhood::agree(MPI_Comm comm, bool wanted, int destinations) {
+  const environment& e = environment::get();
+  const auto host = static_cast<std::int64_t>(host_id() >> 1U);
+  std::array<std::int64_t, 4> least{wanted && e.shared_memory && e.nodes.empty() ? 1 : 0, host, -host, -destinations};
+  mpi::allreduce(std::span<std::int64_t>(least), MPI_MIN, comm);
+  return least[0] != 0 && least[1] == -least[2] ? static_cast<int>(-least[3]) : -1;
+}
+
+// Each rank has a part of the memory: the ranks of its destinations, −1 behind the last, then an edge for each of them.
+bool neighbourhood::map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest) {
+  const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
+  most_in_slot_ = std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
+  const std::size_t list = up_to_line((widest + 1) * sizeof(int));
+  const std::size_t part = list + widest * edge_bytes(most_in_slot_);
+
+  mapping_key key;
+  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::now);
+  mapping_key shared = key;
+  mpi::broadcast(std::span(&shared, 1), 0, comm_->get());
+  if (comm_->rank() != 0) memory_ = mapping::attach(shared);
+  const auto list_of = [&](int rank) { return reinterpret_cast<int*>(memory_.data() + as_size(rank) * part); };
+  const auto edge_of = [&](int rank, std::size_t nth) {
+    return memory_.data() + as_size(rank) * part + list + nth * edge_bytes(most_in_slot_);
+  };
+  if (!memory_.empty()) {
+    int* const mine = list_of(comm_->rank());
+    *std::ranges::copy(destinations, mine).out = -1;
+    std::replace(mine, mine + destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
+  }
+  const bool mapped = mpi::holds_everywhere(!memory_.empty(), comm_->get());
+  mapping::close(key);
+  if (!mapped) return false;
+
+  bool known = true;
+  for (std::size_t d = 0; d < destinations.size(); ++d)
+    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (sources[s] < 0) continue;
+    const int* const begin = list_of(sources[s]);
+    const int* at = begin;
+    while (*at != comm_->rank() && *at != -1) ++at;
+    known = known && *at != -1;
+    in_[s] = {sources[s], *at == -1 ? nullptr : edge_of(sources[s], as_size(at - begin)), {}};
+  }
+  tag_ = tags_.take(*comm_);
+  return mpi::holds_everywhere(known, comm_->get());
+}
+
+neighbourhood::~neighbourhood() {
+  if (mpi::finalized()) return;
+  for (auto& [request, held] : around_) {
+    int done = 0;
+    if (request == MPI_REQUEST_NULL || (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0))
+      continue;
+    PMPI_Request_free(&request);
+    new std::vector<std::byte>(std::move(held));  // NOLINT: the MPI library still reads it
+  }
+}
+
+void neighbourhood::send_around(const edge& e, std::span<const std::byte> contents) {
+  std::erase_if(around_, [](auto& one) {
+    int done = 0;
+    TAQUIN_MPI(PMPI_Test(&one.first, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  });
+  for (std::size_t at = 0; at < contents.size(); at += eager) {
+    const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
+    auto& [request, held] = around_.emplace_back(MPI_REQUEST_NULL, std::vector(piece.begin(), piece.end()));
+    TAQUIN_MPI(
+        PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, e.peer, tag_ + 1, comm_->get(), &request));
+  }
+  head(e).around.fetch_add(1, std::memory_order_release);
+}
+
+// Its sender has sent all of it.
+void neighbourhood::receive_around(std::size_t source) {
+  const edge& e = in_[source];
+  const auto receive = [&](std::byte* into, std::size_t bytes) {
+    TAQUIN_MPI(PMPI_Recv(into, static_cast<int>(bytes), MPI_BYTE, e.peer, tag_ + 1, comm_->get(), MPI_STATUS_IGNORE));
+  };
+  std::vector<std::byte> contents(eager);
+  receive(contents.data(), eager);
+  block_header header;
+  std::memcpy(&header, contents.data(), sizeof header);
+  contents.resize(sizeof header + (header.bytes <= most_in_slot_ ? header.bytes : 0));
+  for (std::size_t at = eager; at < contents.size(); at += eager)
+    receive(contents.data() + at, std::min(eager, contents.size() - at));
+  ++arrived_[source].messages;
+  arrived_[source].by_call.emplace(header.call, std::move(contents));
+}
+
+neighbour_exchange::neighbour_exchange(std::shared_ptr<neighbourhood> n)
+    : n_(std::move(n)), messages_(n_->in_.size() + n_->out_.size(), MPI_REQUEST_NULL) {
+  waits_for_.reserve(n_->in_.size());
+}
+
+neighbour_exchange::~neighbour_exchange() {
+  if (mpi::finalized()) return;
+  for (std::size_t i = 0; i < messages_.size(); ++i)
+    mpi::abandon(messages_[i], i < n_->in_.size() ? mpi::request_kind::receive : mpi::request_kind::send);
+}
+
+void neighbour_exchange::start(const blocks& send, const blocks& recv) {
+  send_ = send;
+  recv_ = recv;
+  call_ = ++n_->calls_;
+  too_long_from_ = MPI_PROC_NULL;
+  posted_ = 0;
+  waits_for_.clear();
+  for (std::size_t s = 0; s < n_->in_.size(); ++s) {
+    const neighbourhood::edge& e = n_->in_[s];
+    if (e.memory == nullptr) continue;
+    waits_for_.push_back(s);
+    const block b = recv_[static_cast<int>(s)];
+    if (static_cast<std::size_t>(b.bytes()) <= n_->most_in_slot_) continue;
+    const auto m = mpi::make_counted(b.count, b.element.type);
+    TAQUIN_MPI(PMPI_Irecv(static_cast<std::byte*>(recv_.base) + b.offset, m.count, m.type, e.peer, n_->tag_,
+                          n_->comm_->get(), &messages_[s]));
+    ++posted_;
+  }
+  for (std::size_t d = 0; d < n_->out_.size(); ++d)
+    if (n_->out_[d].memory != nullptr) write(d);
+}
+
+void neighbour_exchange::write(std::size_t destination) {
+  neighbourhood::edge& e = n_->out_[destination];
+  const block b = send_[static_cast<int>(destination)];
+  const auto* const from = static_cast<const std::byte*>(send_.base) + b.offset;
+  const block_header header{call_, static_cast<std::uint64_t>(b.bytes())};
+  const bool fits = header.bytes <= n_->most_in_slot_;
+  const auto put = [&](std::byte* to) {
+    if (header.bytes == 0 || !fits) return;
+    if (b.element.contiguous())
+      std::memcpy(to, from, header.bytes);
+    else
+      pack(from, b.count, b.element, to);
+  };
+  if (neighbourhood::is_free(e, call_)) {
+    e.written[call_ % neighbourhood::slots] = call_;
+    neighbourhood::slot& s = n_->slot_of(e, call_);
+    s.bytes = header.bytes;
+    put(s.data());
+    s.call.store(call_, std::memory_order_release);
+  } else {
+    n_->packed_.resize(sizeof header + (fits ? header.bytes : 0));
+    std::memcpy(n_->packed_.data(), &header, sizeof header);
+    put(n_->packed_.data() + sizeof header);
+    n_->send_around(e, n_->packed_);
+  }
+  if (fits) return;
+  const auto m = mpi::make_counted(b.count, b.element.type);
+  TAQUIN_MPI(
+      PMPI_Isend(from, m.count, m.type, e.peer, n_->tag_, n_->comm_->get(), &messages_[n_->in_.size() + destination]));
+  ++posted_;
+}
+
+bool neighbour_exchange::take(std::size_t source) {
+  const neighbourhood::edge& e = n_->in_[source];
+  neighbourhood::slot& s = n_->slot_of(e, call_);
+  if (s.call.load(std::memory_order_acquire) == call_) {
+    deliver(source, s.data(), s.bytes);
+    neighbourhood::head(e).acknowledged[call_ % neighbourhood::slots].store(call_, std::memory_order_release);
+    return true;
+  }
+  auto& arrived = n_->arrived_[source];
+  while (neighbourhood::head(e).around.load(std::memory_order_acquire) > arrived.messages) n_->receive_around(source);
+  const auto found = arrived.by_call.find(call_);
+  if (found == arrived.by_call.end()) return false;
+  block_header header;
+  std::memcpy(&header, found->second.data(), sizeof header);
+  deliver(source, found->second.data() + sizeof header, header.bytes);
+  arrived.by_call.erase(found);
+  return true;
+}
+
+void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std::size_t bytes) {
+  const block b = recv_[static_cast<int>(source)];
+  const auto room = static_cast<std::size_t>(b.bytes());
+  if (bytes > room && too_long_from_ == MPI_PROC_NULL) {
+    too_long_from_ = n_->in_[source].peer;
+    too_long_ = static_cast<count_t>(bytes);
+    room_ = b.bytes();
+  }
+  if (bytes > n_->most_in_slot_) {
+    if (room <= n_->most_in_slot_) drop(source, bytes);
+    return;
+  }
+  if (room > n_->most_in_slot_) {  // no message comes
+    mpi::abandon(messages_[source], mpi::request_kind::receive);
+    --posted_;
+  }
+  std::byte* const to = static_cast<std::byte*>(recv_.base) + b.offset;
+  if (const std::size_t n = std::min(bytes, room); n > 0) {
+    if (b.element.contiguous())
+      std::memcpy(to, from, n);
+    else
+      unpack_first(from, static_cast<count_t>(n), to, b.count, b.element);
+  }
+}
+
+// A message that no receive was posted for, as its receiver expects a block that fits into a slot.
+void neighbour_exchange::drop(std::size_t source, std::size_t bytes) {
+  std::vector<std::byte> rest(bytes);
+  const auto m = mpi::make_counted(static_cast<count_t>(bytes), MPI_BYTE);
+  TAQUIN_MPI(
+      PMPI_Recv(rest.data(), m.count, m.type, n_->in_[source].peer, n_->tag_, n_->comm_->get(), MPI_STATUS_IGNORE));
+}
+
+bool neighbour_exchange::messages_complete(bool block) {
+  for (std::size_t i = 0; posted_ > 0 && i < messages_.size(); ++i) {
+    if (messages_[i] == MPI_REQUEST_NULL) continue;
+    int done = 1;
+    const int code =
+        block ? PMPI_Wait(&messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
+    // The sender has told how long the message is.
+    if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE)
+      mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
+    if (code == MPI_SUCCESS && done == 0) return false;
+    messages_[i] = MPI_REQUEST_NULL;
+    --posted_;
+  }
+  return true;
+}
+
+bool neighbour_exchange::slots_have_come() {
+  std::erase_if(waits_for_, [this](std::size_t source) { return take(source); });
+  return waits_for_.empty();
+}
+
+void neighbour_exchange::end() {
+  if (too_long_from_ == MPI_PROC_NULL) return;
+  throw usage_error(fmt::format("rank {} sends {} bytes where {} are expected",
+                                std::exchange(too_long_from_, MPI_PROC_NULL), too_long_, room_),
+                    MPI_ERR_TRUNCATE);
+}
+
+bool neighbour_exchange::test() {
+  if (!slots_have_come() || !messages_complete(false)) return false;
+  end();
+  return true;
+}
+
+// Each slot tells whether a message comes: from then on the MPI library can be waited for.
+void neighbour_exchange::wait() {
+  for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();
+  for (mpi::backoff waiting(this); !messages_complete(!mpi::must_look());) waiting.pause();
+  end();
+}
+
+void neighbour_exchange::describe(mpi::wait_note& note) const {
+  note.what = "of its neighbours";
+  for (const std::size_t source : waits_for_) note.miss(n_->in_[source].peer);
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,126 @@
+// Exchanges between the neighbours of a topology, on one node: each edge of the graph has slots in memory that the
+// ranks share, which only its two ranks write and wait for.
+//
+// Calls are numbered, alike on all ranks, as each rank takes part in each. In call n the sender of an edge writes slot
+// n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its receiver waits for
+// the number (acquire), copies the block out, and acknowledges that number, which makes the slot free. A longer block
+// follows as a message, whose receive was posted at the start.
+//
+// A start waits for nothing. Where a slot is not free, because its receiver has not completed call n - 4, its contents
+// go as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots tells the receiver
+// that they come. So a rank that is elsewhere after its start keeps nobody waiting, as MPI asks of nonblocking
+// collectives.
+//
+// Rounds: 1. Bytes: each block twice through shared memory, or once as a message. Memory: below 512 KiB for each rank.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/watch.hpp"
+#include "node/mapping.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+class neighbourhood {
+ public:
+  /// For the ranks of `comm`, each with the ranks that its blocks come from and go to, MPI_PROC_NULL where there is
+  /// none. Collective, some small collectives. Null on all ranks where they are on several nodes, share no memory, or a
+  /// rank is twice among the neighbours of one: there an edge is not known by its ranks.
+  static std::shared_ptr<neighbourhood> make(MPI_Comm comm, std::span<const int> sources,
+                                             std::span<const int> destinations);
+  ~neighbourhood();
+  neighbourhood(const neighbourhood&) = delete;
+  neighbourhood& operator=(const neighbourhood&) = delete;
+
+  /// The longest block that passes through shared memory.
+  [[nodiscard]] std::size_t most_in_slot() const noexcept { return most_in_slot_; }
+  [[nodiscard]] std::size_t memory() const noexcept { return memory_.size() + mapping::header; }
+
+ private:
+  friend class neighbour_exchange;
+  static constexpr std::size_t slots = 4;
+  struct slot;
+  struct edge_head;
+  // An edge in shared memory: its head, then its slots. Null memory: no neighbour.
+  struct edge {
+    int peer = MPI_PROC_NULL;
+    std::byte* memory = nullptr;
+    std::array<std::uint64_t, slots> written{};  // its sender: the last call in each slot
+  };
+  // What has come as messages for calls that this rank has not completed.
+  struct arrivals {
+    std::uint64_t messages = 0;
+    std::map<std::uint64_t, std::vector<std::byte>> by_call;
+  };
+
+  neighbourhood() = default;
+  static int agree(MPI_Comm comm, bool wanted, int destinations);
+  bool map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest);
+  [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
+  [[nodiscard]] static edge_head& head(const edge& e) noexcept;
+  [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
+  [[nodiscard]] slot& slot_of(const edge& e, std::uint64_t call) const noexcept;
+  void send_around(const edge& e, std::span<const std::byte> contents);
+  void receive_around(std::size_t source);
+
+  mapping memory_;
+  mpi::communicator::lease comm_;
+  mpi::plan_tags tags_;
+  int tag_ = 0;
+  std::size_t most_in_slot_ = 0;
+  std::vector<edge> in_, out_;
+  std::vector<arrivals> arrived_;  // by source
+  std::vector<std::byte> packed_;  // the contents of a slot that is not free
+  // Small messages that are under way, with what they hold.
+  std::vector<std::pair<MPI_Request, std::vector<std::byte>>> around_;
+  std::uint64_t calls_ = 0;
+};
+
+/// One call among neighbours, which may be started again when it is complete. Several may be under way, in any order.
+class neighbour_exchange final : private mpi::awaited {
+ public:
+  explicit neighbour_exchange(std::shared_ptr<neighbourhood> n);
+  neighbour_exchange(const neighbour_exchange&) = delete;
+  neighbour_exchange& operator=(const neighbour_exchange&) = delete;
+  ~neighbour_exchange();
+
+  /// Begins it. The k-th block of a side is for the k-th neighbour; buffers and arrays must live until it is complete.
+  /// All ranks of the communicator start their calls in the same order. Waits for nobody.
+  void start(const blocks& send, const blocks& recv);
+  /// True when all has come and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE) at the end where
+  /// a neighbour has sent more than is expected; what fits has been received.
+  [[nodiscard]] bool test();
+  void wait();
+
+ private:
+  void write(std::size_t destination);
+  [[nodiscard]] bool take(std::size_t source);
+  void deliver(std::size_t source, const std::byte* from, std::size_t bytes);
+  void drop(std::size_t source, std::size_t bytes);
+  [[nodiscard]] bool slots_have_come();
+  [[nodiscard]] bool messages_complete(bool block);
+  void end();
+  void describe(mpi::wait_note& note) const override;
+
+  std::shared_ptr<neighbourhood> n_;
+  blocks send_{}, recv_{};
+  std::uint64_t call_ = 0;
+  std::vector<std::size_t> waits_for_;  // sources whose slots have not come
+  std::vector<MPI_Request> messages_;   // of long blocks: receives by source, sends by destination
+  std::size_t posted_ = 0;              // of them
+  int too_long_from_ = MPI_PROC_NULL;
+  count_t too_long_ = 0, room_ = 0;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,181 @@
+#include "algorithms/sparse/between_nodes.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "algorithms/sparse/algorithm.hpp"
+#include "algorithms/sparse/grants.hpp"
+#include "base/checked.hpp"
+#include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
+#include "datatypes/typed_copy.hpp"
+#include "mpi/big_count.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::detail {
+
+std::size_t carried_notices::bytes_of(int block) const noexcept { return as_size(counts_[block] * mine_.element.size); }
+
+// Data travel while there is place for them and for the notices of all that follow.
+template <class Each>
+std::size_t carried_notices::blocks_to(int rank, Each f) const {
+  std::size_t notices = 0;
+  for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) notices += of_notice;
+  std::size_t used = 0;
+  for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) {
+    notices -= of_notice;
+    const std::size_t with_data = sizeof(std::uint64_t) + bytes_of(b);
+    const bool travels = data_ && bytes_of(b) <= step_.most_bytes() && used + with_data + notices <= step_.most_bytes();
+    used += travels ? with_data : of_notice;
+    f(b, travels);
+  }
+  return used;
+}
+
+template <class Each>
+void carried_notices::each_left(int own, int ranks, Each f) const {
+  for (int rank = 0; rank < ranks && left_ > 0; ++rank)
+    blocks_to(rank, [&](int b, bool travels) {
+      if (!travels && counts_[b] > 0 && rank != own) f(rank, b);
+    });
+}
+
+bool carried_notices::prepare(const sparse_blocks& x, int ranks, bool at_once) {
+  const auto budget_allows = [&] {
+    try {
+      to_.emplace(as_size(ranks), -1, memory_);
+      next_.emplace(x.destinations.size(), -1, memory_);
+      first_.emplace(x.destinations.size(), 0, memory_);
+      return true;
+    } catch (const budget_exceeded&) {
+    } catch (const std::bad_alloc&) {
+    }
+    return false;
+  };
+  if (x.destinations.size() >= as_size(std::numeric_limits<std::int32_t>::max()) || !budget_allows()) return false;
+  counts_ = x.counts;
+  at_once_ = at_once;
+  data_ = at_once && mine_.element.size > 0;
+  count_t first = mine_.to_send;
+  for (std::size_t i = x.destinations.size(); i-- > 0;) {
+    first -= x.counts[static_cast<int>(i)];
+    (*first_)[i] = first;
+    std::int32_t& head = (*to_)[as_size(x.destinations[i])];
+    (*next_)[i] = head;
+    head = static_cast<std::int32_t>(i);
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::uint64_t stay = 0;
+    const std::size_t bytes = blocks_to(rank, [&](int b, bool travels) {
+      left_ += travels ? 0 : counts_[b];
+      stay += travels ? 0 : 1;
+    });
+    most_left_ = std::max(most_left_, stay);
+    if (bytes > step_.most_bytes()) return false;
+  }
+  return true;
+}
+
+void carried_notices::write(internode& step) {
+  for (const int rank : step.order()) {
+    std::byte* to = step.room(blocks_to(rank, [](int, bool) {}));
+    const auto put = [&](std::uint64_t word) {
+      std::memcpy(to, &word, sizeof word);
+      to += sizeof word;
+    };
+    blocks_to(rank, [&](int b, bool travels) {
+      const count_t n = counts_[b];
+      const count_t first = (*first_)[as_size(b)];
+      put(static_cast<std::uint64_t>(n) << 1U | (travels ? 1U : 0U));
+      if (!travels) return put(static_cast<std::uint64_t>(first));
+      const std::byte* const from = mine_.at + first * mine_.element.extent;
+      if (n > 0 && mine_.element.contiguous()) std::memcpy(to, from, bytes_of(b));
+      if (n > 0 && !mine_.element.contiguous()) pack(from, n, mine_.element, to);
+      to += bytes_of(b);
+    });
+  }
+}
+
+void carried_notices::tell(proposal& p) const noexcept {
+  p.max_rank_bytes = next_->size();
+  p.max_received_bytes = static_cast<std::uint64_t>(left_);
+  p.max_peers = most_left_;
+  (at_once_ ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
+}
+
+// Per block its notice, source and size; then the least that moves data.
+bool carried_notices::fit(const agreed& all, int ranks) noexcept {
+  const std::uint64_t rest = sparse_grants::footprint(1, 0);
+  if (all.large && all.holes) return false;
+  if (all.memory == unlimited) return true;
+  // No overflow: a rank that has so many blocks has no memory for them.
+  return all.max_rank_bytes < all.memory / of_notice / as_size(ranks) && all.memory > rest + of_all(all, ranks);
+}
+
+void carried_notices::take_data(std::byte* into, int ranks) const {
+  const element& e = mine_.element;
+  each(step_, ranks, e, [&](const notice& n, const std::byte* from) {
+    if (from != nullptr && n.count > 0) {
+      if (e.contiguous())
+        std::memcpy(into, from, as_size(n.count * e.size));
+      else
+        unpack(from, into, n.count, e);
+    }
+    into += n.count * e.extent;
+  });
+}
+
+// Receives first: most of what comes finds its place then. What a rank has no place for it takes all the same, block by
+// block, into memory that it gives back.
+std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks,
+                                         std::byte* into, std::pmr::memory_resource* memory) const {
+  const element& e = mine_.element;
+  const auto comes = [&](const notice& n) { return n.to != notice::here && n.count > 0 && n.from != comm.rank(); };
+  const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
+  std::size_t leaving = 0;
+  each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
+  mpi::request_set requests(coming + leaving, memory);
+  std::size_t i = 0;
+  std::byte* at = into;
+  const auto receive = [&](const notice& n, std::byte* to) {
+    const auto what = mpi::make_counted(n.count, e.type);
+    requests.receive(i++, to, what.count, what.type, n.from, tag, comm.get());
+  };
+  for (const notice& n : blocks) {
+    if (into == nullptr) break;
+    if (comes(n)) receive(n, at);
+    if (n.to != notice::here && n.from == comm.rank() && n.count > 0)
+      typed_copy(mine_.at + n.first * e.extent, n.count, e, at, n.count, e);
+    at += n.count * e.extent;
+  }
+  each_left(comm.rank(), comm.size(), [&](int rank, int b) {
+    const auto what = mpi::make_counted(counts_[b], e.type);
+    const std::byte* const from = mine_.at + (*first_)[as_size(b)] * e.extent;
+    requests.send(coming + --leaving, from, what.count, what.type, rank, tag, comm.get());
+    ++i;
+  });
+  const auto room = [](std::size_t) { return most_bytes; };
+  for (const notice& n : blocks) {
+    if (into != nullptr || !comes(n)) continue;
+    raw_buffer unwanted(as_size(n.count * std::max(e.extent, e.true_extent)), std::pmr::new_delete_resource());
+    i = 0;
+    receive(n, unwanted.data() - e.true_lb);
+    while (requests.active(0)) requests.wait_some([](std::size_t, const MPI_Status&) {}, room);
+  }
+  requests.complete_all(true, room);
+  std::uint64_t sent = 0;
+  each_left(comm.rank(), comm.size(), [&](int, int) { ++sent; });
+  return sent;
+}
+
+const sparse_algorithm between_nodes_way{
+    .name = "carried_notices",
+    .summary =
+        "one message per pair of nodes agrees and has notices and small data; larger data when they are asked for",
+    .source = "taquin",
+    .rounds = "1, and 2 for large data",
+    .find = nullptr,
+    .needs = "ranks of several nodes that share memory, with few blocks from one rank to another"};
+
+}  // namespace taquin::detail

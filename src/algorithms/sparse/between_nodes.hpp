@@ -1,0 +1,116 @@
+// What the step among nodes in which ranks agree (call/agree.hpp) carries of a sparse exchange: notices, and the data
+// of small blocks. Larger ones follow: at once where they are few, otherwise when their receivers ask for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/sparse/node_step.hpp"
+#include "algorithms/sparse/notices.hpp"
+#include "base/sizes.hpp"
+#include "call/agree.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
+#include "node/internode.hpp"
+#include "taquin/sparse.hpp"
+
+namespace taquin::detail {
+
+class carried_notices final : public carried_blocks {
+ public:
+  carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
+      : step_(step), mine_(mine), memory_(memory) {}
+
+  /// Whether this rank's blocks can go that way, those of a call at once with their data. Takes 4 bytes for each rank
+  /// and 12 for each block. `x` must outlive it. Local.
+  bool prepare(const sparse_blocks& x, int ranks, bool at_once);
+  void write(internode& step) override;
+  /// Elements whose data do not travel with the step.
+  [[nodiscard]] count_t left() const noexcept { return left_; }
+
+  /// The data of a call at once that have come with the step, where they belong among all that comes.
+  void take_data(std::byte* into, int ranks) const;
+  /// The others, of `blocks`, without asking for them; null: this rank has no place for them. Returns its messages.
+  std::uint64_t move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks, std::byte* into,
+                          std::pmr::memory_resource* memory) const;
+
+  /// What ranks have to know of each other.
+  void tell(proposal& p) const noexcept;
+  /// All make the call in as many steps, and have the memory for what comes, whoever sends how much to whom.
+  static bool fit(const agreed& all, int ranks) noexcept;
+  static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
+  /// Data that do not travel with the step may be sent without being asked for: no rank sends, and none is sent, more
+  /// messages than `in_flight`, and all have the memory for as many requests.
+  static bool few_left(const agreed& all, int ranks, std::size_t in_flight) noexcept {
+    return all.max_rank_bytes <= in_flight && all.max_peers * as_size(ranks) <= in_flight &&
+           (all.memory == unlimited || all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(2 * in_flight));
+  }
+
+  /// Of the blocks that have come to this rank, by source: f(notice, data); data is null where they did not come.
+  template <class Each>
+  static void each(const internode& step, int ranks, const element& e, Each f) {
+    for (int from = 0; from < ranks; ++from) {
+      auto rest = step.block(from);
+      while (!rest.empty()) {
+        const std::uint64_t told = take(rest);
+        notice n{from, step.rank(), static_cast<count_t>(told >> 1U), 0};
+        if ((told & 1U) == 0) {
+          n.first = static_cast<count_t>(take(rest));
+          f(n, static_cast<const std::byte*>(nullptr));
+          continue;
+        }
+        n.to = notice::here;
+        f(n, rest.data());
+        rest = rest.subspan(static_cast<std::size_t>(n.count * e.size));
+      }
+    }
+  }
+  static std::size_t count(const internode& step, int ranks, const element& e) {
+    std::size_t n = 0;
+    each(step, ranks, e, [&](const notice&, const std::byte*) { ++n; });
+    return n;
+  }
+
+ private:
+  /// Bytes that ranks take for all blocks at most.
+  static std::uint64_t of_all(const agreed& all, int ranks) noexcept {
+    constexpr std::uint64_t each = sizeof(notice) + sizeof(int) + sizeof(count_t);
+    return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
+  }
+  static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);
+  static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);  // of a block whose data do not come
+
+  static std::uint64_t take(std::span<const std::byte>& rest) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, rest.data(), sizeof word);
+    rest = rest.subspan(sizeof word);
+    return word;
+  }
+  [[nodiscard]] std::size_t bytes_of(int block) const noexcept;
+  // f(block, its data travel) for those to a rank; the bytes of all.
+  template <class Each>
+  std::size_t blocks_to(int rank, Each f) const;
+
+  // f(rank, block) for those to other ranks whose data do not travel.
+  template <class Each>
+  void each_left(int own, int ranks, Each f) const;
+
+  internode& step_;
+  const sparse_data& mine_;
+  std::pmr::memory_resource* memory_;
+  count_view counts_;
+  bool at_once_ = false;
+  bool data_ = false;
+  count_t left_ = 0;
+  std::uint64_t most_left_ = 0;                         // blocks to one rank whose data do not travel
+  std::optional<std::pmr::vector<std::int32_t>> to_;    // the first block to each rank; -1: none
+  std::optional<std::pmr::vector<std::int32_t>> next_;  // to the same rank
+  std::optional<std::pmr::vector<count_t>> first_;      // elements before the block
+};
+
+}  // namespace taquin::detail

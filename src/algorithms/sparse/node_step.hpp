@@ -1,0 +1,139 @@
+// A step of a sparse exchange in the memory of a node: each rank's line for another says what it has for it, so that
+// agreement, notices and small data are one step.
+//
+// A line has one block, or says where in its writer's room a list of them begins. Blocks up to 32 bytes are in the
+// line, larger ones in the room while it has place, others where they lie: their receiver copies them once. Lines also
+// tell all ranks how many blocks their writer has and how many it could take. Where the sum of the first is no more
+// than the least of the second, every rank has the memory for what comes, whoever sends how much to whom; otherwise the
+// step has brought nothing, and the ranks agree in full.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/invalid_argument.hpp"
+#include "node/channel.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// What a rank sends: blocks that lie one behind the other.
+struct sparse_data {
+  const std::byte* at = nullptr;
+  taquin::element element{};
+  count_t to_send = 0;  ///< elements of this rank for all
+};
+
+class node_step {
+ public:
+  /// What a step is for: ranks with different purposes learn nothing of each other.
+  enum class purpose : std::uint8_t { all_at_once = 1, notices, data };
+  /// Bytes of an element must be fewer.
+  static constexpr count_t most_element = count_t{1} << 24U;
+
+  /// A block as its line tells it.
+  struct block {
+    node_line::kind what = node_line::kind::none;
+    int from = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t place = 0;  ///< in the room, an address, or (notices) elements before it
+    const std::byte* data = nullptr;
+  };
+
+  /// `named`: the algorithm was asked for by name, on all ranks alike.
+  node_step(channel& c, purpose why, bool named, const sparse_data& mine) noexcept
+      : c_(c), why_(why), named_(named), mine_(mine) {}
+  node_step(const node_step&) = delete;
+  node_step& operator=(const node_step&) = delete;
+  /// Others do not wait for what this rank has not copied.
+  ~node_step() { release(); }
+
+  /// What this rank may take: `memory` bytes for its room, and for `each` per block that comes.
+  struct limits {
+    std::size_t memory;
+    std::size_t each;
+  };
+  /// Writes this rank's lines. False where its blocks cannot go this way: no rank then gets any. Local.
+  bool post(std::span<const int> destinations, const count_view& counts, const limits& l);
+  /// The same for a rank that brings nothing because it has an error: no rank gets anything.
+  void refuse();
+  /// Waits for the others' lines. True, on all ranks alike, where all have brought what is asked for.
+  bool agreed();
+
+  /// Of those that come to this rank, after agreed().
+  [[nodiscard]] std::size_t blocks() const noexcept { return blocks_; }
+  /// f(block) for each: by source, those of one source in their order.
+  template <class Each>
+  void each(Each f) const {
+    for (int from = 0; from < c_.size(); ++from) {
+      const node_line& line = line_of(from);
+      if (line.what() == node_line::kind::none) continue;
+      if (line.what() != list) {
+        f(block{line.what(), from, line.size(), line.place, line.data.data()});
+        continue;
+      }
+      for (std::uint64_t at = line.place; at != end_of_list;) {
+        const listed& one = *reinterpret_cast<const listed*>(c_.room(from) + at);
+        f(block{one.what, from, one.bytes, one.place, one.data.data()});
+        at = one.next;
+      }
+    }
+  }
+  /// Copies `count` elements of a block from its element `first` on to `to`. What fails is told by fault().
+  void copy(const block& b, count_t first, count_t count, std::byte* to);
+  /// This rank needs no more of what others have in this step. Local.
+  void release() noexcept;
+  /// The same, and waits until the others need no more of this rank's data.
+  void end();
+  /// What this rank could not copy; it has taken part to the end all the same.
+  [[nodiscard]] const std::optional<invalid_argument>& fault() const noexcept { return fault_; }
+
+  [[nodiscard]] std::size_t room_used() const noexcept { return used_; }
+  void account(statistics& s) const noexcept;
+
+ private:
+  // What a line says that has several blocks, a kind that no such exchange needs: `size` of them, from `place` on.
+  static constexpr node_line::kind list = node_line::kind::pieces;
+  static constexpr std::uint64_t end_of_list = ~std::uint64_t{0};
+  // A block of a list in a room.
+  struct alignas(64) listed {
+    std::uint64_t bytes;
+    std::uint64_t place;
+    std::uint64_t next;  // in the room
+    node_line::kind what;
+    std::array<std::byte, node_line::capacity> data;
+  };
+  static_assert(sizeof(listed) == 64);
+
+  [[nodiscard]] const node_line& line_of(int from) const noexcept {
+    return from == c_.rank() ? c_.to(from) : c_.from(from);
+  }
+  [[nodiscard]] std::uint32_t choices() const noexcept;
+  bool take_room(std::size_t bytes, std::size_t& at) noexcept;
+  bool put(int reader, count_t count, count_t first);
+  bool put_in_list(int reader, count_t count, count_t first);
+  std::optional<node_line::kind> write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data);
+  void publish(std::uint32_t choices, std::uint32_t told);
+  void copy_now(const block& b, count_t first, count_t count, std::byte* to);
+  void fetch(const block& b, count_t first, count_t count, std::byte* to);
+
+  channel& c_;
+  purpose why_;
+  bool named_;
+  const sparse_data& mine_;
+  std::size_t room_ = 0;
+  std::size_t used_ = 0;
+  std::size_t blocks_ = 0;
+  std::uint32_t offers_ = 0;  // blocks that others copy out of this rank's memory
+  bool reads_ = false;        // this rank copies out of others' memory
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t bytes_copied_ = 0;
+  std::optional<invalid_argument> fault_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,257 @@
+// A sparse exchange under way: its stages are meet, describe, agree, find, make room, move, account. On one node all
+// that is one step (on_node.hpp), or two where the caller makes two, and between nodes the agreement has the notices
+// (between_nodes.hpp); the stages are gone through where that has no success. See sparse.cpp and steps.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "algorithms/sparse/algorithm.hpp"
+#include "algorithms/sparse/between_nodes.hpp"
+#include "algorithms/sparse/check.hpp"
+#include "algorithms/sparse/grants.hpp"
+#include "algorithms/sparse/on_node.hpp"
+#include "base/checked.hpp"
+#include "base/fingerprint.hpp"
+#include "base/memory_budget.hpp"
+#include "base/memory_charge.hpp"
+#include "base/sizes.hpp"
+#include "call/call.hpp"
+#include "node/blocking_channel.hpp"
+#include "taquin/error.hpp"
+#include "taquin/sparse.hpp"
+
+namespace taquin {
+
+using namespace detail;
+
+namespace detail {
+
+inline constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::sparse);
+
+// Pieces on their way to a rank at once, and from it.
+inline std::size_t in_flight_of(const options& o) noexcept {
+  return o.in_flight > 0 ? detail::as_size(o.in_flight) : 32;
+}
+
+}  // namespace detail
+
+struct sparse_call::state {
+  /// What a rank brings: its blocks, on a communicator; `fault`: of the interface on top, or null.
+  struct arguments {
+    const sparse_blocks& blocks;
+    MPI_Comm comm;
+    const char* fault;
+    bool at_once;  // the data follow at once
+  };
+
+  state(const arguments&, const options& o) : running(sparse_facts, patience::of(o), o.stats), opts(o) {}
+
+  void begin(const arguments& x, const options&, bool lacks_memory) {
+    const bool may_be_short = x.at_once && !lacks_memory && patience::of(opts).seconds <= 0;
+    const bool counted = may_be_short && leaving(x.comm, [&] { return begin_short(x); });
+    if (served_short) return;
+    running.meet(x.comm, counted);
+    running.stage([&] {
+      if (!counted && !lacks_memory && running.node() != nullptr && find_on_node(*running.node(), x)) return;
+      agree_and_find(x, lacks_memory);
+    });
+  }
+
+  // Of a call at once, without what taquin keeps for its messages. False where there is no node's memory.
+  bool begin_short(const arguments& x);
+  template <class Work>
+  static bool leaving(MPI_Comm comm, Work work) {
+    return mpi::or_leave([comm](const std::exception& why) { leave(comm, why); }, work);
+  }
+
+  // In the node's memory. False, on all ranks alike, where that has brought nothing.
+  bool find_on_node(channel& shared, const arguments& x);
+
+  // All ranks have the memory for them.
+  void take_lines(int rank, bool at_once);
+
+  // The data of a call at once. A rank that has no place for them has taken part all the same: it alone throws.
+  void receive_short(std::byte* into, const char* fault);
+  void throw_fault() const {
+    if (node && node->fault())
+      throw usage_error(node->fault()->what, node->fault()->mpi_class, -1, node->fault()->peer);
+  }
+
+  // The data's step on a node. False where they have to come in another way.
+  bool begin_data_on_node(bool ready) {
+    if (!node || !node->begin_data(ready && !moved)) return false;
+    return moved = true;
+  }
+
+  [[nodiscard]] mpi::communicator& comm() const noexcept { return *running.comm(); }
+
+  // What is wrong with this rank's arguments; otherwise what they are is known.
+  std::optional<invalid_argument> describe(const sparse_blocks& mine, const char* fault, int ranks);
+
+  // Describe, agree and find: between nodes in one step, where all ranks have their notices in it.
+  void agree_and_find(const arguments& x, bool lacks_memory);
+
+  // Notices, and data of a call at once, that have come with the agreement. All ranks have the memory for them.
+  void take_carried(internode& step, const agreed& all, bool at_once);
+
+  void list_sources();
+
+  // The data of a call at once that have come with the agreement; longer blocks follow. A rank that has no place for
+  // them takes part all the same, and throws alone.
+  void receive_carried(std::byte* into, const char* fault);
+
+  // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
+  void find(const sparse_blocks& mine);
+
+  // Throws where there is no room for one piece on its way.
+  void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint(1, piece)); }
+
+  void agree_on(std::size_t lacking, const std::optional<invalid_argument>& bad) {
+    running.agree_again({.bad = bad, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
+  }
+
+  // How many pieces have room, at most as many as may be on their way.
+  [[nodiscard]] std::size_t window_of(std::size_t piece) const noexcept {
+    const std::size_t room = budget->limit() - budget->used();
+    std::size_t w = in_flight_of(opts);
+    while (w > 1 && sparse_grants::footprint(w, piece) > room) w = (w + 1) / 2;
+    return w;
+  }
+
+  // Bytes of a piece that waits here.
+  [[nodiscard]] checked piece_bytes(count_t elements) const noexcept {
+    return checked(elements - 1) * data.element.extent + std::max(data.element.true_extent, data.element.size);
+  }
+
+  void begin_move(std::optional<invalid_argument> bad, std::size_t piece) {
+    if (!bad && moved) bad = invalid_argument{"the data of this sparse exchange have been received", MPI_ERR_REQUEST};
+    std::size_t lacking = 0;
+    if (!bad) {
+      try {
+        reserve_least(piece);
+        const std::size_t w = window_of(piece);
+        move.emplace(comm(), 0, data, blocks, w, piece, &*budget);
+      } catch (const budget_exceeded& e) {
+        lacking = e.used() + e.requested();
+      } catch (const std::bad_alloc&) {
+        bad = out_of_memory();
+      }
+    }
+    agree_on(lacking, bad);
+    moved = true;
+  }
+
+  // Move and account.
+  template <class Run>
+  void run(Run how) {
+    move->set_tag(comm().next_tag());
+    const auto done = [&] {
+      messages += move->messages();
+      bytes += move->bytes_sent();
+      move.reset();
+      account();
+    };
+    try {
+      how(*move);
+    } catch (...) {
+      done();
+      throw;
+    }
+    done();
+  }
+
+  void account() const {
+    running.account(
+        [&](statistics& s) {
+          s.rounds += rounds + (!carried || rest_follows ? 2 : 0);
+          s.messages += messages;
+          s.bytes_sent += bytes;
+        },
+        std::max(budget->peak(), carried_peak));
+  }
+
+  void receive(void* into, const char* fault) {
+    if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), fault);
+    if (carried) return receive_carried(static_cast<std::byte*>(into), fault);
+    running.stage([&] {
+      std::optional<invalid_argument> bad;
+      if (fault != nullptr) bad = invalid_argument{fault, MPI_ERR_NO_MEM};
+      if (!bad && into == nullptr && elements() > 0)
+        bad = invalid_argument{"null address for what comes", MPI_ERR_BUFFER};
+      if (begin_data_on_node(!bad)) {
+        node->receive(static_cast<std::byte*>(into));
+        return node->end(opts.stats);
+      }
+      begin_move(bad, 0);
+      run([&](sparse_grants& g) { g.receive(static_cast<std::byte*>(into)); });
+    });
+    throw_fault();
+  }
+
+  // Where a piece waits on a node; none where the memory has no room for it.
+  std::optional<raw_buffer> room_for_piece(std::size_t n) {
+    try {
+      return std::optional<raw_buffer>(std::in_place, n, &*budget);
+    } catch (const budget_exceeded&) {
+    } catch (const std::bad_alloc&) {
+    }
+    return std::nullopt;
+  }
+
+  void deliver(count_t piece, const taker& take) {
+    std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
+    running.stage([&] {
+      std::optional<invalid_argument> bad;
+      if (piece < 1) bad = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
+      if (!bad && !take) bad = invalid_argument{"no function for the pieces"};
+      // No block is longer than all that comes.
+      const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
+      const std::size_t bytes_of_piece =
+          bad || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
+      {
+        auto waits = bad || !node ? std::nullopt : room_for_piece(bytes_of_piece);
+        if (begin_data_on_node(waits.has_value())) {
+          thrown = node->deliver(most, take, waits->data() - data.element.true_lb);
+          return node->end(opts.stats);
+        }
+      }
+      begin_move(bad, bytes_of_piece);
+      run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
+    });
+    throw_fault();
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  [[nodiscard]] count_t elements() const noexcept { return total.value(); }
+
+  call running;  // first: what follows uses its communicator
+  options opts;
+  sparse_data data;
+  std::optional<memory_budget> budget;  // before what takes from it
+  std::optional<notice_rounds> notices;
+  std::optional<std::pmr::vector<notice>> noticed;  // in a step
+  std::span<const notice> blocks;                   // of either
+  std::optional<std::pmr::vector<int>> sources;
+  std::optional<std::pmr::vector<count_t>> counts;
+  std::optional<sparse_grants> move;
+  std::optional<sparse_on_node> node;
+  std::optional<mpi::in_call> inside;  // a call on the short way
+  MPI_Comm user = MPI_COMM_NULL;       // of such a call
+  bool served_short = false;
+  bool lacks_result = false;  // no memory for the sources
+  bool moved = false;
+  std::optional<memory_budget> for_carried;  // before what takes from it
+  std::optional<carried_notices> carried;    // a call at once, whose notices have come with the agreement
+  bool few_follow = false;                   // which are sent without being asked for
+  bool rest_follows = false;                 // some rank has blocks that have not
+  std::size_t carried_peak = 0;              // bytes of that step
+  std::uint64_t rounds = 0;
+  checked total = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+}  // namespace taquin

@@ -1,0 +1,141 @@
+// A sparse exchange in a step of a node, or with the agreement among nodes.
+#include "algorithms/sparse/state.hpp"
+
+namespace taquin {
+
+bool sparse_call::state::begin_short(const arguments& x) {
+  channel* const shared = blocking_channel(x.comm);
+  if (shared == nullptr) return false;
+  mpi::count_call(*shared->calls());
+  inside.emplace(shared->calls(), sparse_facts);
+  user = x.comm;
+  served_short = find_on_node(*shared, x);
+  if (!served_short) inside.reset();
+  return true;
+}
+
+bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
+  const bool named = opts.algorithm == node_step_way.name;
+  if ((!named && opts.algorithm != "auto") || describe(x.blocks, x.fault, shared.size())) return false;
+  if (!sparse_on_node::suits(data.element)) return false;
+  budget.emplace(opts.memory);
+  node.emplace(shared, data, *budget);
+  if (!node->find(x.blocks, x.at_once, named)) {
+    node.reset();
+    budget.reset();
+    return false;
+  }
+  running.algorithm = node_step_way.name;
+  running.account([](statistics&) {}, 0);
+  try {
+    take_lines(shared.rank(), x.at_once);
+  } catch (const std::bad_alloc&) {
+    if (!x.at_once) throw;
+    lacks_result = true;
+  }
+  return true;
+}
+
+void sparse_call::state::take_lines(int rank, bool at_once) {
+  sources.emplace(node->blocks(), 0, &*budget);
+  counts.emplace(node->blocks(), 0, &*budget);
+  if (!at_once) noticed.emplace(node->blocks(), notice{}, &*budget);
+  std::size_t i = 0;
+  node->each([&](int from, count_t n, count_t first) {
+    (*sources)[i] = from;
+    (*counts)[i] = n;
+    if (!at_once) (*noticed)[i] = {from, rank, n, first};
+    total = total + n;
+    ++i;
+  });
+  if (at_once) return;
+  blocks = *noticed;
+  node->found(opts.stats);
+}
+
+void sparse_call::state::receive_short(std::byte* into, const char* fault) {
+  const auto take = [&] {
+    if (fault == nullptr) node->receive(into);
+    node->end(opts.stats);
+    return true;
+  };
+  served_short ? leaving(user, take) : running.stage(take);
+  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+  throw_fault();
+}
+
+void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
+  proposal p;
+  p.bad = lacks_memory ? out_of_memory() : describe(x.blocks, x.fault, comm().size());
+  fingerprint choices;
+  choices.add("sparse");
+  choices.add(p.bad ? "" : find_sparse(opts.algorithm)->name);
+  choices.add(patience::of(opts).seconds > 0);
+  p.memory = opts.memory;
+  p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
+  p.algorithm = opts.algorithm;
+  choices.add(static_cast<std::uint64_t>(in_flight_of(opts)));
+  p.choices = choices.value();
+  agreement_way way = way_of(comm(), running.node());
+  const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
+  if (way.between != nullptr && !p.bad && may_carry) {
+    const std::size_t of_step = way.between->share();
+    for_carried.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
+    carried.emplace(*way.between, data, &*for_carried);
+    if (carried->prepare(x.blocks, comm().size(), x.at_once)) {
+      way.blocks = &*carried;
+      carried->tell(p);
+    }
+  }
+  const agreed all = running.agree(p, comm().next_tag(), way, std::pmr::new_delete_resource());
+  if (!all.uniform)
+    throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
+  budget.emplace(all.memory);
+  if (carried && all.carried && carried_notices::fit(all, comm().size()))
+    return take_carried(*way.between, all, x.at_once);
+  carried.reset();
+  find(x.blocks);
+}
+
+void sparse_call::state::take_carried(internode& step, const agreed& all, bool at_once) {
+  running.algorithm = between_nodes_way.name;
+  noticed.emplace(&*budget);
+  noticed->reserve(carried_notices::count(step, comm().size(), data.element));
+  carried_notices::each(step, comm().size(), data.element,
+                        [&](const notice& n, const std::byte*) { noticed->push_back(n); });
+  blocks = *noticed;
+  list_sources();
+  rest_follows = carried_notices::any_left(all);
+  few_follow = carried_notices::few_left(all, comm().size(), in_flight_of(opts));
+  data.to_send = carried->left();
+  messages = step.messages();
+  bytes = step.bytes_sent();
+  rounds = 1;
+  carried_peak = for_carried->peak() + step.share();
+  if (!at_once) carried.reset();
+}
+
+void sparse_call::state::list_sources() {
+  sources.emplace(blocks.size(), 0, &*budget);
+  counts.emplace(blocks.size(), 0, &*budget);
+  std::ranges::transform(blocks, sources->begin(), &notice::from);
+  std::ranges::transform(blocks, counts->begin(), &notice::count);
+  for (const count_t n : *counts) total = total + n;
+}
+
+void sparse_call::state::receive_carried(std::byte* into, const char* fault) {
+  running.stage([&] {
+    if (fault == nullptr) carried->take_data(into, comm().size());
+    if (!rest_follows) return account();
+    if (few_follow) {
+      bytes += as_size(data.to_send * data.element.size);
+      messages += carried->move_rest(comm(), comm().next_tag(), blocks, fault == nullptr ? into : nullptr, &*budget);
+      return account();
+    }
+    move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
+    run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+  });
+  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+}
+
+}  // namespace taquin

@@ -1,0 +1,44 @@
+// Scratch that the ranks of a node share, and the counter by which they wait for each other.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/mapping.hpp"
+
+namespace taquin::detail {
+
+/// Not a window of MPI's: to free a window is collective, to free a plan is local. Move-only; empty where there is no
+/// memory.
+class shared_scratch {
+ public:
+  shared_scratch() noexcept = default;
+
+  /// `bytes` bytes for the ranks of `node`. Collective; empty on all ranks where one of them cannot have it, as where
+  /// they are not on one machine.
+  static shared_scratch make(MPI_Comm node, std::size_t bytes);
+  /// What make takes beside the data.
+  static constexpr std::size_t overhead = mapping::header;
+
+  [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
+  [[nodiscard]] std::byte* data() const noexcept { return memory_.data(); }
+
+  /// What this rank wrote before is seen by who has waited for the arrival.
+  void arrive() noexcept { memory_.word().fetch_add(1, std::memory_order_release); }
+  /// Each rank has arrived so often since the base.
+  [[nodiscard]] bool all_arrived(int times) const noexcept {
+    return memory_.word().load(std::memory_order_acquire) >= base_ + static_cast<std::uint64_t>(times) * ranks_;
+  }
+  /// An exchange is over, in which each rank arrives so often.
+  void add_to_base(int times) noexcept { base_ += static_cast<std::uint64_t>(times) * ranks_; }
+
+ private:
+  mapping memory_;  // its word counts arrivals
+  std::uint64_t ranks_ = 1;
+  std::uint64_t base_ = 0;  // arrivals before this exchange; each rank counts for itself
+};
+
+}  // namespace taquin::detail

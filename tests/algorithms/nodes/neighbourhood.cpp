@@ -1,0 +1,221 @@
+// Exchanges among neighbours through shared memory, against the MPI library's MPI_Neighbor_alltoallw.
+#include "algorithms/nodes/neighbourhood.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "support/types.hpp"
+#include "support/world.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::test {
+namespace {
+
+using detail::neighbour_exchange;
+using detail::neighbourhood;
+
+constexpr std::byte guard{0xa5};
+
+// Each rank has others, or itself, as destinations by chance; all know the whole graph.
+struct graph {
+  std::vector<int> sources, destinations;
+
+  graph(std::mt19937& random, double share) {
+    const int ranks = size_of(MPI_COMM_WORLD);
+    const int me = rank_in(MPI_COMM_WORLD);
+    std::bernoulli_distribution is_there(share);
+    for (int from = 0; from < ranks; ++from)
+      for (int to = 0; to < ranks; ++to) {
+        if (!is_there(random)) continue;
+        if (from == me) destinations.push_back(to);
+        if (to == me) sources.push_back(from);
+      }
+    std::shuffle(destinations.begin(), destinations.end(), std::mt19937(static_cast<unsigned>(me)));
+  }
+  [[nodiscard]] MPI_Comm communicator() const {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                   static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &comm);
+    return comm;
+  }
+};
+
+// Elements from one rank to another in a call: the same number wherever it is asked for.
+count_t elements(int from, int to, int call, count_t most) {
+  std::mt19937 random(static_cast<unsigned>(from * 7919 + to * 104729 + call * 31));
+  const auto kind = random() % 4;
+  if (kind == 0) return 0;
+  return kind == 1 ? most : static_cast<count_t>(random() % 40);
+}
+
+// One rank's side of a call: blocks behind each other, with a guard between them.
+struct side {
+  std::vector<int> counts;
+  std::vector<MPI_Aint> displs;
+  std::vector<MPI_Datatype> types;
+  std::vector<element> all_elements;
+  std::vector<std::byte> data;
+
+  template <class Count>
+  void lay_out(const std::vector<int>& peers, const test_type& type, Count count) {
+    MPI_Aint at = 64;
+    for (const int peer : peers) {
+      counts.push_back(static_cast<int>(count(peer)));
+      displs.push_back(at);
+      types.push_back(type.type);
+      all_elements.push_back(element::of(type.type));
+      at += counts.back() * type.extent + 64;
+    }
+    data.assign(static_cast<std::size_t>(at) + 64, guard);
+  }
+  [[nodiscard]] blocks view() {
+    blocks b;
+    b.base = data.data();
+    b.counts = count_view(counts.data());
+    b.displs = count_view(displs.data());
+    b.elements = all_elements.data();
+    return b;
+  }
+};
+
+struct call {
+  side send, recv;
+  std::vector<std::byte> expected;
+  std::unique_ptr<neighbour_exchange> exchange;
+
+  call(const graph& g, MPI_Comm comm, const std::shared_ptr<neighbourhood>& n, int number, const type_pair& types,
+       count_t most) {
+    const int me = rank_in(MPI_COMM_WORLD);
+    send.lay_out(g.destinations, types.send, [&](int to) { return elements(me, to, number, most); });
+    recv.lay_out(g.sources, types.recv, [&](int from) { return elements(from, me, number, most); });
+    std::mt19937 random(static_cast<unsigned>(me * 1000 + number));
+    std::ranges::generate(send.data, [&] { return static_cast<std::byte>(random()); });
+    const std::vector<std::byte> before = recv.data;
+    MPI_Neighbor_alltoallw(send.data.data(), send.counts.data(), send.displs.data(), send.types.data(),
+                           recv.data.data(), recv.counts.data(), recv.displs.data(), recv.types.data(), comm);
+    expected = std::exchange(recv.data, before);
+    exchange = std::make_unique<neighbour_exchange>(n);
+  }
+  void start() { exchange->start(send.view(), recv.view()); }
+};
+
+class Neighbourhood : public testing::Test {
+ protected:
+  // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
+  // on each rank.
+  void run(double share, int at_once, count_t most, bool barrier) {
+    const graph g(random_, share);
+    const scoped_comm comm(g.communicator());
+    const auto n = neighbourhood::make(comm.get(), g.sources, g.destinations);
+    ASSERT_NE(n, nullptr);
+    int number = 0;
+    for (const type_pair& types : {plain_pair(), holes()}) {
+      std::vector<call> calls;
+      for (int i = 0; i < at_once; ++i) calls.emplace_back(g, comm.get(), n, number++, types, most);
+      for (call& c : calls) c.start();
+      if (barrier) MPI_Barrier(MPI_COMM_WORLD);
+      std::shuffle(calls.begin(), calls.end(), std::mt19937(static_cast<unsigned>(rank_in(MPI_COMM_WORLD) + number)));
+      for (call& c : calls) {
+        c.exchange->wait();
+        ASSERT_EQ(c.recv.data, c.expected);
+      }
+    }
+  }
+  static type_pair plain_pair() { return {type_detail::plain_int(), type_detail::plain_int()}; }
+  static type_pair holes() { return {type_detail::with_hole(), type_detail::contiguous_ints(2)}; }
+
+  std::mt19937 random_{17};
+};
+
+TEST_F(Neighbourhood, GivesWhatTheMpiLibraryGives) {
+  for (const double share : {0.0, 0.3, 1.0}) run(share, 1, 100, false);
+}
+
+TEST_F(Neighbourhood, SendsLongBlocksAsMessages) { run(0.6, 2, 50000, false); }
+
+TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
+  run(0.6, 23, 700, false);
+  run(0.6, 23, 3000, true);
+}
+
+TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
+  const graph g(random_, 1.0);
+  const scoped_comm comm(g.communicator());
+  const auto n = neighbourhood::make(comm.get(), g.sources, g.destinations);
+  ASSERT_NE(n, nullptr);
+  int number = 0;
+  for (const int at_once : {9, 1, 1, 1, 6, 2, 13, 1}) {
+    std::vector<call> calls;
+    for (int i = 0; i < at_once; ++i) calls.emplace_back(g, comm.get(), n, number++, plain_pair(), 60);
+    for (call& c : calls) c.start();
+    for (auto c = calls.rbegin(); c != calls.rend(); ++c) {
+      c->exchange->wait();
+      ASSERT_EQ(c->recv.data, c->expected);
+    }
+  }
+}
+
+TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
+  const int next = (rank_in(MPI_COMM_WORLD) + 1) % size_of(MPI_COMM_WORLD);
+  const int before = (rank_in(MPI_COMM_WORLD) + size_of(MPI_COMM_WORLD) - 1) % size_of(MPI_COMM_WORLD);
+  const scoped_comm comm([] {
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    return made;
+  }());
+  EXPECT_EQ(neighbourhood::make(comm.get(), std::vector{before, before}, std::vector{next, next}), nullptr);
+  EXPECT_EQ(neighbourhood::make(comm.get(), std::vector{before}, std::vector<int>{}), nullptr) << "no such edge";
+}
+
+// What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
+TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const scoped_comm comm([] {
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    return made;
+  }());
+  const auto n = neighbourhood::make(comm.get(), std::vector{me}, std::vector{me});
+  ASSERT_NE(n, nullptr);
+  constexpr int most = 5000;
+  for (const auto& [sent, expected] : {std::pair{8, 3}, {most, 3}, {most, most - 1}, {3, most}, {7, 8}}) {
+    std::vector<int> from(most, 5);
+    std::vector<int> to(most + 1, -1);
+    const auto one_block = [](std::vector<int>& data, int count) {
+      blocks b;
+      b.base = data.data();
+      b.counts = count_view(count, 0);
+      b.displs = count_view(0, 0);
+      b.element = element::of(MPI_INT);
+      return b;
+    };
+    neighbour_exchange x(n);
+    x.start(one_block(from, sent), one_block(to, expected));
+    if (sent > expected) {
+      try {
+        x.wait();
+        ADD_FAILURE() << sent << " of " << expected;
+      } catch (const usage_error& e) {
+        EXPECT_EQ(e.mpi_class(), MPI_ERR_TRUNCATE);
+      }
+    } else {
+      x.wait();
+      EXPECT_TRUE(std::all_of(to.begin(), to.begin() + sent, [](int v) { return v == 5; }));
+    }
+    // Of two long blocks the MPI library receives one into the other, by its own rules.
+    if (sent != most || expected != most - 1) {
+      EXPECT_TRUE(std::all_of(to.begin() + expected, to.end(), [](int v) { return v == -1; })) << sent;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace taquin::test
