@@ -71,12 +71,13 @@ template <class Choice>
 requires std::is_enum_v<Choice>
 void take(const option_row& row, const TAQUIN_Options&, int given, Choice& value) {
   if (!in_range(row, given))
-    throw usage_error(fmt::format("{} {} is not within {} and {}", row.name, given, row.least, row.most), MPI_ERR_ARG);
+    throw usage_error(fmt::format("{} must be between {} and {}, got {}", row.name, row.least, row.most, given),
+                      MPI_ERR_ARG);
   value = static_cast<Choice>(given);
 }
 void take(const option_row& row, const TAQUIN_Options&, double given, float& value) {
   if (!in_range(row, static_cast<float>(given)))
-    throw usage_error(fmt::format("a timeout of {} seconds", given), MPI_ERR_ARG);
+    throw usage_error(fmt::format("{} must be ≥ 0 seconds, got {}", row.name, given), MPI_ERR_ARG);
   value = static_cast<float>(given);
 }
 

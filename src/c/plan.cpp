@@ -4,7 +4,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/invalid_argument.hpp"
@@ -21,8 +20,8 @@ using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
   MPI_Comm comm;  // whose error handler is called
-  taquin::statistics counted;
-  std::optional<taquin::plan> plan;
+  taquin::statistics counted{};
+  std::optional<taquin::plan> plan{};
 };
 
 namespace {
@@ -33,7 +32,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
     // What is wrong on this rank alone all ranks must hear: from the call.
     const char* fault = plan == nullptr ? "null address for the plan" : nullptr;
-    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{comm, {}, std::nullopt});
+    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
     if (made == nullptr) fault = lacks_memory_text;
     std::optional<owned_options> own;
     std::optional<usage_error> wrong_hint;

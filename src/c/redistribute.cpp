@@ -23,8 +23,8 @@ using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
-  taquin::statistics counted;
-  std::optional<taquin::redistribution> redistribution;
+  taquin::statistics counted{};
+  std::optional<taquin::redistribution> redistribution{};
 };
 
 namespace {
@@ -48,13 +48,12 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
     // A rank without memory for the handle says so in the call.
-    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
-                                                          TAQUIN_Redistribution_state{comm, {}, std::nullopt});
+    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow) TAQUIN_Redistribution_state{.comm = comm});
     if (made == nullptr) fault = taquin::detail::lacks_memory_text;
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
-                                         .stats = made != nullptr ? &made->counted : nullptr,
+                                         .stats = made == nullptr ? nullptr : &made->counted,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};

@@ -46,8 +46,10 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
            where.shared == nullptr ? nullptr : where.shared->data()};
   slots_.keep_truncations();
   slots_.describe_by(this);
-  if (schedule_.ahead && floods())
+  if (schedule_.ahead && floods()) {
     gate_.emplace(where_.comm, where_.tag + tags_of_lanes(schedule_), static_cast<const mpi::awaited*>(this), memory);
+    for (round& r : schedule_.rounds) r.in_flight = (r.in_flight + 1) / 2;  // receives take no place among them
+  }
   make_wires();
   make_requests();
 }

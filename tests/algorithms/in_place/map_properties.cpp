@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/in_place/generators.hpp"
 #include "algorithms/in_place/in_place_map.hpp"
 #include "harness/in_place_problems.hpp"
 #include "simulation/in_place_ranks.hpp"
@@ -103,7 +104,9 @@ TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_is_left) {
   unsigned left = 0;
   for (unsigned seed = 0; seed < problems && !testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937 random(seed);
-    const auto any = [&](unsigned least, unsigned most) { return least + random() % (most - least + 1); };
+    const auto any = [&](unsigned least, unsigned most) {
+      return least + static_cast<unsigned>(random() % (most - least + 1));
+    };
     const std::size_t p = any(2, 9);
     const bool permuted = any(0, 1) == 1;
     const auto problem =
