@@ -1,4 +1,4 @@
-// Perfetto's trace format: packets of protocol buffers (perfetto.dev, protos/perfetto/trace; the fields used here are in
+// Perfetto's trace format: packets of protocol buffers (perfetto.dev, protos/perfetto/trace; the fields used are in
 // tests/interpose/observe/perfetto.proto). A track has slices that lie within each other, or the values of a counter.
 #pragma once
 

@@ -60,7 +60,7 @@ void compare_clocks(recorder_state& s, int rank, const std::vector<int>& first) 
   TAQUIN_MPI(PMPI_Comm_free(&comm));
 }
 
-// The place of a call: that of the communicator's last one, or looked up. Fortran's procedures have no place of their own.
+// The place of a call: that of the communicator's last one, or looked up. MPI's Fortran procedures have none.
 const place* from(const call_event& e) {
   observed_comm& c = *e.comm;
   if (c.last_place == nullptr || c.last_place->address != e.site) c.last_place = &place_of(e.site);

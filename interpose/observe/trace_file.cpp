@@ -1,4 +1,4 @@
-// Each rank is a process of the trace. Its tracks: "calls", with waiting and transfer within each; "in flight", of calls
+// Each rank is a process of the trace. Its tracks: "calls", with waiting and transfer within each; "in flight", calls
 // that are complete later; "rounds", "sends" and "receives" of schedules; "extra memory". A flow goes from each call to
 // those of the ranks that it sends to, and from each message's send to its receive.
 #include "interpose/observe/trace_file.hpp"

@@ -1,7 +1,7 @@
-// check_trace FILE RANKS [calls=N] [flows=N] [messages=N] [events=N] [most=BYTES]: reads a trace with protobuf and tells
-// what is wrong with it: slices that do not nest, times that go back, flows without an end, tracks without a name.
-// `flows` are those between calls, `messages` those that were sent and have arrived, `events` all events, those that did
-// not fit included.
+// check_trace FILE RANKS [calls=N] [flows=N] [messages=N] [events=N] [most=BYTES]: reads a trace with protobuf and
+// tells what is wrong with it: slices that do not nest, times that go back, flows without an end, tracks without a
+// name. `flows` are those between calls, `messages` those that were sent and have arrived, `events` all events, those
+// that did not fit included.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
