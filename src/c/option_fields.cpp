@@ -74,7 +74,7 @@ void take(const option_row& row, const TAQUIN_Options&, int given, Choice& value
 }
 void take(const option_row& row, const TAQUIN_Options&, double given, float& value) {
   if (!in_range(row, static_cast<float>(given)))
-    throw usage_error(fmt::format("a timeout of {} seconds", given), MPI_ERR_ARG);
+    throw usage_error(fmt::format("timeout must be 0 seconds or more, got {}", given), MPI_ERR_ARG);
   value = static_cast<float>(given);
 }
 

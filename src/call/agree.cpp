@@ -209,11 +209,11 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   }
 }
 
-// The culprit tells the others what is wrong.
+// The rank with the invalid argument tells the others what is wrong.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  told_argument news = tell(comm.rank() == rank ? bad : std::nullopt);
-  mpi::broadcast(std::span(&news, 1), rank, comm.get());
-  refuse(rank, news);
+  invalid_argument_record told = tell(comm.rank() == rank ? bad : std::nullopt);
+  mpi::broadcast(std::span(&told, 1), rank, comm.get());
+  refuse(rank, told);
 }
 
 // Which ranks call something else, where that is what they disagree on. Collective.
@@ -243,17 +243,17 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
 void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
 // Texts are cut to what fits.
-told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
-  told_argument news;
-  if (!bad) return news;
-  std::memcpy(news.text.data(), bad->what.data(), std::min(bad->what.size(), news.text.size() - 1));
-  news.mpi_class = bad->mpi_class;
-  news.peer = bad->peer;
-  return news;
+invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept {
+  invalid_argument_record told;
+  if (!bad) return told;
+  std::memcpy(told.text.data(), bad->what.data(), std::min(bad->what.size(), told.text.size() - 1));
+  told.mpi_class = bad->mpi_class;
+  told.peer = bad->peer;
+  return told;
 }
 
-void refuse(int rank, const told_argument& news) {
-  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, news.text.data()), news.mpi_class, rank, news.peer));
+void refuse(int rank, const invalid_argument_record& told) {
+  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, told.text.data()), told.mpi_class, rank, told.peer));
 }
 
 int agreement_radix(int ranks) noexcept {
@@ -272,7 +272,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   ours.choices >>= 1U;  // numbers travel with a sign
   ours.carried = way.blocks != nullptr;
   ours.early = ours.begun = way.early != nullptr;
-  record v{.culprit = mine.bad ? comm.rank() + 1 : 0};
+  record v{.invalid_rank = mine.bad ? comm.rank() + 1 : 0};
   v.tell(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
@@ -281,15 +281,15 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   else
     dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
-  // learn who has a defect.
+  // learn whose arguments are invalid.
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
   const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
-  const bool wrong = v.culprit != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
+  const bool wrong = v.invalid_rank != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
   if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, tag, way.early_tag);
-  if (v.culprit != 0 || !alike) mpi::allreduce(v.culprit, MPI_MAX, comm.get());
-  if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
+  if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
+  if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.bad);
   if (!alike) report_calls(comm, mine);
   return all;
 }

@@ -69,7 +69,7 @@ class chooser {
   }
 
  private:
-  static constexpr mpi::slot<chooser> key{};
+  inline static const mpi::slot<chooser> key;
   explicit chooser(mpi::communicator& comm);
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
