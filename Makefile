@@ -45,9 +45,9 @@ test-sanitized: ## the tests with address and undefined-behaviour sanitizers, th
 test-sanitized-subset: packages ## errors, plans, in place, sparse: with address and undefined-behaviour sanitizers
 	cmake --workflow --preset asan-subset
 
-soak: packages ## random problems for SECONDS=60 on each of MPI="openmpi mpich" and RANKS, or PROBLEMS=n of them
+soak: packages ## random problems, and calls that one rank harms, for SECONDS=60 each by MPI and RANKS, or PROBLEMS=n
 	@for preset in release mpich; do cmake --preset $$preset && \
-	  cmake --build --preset $$preset --target taquin_soak || exit 1; done
+	  cmake --build --preset $$preset --target taquin_soak taquin_hostile || exit 1; done
 	@MPI="$(MPI)" RANKS="$(RANKS)" SECONDS_EACH="$(SECONDS)" PROBLEMS="$(PROBLEMS)" SEED="$(SEED)" THREADS="$(THREADS)" \
 	  scripts/soak
 

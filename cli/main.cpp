@@ -12,6 +12,7 @@
 #include "cli/misspelt.hpp"
 #include "cli/preload.hpp"
 #include "harness/session.hpp"
+#include "taquin/version.h"
 
 namespace {
 

@@ -13,7 +13,7 @@ using detail::option_row;
 std::string flag_of(const option_row& row) {
   std::string flag = "--" + std::string(row.name);
   std::ranges::replace(flag, '_', '-');
-  return row.name == "max_in_flight" ? flag + ",--in-flight" : flag;
+  return row.name == "in_flight" ? flag + ",--max-in-flight" : flag;  // its earlier name
 }
 
 std::string help_of(const option_row& row) {

@@ -170,7 +170,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
-  add_option_flags(app, a->opts, {"radix", "max_in_flight", "ports"});
+  add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
                    ->type_name("FILE");

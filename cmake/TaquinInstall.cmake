@@ -34,3 +34,22 @@ if(TAQUIN_HWLOC AND TAQUIN_HWLOC_INCLUDE)
 endif()
 configure_file(cmake/taquin.pc.in ${CMAKE_BINARY_DIR}/taquin${TAQUIN_SUFFIX}.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/taquin${TAQUIN_SUFFIX}.pc DESTINATION ${pc_dir})
+
+# The modules as this build's compiler has made them; others compile them from source.
+if(TAQUIN_FORTRAN_BUILT)
+  string(TOLOWER ${CMAKE_Fortran_COMPILER_ID}-${CMAKE_Fortran_COMPILER_VERSION} compiler)
+  set(TAQUIN_FORTRAN_MODULES ${CMAKE_INSTALL_LIBDIR}/fortran/${compiler}/taquin${TAQUIN_SUFFIX} CACHE STRING
+    "Where Fortran's module files are installed")
+  install(TARGETS taquin_fortran ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/fortran/modules/taquin.mod ${CMAKE_BINARY_DIR}/fortran/modules/taquin_mpi.mod
+    DESTINATION ${TAQUIN_FORTRAN_MODULES})
+  set(pc_module_dir ${TAQUIN_FORTRAN_MODULES})
+  if(NOT IS_ABSOLUTE ${TAQUIN_FORTRAN_MODULES})
+    set(pc_module_dir "\${prefix}/${TAQUIN_FORTRAN_MODULES}")
+  endif()
+  list(TRANSFORM MPI_Fortran_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE pc_mpi_fortran_flags)
+  list(JOIN pc_mpi_fortran_flags " " pc_mpi_fortran_flags)
+  list(JOIN MPI_Fortran_LIBRARIES " " pc_mpi_fortran_libs)
+  configure_file(cmake/taquin-fortran.pc.in ${CMAKE_BINARY_DIR}/taquin-fortran${TAQUIN_SUFFIX}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/taquin-fortran${TAQUIN_SUFFIX}.pc DESTINATION ${pc_dir})
+endif()

@@ -1,4 +1,4 @@
-// Every rank sends a different number of values to every other, in at most 1 MiB of extra memory.
+// Rank i sends i + 1 values to every rank, in at most 1 MiB of extra memory.
 #include <mpi.h>
 
 #include <cstdio>
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   try {
     taquin::alltoallv<double>(send, to, to_at, recv, from, from_at, MPI_COMM_WORLD, {.memory = 1 << 20});
     if (rank == 0) std::printf("the last value came from rank %g\n", recv.back());
-  } catch (const taquin::error& e) {  // on every rank alike, before anything is sent
+  } catch (const taquin::error& e) {  // e.collective(): every rank has it, and the data are as they were
     std::fprintf(stderr, "%s\n", e.what());
     status = 1;
   }

@@ -5,17 +5,14 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "base/size_text.hpp"
 #include "base/sizes.hpp"
 #include "harness/errors.hpp"
 
 namespace taquin::harness {
 
 namespace {
-
-constexpr std::string_view prefixes = "KMGT";
-constexpr count_t most = std::numeric_limits<count_t>::max();
 
 [[noreturn]] void bad_size(std::string_view text, std::string_view why) {
   throw usage(fmt::format("bad size '{}': {}; sizes are like 64, 4K, 50M", text, why));
@@ -24,25 +21,9 @@ constexpr count_t most = std::numeric_limits<count_t>::max();
 }  // namespace
 
 count_t parse_size(std::string_view text) {
-  count_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value);
-  if (fault == std::errc::result_out_of_range) bad_size(text, "too large");
-  if (fault != std::errc{}) bad_size(text, "not a number");
-  if (value < 0) bad_size(text, "negative");
-  std::string_view unit(stop, detail::as_size(end - stop));
-  unsigned shift = 0;
-  if (!unit.empty()) {
-    const auto prefix = prefixes.find(static_cast<char>(unit.front() & ~0x20));
-    if (prefix != std::string_view::npos) {
-      shift = 10 * (static_cast<unsigned>(prefix) + 1);
-      unit.remove_prefix(1);
-      if (unit.starts_with('i')) unit.remove_prefix(1);
-    }
-    if (!unit.empty() && unit != "B") bad_size(text, "unknown unit");
-  }
-  if (value > (most >> shift)) bad_size(text, "too large");
-  return value << shift;
+  const auto [bytes, fault] = detail::read_size(text);
+  if (fault != nullptr) bad_size(text, fault);
+  return bytes;
 }
 
 std::vector<count_t> parse_sizes(std::string_view text) {

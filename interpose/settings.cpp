@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 
 #include "algorithms/algorithm.hpp"
 #include "base/environment.hpp"
+#include "base/size_text.hpp"
+#include "base/sizes.hpp"
 
 namespace taquin::interpose {
 
@@ -94,16 +95,8 @@ std::map<std::string, std::string> taquin_variables() {
 }
 
 std::optional<std::size_t> size_of(std::string_view text) {
-  std::size_t bytes = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, bytes);
-  if (failed != std::errc{} || end - stop > 1) return std::nullopt;
-  if (stop == end) return bytes;
-  const auto unit = std::string_view("KMGT").find(static_cast<char>(*stop & ~0x20));
-  if (unit == std::string_view::npos) return std::nullopt;
-  const auto shift = 10 * (unit + 1);
-  if (bytes > unlimited >> shift) return std::nullopt;
-  return bytes << shift;
+  const auto [bytes, fault] = detail::read_size(text);
+  return fault == nullptr ? std::optional(detail::as_size(bytes)) : std::nullopt;
 }
 
 const settings& settings::get() {

@@ -54,10 +54,25 @@ inline std::optional<int> simulated_node(simulated_port_kind how, int rank) noex
   return how == simulated_port_kind::fetching ? 0 : rank / 3;
 }
 
-inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
-                                                 simulated_order order, std::uint64_t seed = 0,
-                                                 simulated_port_kind how = simulated_port_kind::messages,
-                                                 std::function<void(const simulated_move&)> trace = {}) {
+/// The in-place exchange of all ranks.
+class in_place_run {
+ public:
+  in_place_run(std::span<const in_place_rank> ranks, const element& unit, simulated_order order, std::uint64_t seed,
+               simulated_port_kind how)
+      : network(seed, order) {
+    for (const in_place_rank& r : ranks) {
+      const auto rank = static_cast<int>(states_.size());
+      states_.push_back(std::make_unique<state>(rank, r, unit, network, simulated_node(how, rank)));
+      tasks_.push_back(states_.back()->protocol.run());
+    }
+  }
+  void run() { network.run(tasks_); }
+  [[nodiscard]] const in_place_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
+
+  simulated_network network;
+
+ private:
   struct state {
     in_place_machine machine;
     store units;
@@ -73,19 +88,20 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
                    units,
                    network.add(units, in_place_protocol::limits(r.limits, 0), node)} {}
   };
-  simulated_network network(seed, order);
-  network.trace(std::move(trace));
-  std::vector<std::unique_ptr<state>> states;
-  std::vector<task> tasks;
-  for (const in_place_rank& r : ranks) {
-    const auto rank = static_cast<int>(states.size());
-    states.push_back(std::make_unique<state>(rank, r, unit, network, simulated_node(how, rank)));
-    tasks.push_back(states.back()->protocol.run());
-  }
-  network.run(tasks);
+  std::vector<std::unique_ptr<state>> states_;
+  std::vector<task> tasks_;
+};
+
+inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> ranks, const element& unit,
+                                                 simulated_order order, std::uint64_t seed = 0,
+                                                 simulated_port_kind how = simulated_port_kind::messages,
+                                                 std::function<void(const simulated_move&)> trace = {}) {
+  in_place_run all(ranks, unit, order, seed, how);
+  all.network.trace(std::move(trace));
+  all.run();
   std::vector<in_place_counts> counts;
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    counts.push_back({network.counts(r), states[r]->units.bytes_copied() / as_size(unit.size)});
+    counts.push_back({all.network.counts(r), all.bytes_copied(r) / as_size(unit.size)});
   return counts;
 }
 

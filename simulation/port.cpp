@@ -99,6 +99,11 @@ count_t simulated_port::swap_some(int peer, const unit_run& room) {
   return n;
 }
 
+swap_counts simulated_port::swaps(int peer) const {
+  const auto& pair = network_.pair(rank_, peer);
+  return {pair.begun, pair.swapped};
+}
+
 bool simulated_port::try_swapped(int peer) {
   swaps_ = network_.pair(rank_, peer).swapped == swappable(peer) ? -1 : peer;
   return swaps_ < 0;

@@ -98,14 +98,27 @@ struct travels_as_bytes
 template <class T>
 concept transferable = detail::is_basic<std::remove_cv_t<T>> || travels_as_bytes<std::remove_cv_t<T>>::value;
 
+namespace detail {
+
+/// Says once, in one sentence, that a type cannot travel.
+template <class T>
+struct travelling {
+  static_assert(transferable<T>,
+                "taquin sends numbers and structs of numbers: this element is neither (a string, pair, pointer or view "
+                "is not); send a struct of its parts, or specialize taquin::travels_as_bytes if its bytes mean the "
+                "same in another process");
+  static constexpr bool refused = !transferable<T>;
+};
+
+}  // namespace detail
+
 /// The MPI datatype of T: MPI's own for arithmetic and complex types, otherwise one of the bytes of T.
 template <class T>
 MPI_Datatype datatype_of() {
-  static_assert(
-      transferable<T>,
-      "T is no type whose bytes mean the same in another process; if they do, specialize taquin::travels_as_bytes");
   using U = std::remove_cv_t<T>;
-  if constexpr (detail::is_basic<U>)
+  if constexpr (detail::travelling<U>::refused)
+    return MPI_DATATYPE_NULL;
+  else if constexpr (detail::is_basic<U>)
     return detail::basic_type<U>();
   else
     return detail::bytes_of<U>();

@@ -16,9 +16,9 @@ class error : public std::runtime_error {
   error(const std::string& what, int mpi_class) : std::runtime_error(what), mpi_class_(mpi_class) {}
   /// MPI_ERR_….
   [[nodiscard]] int mpi_class() const noexcept { return mpi_class_; }
-  /// True where all ranks of the communicator have thrown this error, because they agreed on it before anything was
-  /// sent. Only then may a program take another way on all ranks without asking them. False: what others have is not
-  /// known.
+  /// True where all ranks of the communicator have thrown this error, because they agreed on it before the data
+  /// moved; docs/guide/8-hangs.md has the table of who has which error, and what it leaves. Only then may a program
+  /// take another way on all ranks without asking them. False: what others have is not known.
   [[nodiscard]] bool collective() const noexcept { return collective_; }
   /// For the place that throws on all ranks.
   void set_collective() noexcept { collective_ = true; }
@@ -44,8 +44,9 @@ class mpi_error : public error {
   const char* call_;
 };
 
-/// An argument was wrong. Thrown on every rank of the communicator, before anything was sent, where collective() is
-/// true; otherwise on this rank, for example because a peer sent another number of bytes than was expected.
+/// An argument was wrong. Thrown on every rank of the communicator, before the data moved, where collective() is
+/// true (docs/guide/8-hangs.md); otherwise on this rank, for example because a peer sent another number of bytes than
+/// was expected.
 class usage_error : public error {
  public:
   /// A text, its class, and where the argument was wrong.
@@ -61,7 +62,8 @@ class usage_error : public error {
   int peer_;
 };
 
-/// The memory allowed is too small. Thrown on every rank, before anything was sent, where collective() is true.
+/// The memory allowed is too small. Thrown on every rank, before the data moved, where collective() is true
+/// (docs/guide/8-hangs.md).
 class budget_exceeded : public error {
  public:
   /// A text and the bytes it is about.

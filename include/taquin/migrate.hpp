@@ -61,17 +61,28 @@ struct migration_fault {
   [[nodiscard]] const char* text() const noexcept { return what.empty() ? nullptr : what.c_str(); }
 };
 
+/// Of the exception that is being handled. There may be no memory for its text.
+inline migration_fault current_fault(const char* doing, const char* what, int mpi_class) noexcept {
+  migration_fault fault{{}, mpi_class, std::current_exception()};
+  try {
+    fault.what = std::string(doing) + ": " + what;
+  } catch (const std::bad_alloc&) {
+    fault.what = "out of memory";  // so short that it takes none
+  }
+  return fault;
+}
+
 /// Calls the program's own code, and keeps what it throws: the other ranks must not wait for this one.
 template <class F>
 migration_fault guard(const char* doing, F call) {
   try {
     return {call(), MPI_ERR_ARG, nullptr};
   } catch (const std::bad_alloc&) {
-    return {std::string(doing) + ": out of memory", MPI_ERR_NO_MEM, std::current_exception()};
+    return current_fault(doing, "out of memory", MPI_ERR_NO_MEM);
   } catch (const std::exception& e) {
-    return {std::string(doing) + ": " + e.what(), MPI_ERR_OTHER, std::current_exception()};
+    return current_fault(doing, e.what(), MPI_ERR_OTHER);
   } catch (...) {
-    return {std::string(doing) + ": an exception that is no std::exception", MPI_ERR_OTHER, std::current_exception()};
+    return current_fault(doing, "an exception that is no std::exception", MPI_ERR_OTHER);
   }
 }
 

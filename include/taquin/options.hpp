@@ -119,8 +119,11 @@ struct options {
   std::string_view algorithm = "auto";
   /// Extra bytes per rank that taquin may take.
   std::size_t memory = unlimited;
-  /// Pairs of messages pending at once; 0: the algorithm's default.
-  int max_in_flight = 0;
+  /// The most messages that a rank has sent and that are not taken, and the most that come to a rank before it has
+  /// asked for them; 0: 32. A large number lifts the limit. It holds for taquin's own messages with data, as the
+  /// internals (in-flight.md) have it. Plans whose end must not need their rank (`progress_by::library`) send all at
+  /// once where it is not set.
+  int in_flight = 0;
   /// Ranks per node, in rank order; empty: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
   /// Blocking calls on one node, too: compare what ranks send with what their peers expect before anything is sent, so

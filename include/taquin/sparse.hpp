@@ -38,7 +38,7 @@ struct sparse_blocks {
 /// what comes from them; the second, receive() or deliver(), moves the data. Move-only.
 ///
 /// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
-/// `max_in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
+/// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
 /// Extra memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
@@ -55,7 +55,7 @@ struct sparse_blocks {
 /// other ranks; `budget_exceeded` when the memory is too small.
 class sparse_call {
  public:
-  /// Finds sources and sizes. Collective. Of the options, `memory`, `max_in_flight`, `stats`, `timeout` and
+  /// Finds sources and sizes. Collective. Of the options, `memory`, `in_flight`, `stats`, `timeout` and
   /// `on_timeout` are heeded, and `algorithm`: "auto" or a name of src/algorithms/sparse/sparse.def.
   sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o = {});
   /// Takes over.
@@ -122,7 +122,7 @@ struct sparse_received {
 /// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
 /// and so on; returns what came to this rank, by source:
 ///
-///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts, particles, comm);
+///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts_to, particles, comm);
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
 /// destination, or they do not add up to the length of `data`. A rank that has no memory for the result throws alone

@@ -2,10 +2,10 @@
  *
  * The calls take MPI's argument lists. They return MPI_SUCCESS or an MPI error code after the communicator's error
  * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with MPI_ERRORS_ARE_FATAL
- * a failure ends the program as MPI's own calls do. Nothing has been sent when arguments or memory are refused, which
- * all ranks see alike: MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (sizes
- * that do not match, where they are checked), MPI_ERR_NO_MEM (the memory allowed is too small). TAQUIN_Last_error says
- * more.
+ * a failure ends the program as MPI's own calls do. Data have not moved when arguments or memory are refused, which
+ * all ranks see alike (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG,
+ * MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory allowed is too small).
+ * TAQUIN_Last_error says more.
  *
  * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
 #ifndef TAQUIN_TAQUIN_H
@@ -14,6 +14,8 @@
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "taquin/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,7 +57,7 @@ typedef struct TAQUIN_Options {
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
   size_t memory;         /* extra bytes per rank that taquin may take */
   int radix;             /* Bruck: digits' base, at least 2; 0: chosen */
-  int max_in_flight;     /* pairs of messages pending at once; 0: the algorithm's default */
+  int in_flight;         /* most messages sent and not taken, and that come to a rank unasked; 0: 32 */
   int ports;             /* hierarchical_factor: exchanges of a node at once; 0: the algorithm's default */
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
   const int *nodes;      /* ranks per node, in rank order */
@@ -91,6 +93,31 @@ typedef struct TAQUIN_Options {
 int TAQUIN_Comm_set_options(MPI_Comm comm, const TAQUIN_Options *options);
 /* Reads them; options->size must be set (by TAQUIN_OPTIONS_INIT). The string lives until the options change. Local. */
 int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options *options);
+
+/* ---- Statistics: what taquin did, added up. ---- */
+
+/* Bytes are data bytes, without MPI's own envelopes. Fields are only ever added at the end. */
+typedef struct TAQUIN_Statistics {
+  size_t size;           /* of this struct as the caller knows it; set by the initializer */
+  const char *algorithm; /* name of the algorithm that ran last; "" before any has */
+  uint64_t starts;       /* exchanges begun */
+  uint64_t rounds;       /* communication rounds */
+  uint64_t messages;     /* messages sent to other ranks by this rank */
+  uint64_t bytes_sent;   /* bytes sent to other ranks by this rank */
+  uint64_t bytes_copied; /* bytes copied inside this rank's memory, packing included */
+  size_t peak_memory;    /* most bytes of extra memory held at once by this rank */
+} TAQUIN_Statistics;
+
+/* Initializer: TAQUIN_Statistics statistics = TAQUIN_STATISTICS_INIT; */
+#define TAQUIN_STATISTICS_INIT \
+  { sizeof(TAQUIN_Statistics), "", 0, 0, 0, 0, 0, 0 }
+
+/* Begins (on is not 0), from zero, or ends to count what this rank's blocking exchanges and sparse exchanges on `comm`
+ * do; a duplicate of `comm` has counts of its own. Plans and redistributions always have counts of their own. Local. */
+int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on);
+/* Reads the counts of `comm`, all zero where they were not asked for; statistics->size must be set (by
+ * TAQUIN_STATISTICS_INIT). Local. */
+int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics *statistics);
 
 /* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. ---- */
 
@@ -138,11 +165,12 @@ typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
  * and need not live on; buffers must. `info` may be MPI_INFO_NULL; its keys override the communicator's options and
- * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes), taquin_radix,
- * taquin_max_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check, taquin_layout,
- * taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout, taquin_timeout,
- * taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags 0 or 1, choices
- * numbers or words (taquin_layout: "packed"). *plan is TAQUIN_PLAN_NULL after a failure. */
+ * must be the same on all ranks, but for the memory: taquin_algorithm, taquin_memory (bytes, or 64K, 50M),
+ * taquin_radix, taquin_in_flight, taquin_ports, taquin_nodes (ranks per node, separated by commas), taquin_check,
+ * taquin_layout, taquin_inner, taquin_tune, taquin_scratch_sends, taquin_levels, taquin_progress, taquin_on_timeout,
+ * taquin_timeout, taquin_aux_parts, taquin_aux_heap, taquin_sparse_requests, taquin_leaders. Values are numbers, flags
+ * 0 or 1, choices numbers or words (taquin_layout: "packed"). Another key that begins with taquin_ is refused on all
+ * ranks; keys of others are left alone. *plan is TAQUIN_PLAN_NULL after a failure. */
 int TAQUIN_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, TAQUIN_Plan *plan);
 /* The same with 64-bit counts. */
@@ -185,6 +213,8 @@ int TAQUIN_Test(TAQUIN_Plan plan, int *flag);
 int TAQUIN_Wait(TAQUIN_Plan plan);
 /* Extra bytes in use now. Local. */
 int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t *bytes);
+/* What the plan's starts did. Local. */
+int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics *statistics);
 /* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL.
  * Local. */
 int TAQUIN_Plan_free(TAQUIN_Plan *plan);
@@ -241,6 +271,8 @@ int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution);
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
 /* Extra bytes in use now. Local. */
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
+/* What it has done. Local. */
+int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics *statistics);
 /* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. Local. */
 int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
 
@@ -258,7 +290,7 @@ typedef void *TAQUIN_Allocate(size_t bytes, void *context);
  * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank
  * may be a destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming
  * is the number of blocks that come to this rank, and *elements how many elements they have in all. The communicator's
- * options say `memory`, `max_in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
+ * options say `memory`, `in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
  * on all, and nothing is sent then. */
 int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements);

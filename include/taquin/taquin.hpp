@@ -7,6 +7,7 @@
 #include "taquin/element_types.hpp"  // IWYU pragma: export
 #include "taquin/error.hpp"          // IWYU pragma: export
 #include "taquin/exchange.hpp"       // IWYU pragma: export
+#include "taquin/failure.hpp"        // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export
 #include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
@@ -16,3 +17,4 @@
 #include "taquin/redistribute.hpp"   // IWYU pragma: export
 #include "taquin/shared_buffer.hpp"  // IWYU pragma: export
 #include "taquin/sparse.hpp"         // IWYU pragma: export
+#include "taquin/version.h"          // IWYU pragma: export

@@ -20,7 +20,9 @@ namespace {
 
 void complete(const found& one, double begun) noexcept {
   one.request->completed(now() - begun);
-  if (!one.request->persistent()) untrack(one.handle);
+  if (one.request->persistent()) return;
+  if (one.by_plan) *one.program = MPI_REQUEST_NULL;
+  untrack(one.handle);
 }
 
 // One that its plan has done, in a call for one request.
@@ -85,7 +87,7 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
 int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
   const completing g;
   const double begun = now();
-  const found one = look_at(0, *request);
+  const found one = look_at(0, request);
   if (one.by_plan) {
     one.request->finish();
     return end_one(one, status, begun);
@@ -102,7 +104,7 @@ int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
 int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const completing g;
   const double begun = now();
-  const found one = look_at(0, *request);
+  const found one = look_at(0, request);
   if (one.by_plan) {
     *flag = one.request->poll() ? 1 : 0;
     if (*flag != 0) return end_one(one, status, begun);
@@ -124,7 +126,7 @@ int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const completing g;
-  const found one = look_at(0, request);
+  const found one = look_at(0, &request);
   if (!one.by_plan && !one.is_inactive()) return TAQUIN_NEXT(Request_get_status)(request, flag, status);
   *flag = one.is_inactive() || one.request->poll() ? 1 : 0;
   if (*flag != 0) empty(status);

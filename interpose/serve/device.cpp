@@ -102,6 +102,8 @@ const runtimes& current() noexcept {
 
 }  // namespace
 
+bool may_have_device_memory() noexcept { return current().any(); }
+
 bool in_device_memory(const void* address) noexcept {
   const runtimes& r = current();
   if (!r.any() || address == nullptr) return false;

@@ -7,4 +7,7 @@ namespace taquin::interpose {
 /// True when a loaded runtime claims the address as memory of a device.
 bool in_device_memory(const void* address) noexcept;
 
+/// True when the process has loaded a runtime, as all processes of a program do or none.
+bool may_have_device_memory() noexcept;
+
 }  // namespace taquin::interpose

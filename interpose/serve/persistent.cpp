@@ -9,6 +9,7 @@
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
+#include "interpose/serve/two_ways.hpp"
 #include "interpose/settings.hpp"
 #include "taquin/exchange.hpp"
 

@@ -12,13 +12,14 @@ namespace taquin::interpose {
 /// A place in the program's array. `request` is gone once it is completed, where it is not persistent.
 struct found {
   int at;
+  MPI_Request* program;  ///< where the program has its handle
   MPI_Request handle;
   tracked_request* request;
   bool by_plan;
 
   [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }
 };
-found look_at(int at, MPI_Request handle) noexcept;
+found look_at(int at, MPI_Request* program) noexcept;
 
 /// The program's array as it is passed on: MPI_REQUEST_NULL stands where a plan runs, and for what is inactive.
 class request_array {

@@ -67,7 +67,7 @@ tracked_request::by tracked_request::next() noexcept {
   ++starts_;
   sampled_ = false;
   if (ways_ != nullptr && ways_->lost()) ways_.reset();
-  if (ways_ == nullptr || !ways_->plan_is_next()) return by::library;
+  if (ways_ == nullptr || !ways_->is_next()) return by::library;
   sampled_ =
       ways_->settled() && observed_ && settings::get().at_end == settings::report::full && starts_ % sampling == 0;
   return sampled_ ? by::library : by::plan;
@@ -92,7 +92,7 @@ int tracked_request::started(by who, double begun) noexcept {
     try {
       call_event call(observed_->comm, observed_->kind, observed_->site);
       if (sampled_) call.traits.sample();
-      call_ = call.started(who == by::plan ? ways_->by_plan() : observed_->left, observed_->data);
+      call_ = call.started(who == by::plan ? ways_->by_taquin() : observed_->left, observed_->data);
     } catch (...) {
       active_ = by::nobody;
       return fail(comm_);

@@ -11,7 +11,8 @@
 
 #include "interpose/clock.hpp"
 #include "interpose/event.hpp"
-#include "interpose/serve/two_ways.hpp"
+#include "interpose/serve/served_exchange.hpp"
+#include "mpi/owned.hpp"
 
 namespace taquin::interpose {
 
@@ -32,10 +33,19 @@ class tracked_request {
   };
 
   /// A persistent exchange. `ways` is null where the MPI library does all starts.
-  tracked_request(MPI_Comm comm, std::unique_ptr<two_ways> ways, std::optional<observation> o)
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> ways, std::optional<observation> o)
       : comm_(comm), ways_(std::move(ways)), observed_(std::move(o)) {}
   /// A nonblocking exchange, which has begun.
   explicit tracked_request(const call_in_flight& begun) : call_(begun), active_(by::library), persistent_(false) {}
+  /// A nonblocking exchange that taquin has begun. The program holds `stand_in` until it is complete.
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> begun, const call_in_flight& call,
+                  mpi::inactive_request stand_in)
+      : comm_(comm),
+        ways_(std::move(begun)),
+        stand_in_(std::move(stand_in)),
+        call_(call),
+        active_(by::plan),
+        persistent_(false) {}
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
   [[nodiscard]] bool active() const noexcept { return active_ != by::nobody; }
@@ -64,7 +74,8 @@ class tracked_request {
   int fail_start() noexcept;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  std::unique_ptr<two_ways> ways_;
+  std::unique_ptr<served_exchange> ways_;
+  mpi::inactive_request stand_in_;
   std::optional<observation> observed_;
   call_in_flight call_{};
   std::uint64_t starts_ = 0;

@@ -51,7 +51,7 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
 
 bool two_ways::tells() const noexcept { return !decided_ && starts_ == ways * tries; }
 
-bool two_ways::plan_is_next() const noexcept {
+bool two_ways::is_next() const noexcept {
   if (decided_) return wins_;
   return tells() || starts_ % ways == static_cast<int>(taquin);
 }
@@ -101,6 +101,6 @@ void two_ways::completed(double seconds) {
   telling_.reset();
 }
 
-outcome two_ways::by_plan() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
+outcome two_ways::by_taquin() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
 
 }  // namespace taquin::interpose

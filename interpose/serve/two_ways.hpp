@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "interpose/event.hpp"
+#include "interpose/serve/served_exchange.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/plan.hpp"
 
@@ -15,7 +15,7 @@ namespace taquin::interpose {
 /// starts in turn; in the start after these all ranks tell each other their times, and then the faster one does the
 /// rest. A way takes as long as on its slowest rank, and there as long as in its best start. The times travel as the
 /// exchange does, between its start and its completion: no rank waits for another one's completion.
-class two_ways {
+class two_ways final : public served_exchange {
  public:
   static constexpr int tries = 3;
 
@@ -24,20 +24,14 @@ class two_ways {
   /// library's own exchange.
   static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
 
-  /// Whether the plan does the next start. The same on all ranks that have started as often.
-  [[nodiscard]] bool plan_is_next() const noexcept;
-  /// The MPI library does all starts from now on.
-  [[nodiscard]] bool lost() const noexcept { return decided_ && !wins_; }
-  /// Who does the starts will not change.
-  [[nodiscard]] bool settled() const noexcept { return decided_; }
-  /// The exchange by the plan.
-  void start();
-  [[nodiscard]] bool test();
-  void wait();
-  /// A start has been completed, after so many seconds in MPI calls.
-  void completed(double seconds);
-
-  [[nodiscard]] outcome by_plan() const;
+  [[nodiscard]] bool is_next() const noexcept override;
+  [[nodiscard]] bool lost() const noexcept override { return decided_ && !wins_; }
+  [[nodiscard]] bool settled() const noexcept override { return decided_; }
+  void start() override;
+  [[nodiscard]] bool test() override;
+  void wait() override;
+  void completed(double seconds) override;
+  [[nodiscard]] outcome by_taquin() const override;
 
  private:
   explicit two_ways(plan&& p) : plan_(std::move(p)) {}

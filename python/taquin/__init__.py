@@ -1,8 +1,8 @@
 """All-to-all exchange and redistribution over MPI, in the memory that you allow.
 
 The calls take mpi4py's communicators and datatypes, and its ways to describe a buffer. Every call is collective, takes
-``memory=``, the bytes of extra memory per rank that it may use, and fails on every rank together, before anything is
-sent, when that is too little (:class:`BudgetExceeded`) or an argument of any rank is wrong (:class:`UsageError`). Other
+``memory=``, the bytes of extra memory per rank that it may use, and fails on every rank together, before the data
+move (``docs/guide/8-hangs.md``), when that is too little (:class:`BudgetExceeded`) or an argument of any rank is wrong (:class:`UsageError`). Other
 threads run while a call waits. The arrays of counts and displacements, 8 bytes a rank each, are outside the memory.
 """
 

@@ -18,6 +18,10 @@ class Error(Exception):
         super().__init__(message)
         self.error_class = error_class
 
+    def __repr__(self) -> str:
+        known = "".join(f", {name}={value}" for name, value in vars(self).items() if value not in (-1, 0))
+        return f"{type(self).__name__}({str(self)!r}{known})"
+
 
 class UsageError(Error, ValueError):
     """An argument was wrong. ``rank`` is the rank that gave it and ``peer`` the one whose block is meant, or -1.

@@ -10,7 +10,7 @@ from . import _core
 from . import _messages as messages
 from ._errors import UsageError
 from ._messages import Side
-from ._options import Memory, Options, check_comm, check_statistics, describe, keywords
+from ._options import Memory, Options, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
 
 Sides = tuple[Optional[Side], Optional[Side]]
@@ -111,6 +111,7 @@ def describe_alltoallv_in_place(buffer: Any, send: Any, recv: Any, comm: MPI.Com
 
 def run(description: Description, statistics: Optional[Statistics]) -> None:
     """Runs it once."""
+    check_statistics(statistics)
     try:
         done = _core.run(*description.arguments())
     except UsageError as error:
@@ -158,10 +159,7 @@ def alltoall(
     >>> bool((recv == numpy.arange(comm.size)).all())
     True
     """
-    check_statistics(statistics)
-    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
-    choices |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoall(sendbuf, recvbuf, comm, **choices), statistics)
+    run(describe_alltoall(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
 def alltoallv(
@@ -196,10 +194,7 @@ def alltoallv(
     >>> bool((recv == numpy.repeat(numpy.arange(comm.size), counts)).all())
     True
     """
-    check_statistics(statistics)
-    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
-    choices |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallv(sendbuf, recvbuf, comm, **choices), statistics)
+    run(describe_alltoallv(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
 def alltoallw(
@@ -236,10 +231,7 @@ def alltoallw(
     True
     >>> for column in columns: column.Free()
     """
-    check_statistics(statistics)
-    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
-    choices |= {"timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallw(sendbuf, recvbuf, comm, **choices), statistics)
+    run(describe_alltoallw(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
 def alltoallv_in_place(
@@ -279,7 +271,4 @@ def alltoallv_in_place(
     >>> bool((data == numpy.arange(comm.size)).all())
     True
     """
-    check_statistics(statistics)
-    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check}
-    choices |= {"scratch_sends": scratch_sends, "timeout": timeout, "on_timeout": on_timeout}
-    run(describe_alltoallv_in_place(buffer, send, recv, comm, **choices), statistics)
+    run(describe_alltoallv_in_place(buffer, send, recv, comm, **given(locals())), statistics)

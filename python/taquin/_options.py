@@ -40,11 +40,11 @@ class Options(TypedDict, total=False):
     """Choices of single algorithms, for ``options=`` of an exchange and of a plan. The same on all ranks.
 
     ``radix``: base of the digits of the Bruck algorithms. ``layout``: how they describe the scattered blocks of a message,
-    "automatic", "indexed", "regular", "elements", "blocks" or "packed". ``max_in_flight``: pairs of messages pending at
-    once. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
+    "automatic", "indexed", "regular", "elements", "blocks" or "packed". ``in_flight``: the most messages
+    that a rank has sent and that are not taken, and that come to a rank unasked; 0: 32. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
     inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``leaders``: ranks
     of a node that exchange messages with other nodes in "node_aggregated"; 0: all. ``nodes``: ranks per node, in rank
-    order. 
+    order.
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases", how its extra memory is divided, and whether
     only ranks that have data for each other exchange requests.
 
@@ -59,7 +59,7 @@ class Options(TypedDict, total=False):
     """
 
     radix: int
-    max_in_flight: int
+    in_flight: int
     ports: int
     nodes: Sequence[int]
     layout: str
@@ -115,6 +115,11 @@ _readers: dict[str, Callable[[str, Any, tuple[str, ...]], object]] = {
     "choice": _word,
     "seconds": _seconds,
 }
+
+
+def given(names: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, out of its locals(): the one place that knows which of them are options."""
+    return {name: value for name, value in names.items() if name in _core.options or name == "options"}
 
 
 def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:

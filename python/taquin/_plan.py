@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core
 from . import _exchange as exchange
 from ._errors import UsageError
-from ._options import Memory, Options
+from ._options import Memory, Options, given
 from ._statistics import Statistics
 
 _describe: dict[str, Callable[..., exchange.Description]] = {
@@ -44,7 +44,15 @@ class Plan:
             self._plan = _core.Plan(*description.arguments())
         except UsageError as error:
             raise description.raised(error)
+        self._form = description.form
         self._sides = (description.send, description.recv)  # the buffers must outlive the plan
+
+    def __repr__(self) -> str:
+        try:
+            state = f"{self.algorithm}, {self.memory} bytes, {'started' if self.started else 'not started'}"
+        except UsageError:
+            state = "freed"
+        return f"<taquin.Plan of {self._form}: {state}>"
 
     def start(self) -> None:
         """Begins the exchange. Local; all ranks start their plans in the same order."""
@@ -147,12 +155,11 @@ def plan(
     >>> bool((recv == 2).all())
     True
     """
+    choices = given(locals())
     name = call if isinstance(call, str) else getattr(call, "__name__", "")
     if name not in _describe:
         raise UsageError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
     wanted = 4 if name == "alltoallv_in_place" else 3
     if len(arguments) != wanted:
         raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    choices: dict[str, Any] = {"options": options, "memory": memory, "algorithm": algorithm, "check": check, "tune": tune}
-    choices |= {"scratch_sends": scratch_sends, "progress": progress, "timeout": timeout, "on_timeout": on_timeout}
     return Plan(_describe[name](*arguments, **choices))

@@ -12,7 +12,7 @@ from . import _core
 from ._blocks import Blocks
 from ._errors import UsageError
 from ._messages import address_of
-from ._options import Memory, check_comm, check_statistics, describe, keywords
+from ._options import Memory, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
 
 Array = NDArray[Any]
@@ -97,13 +97,14 @@ def migrate(
     >>> bool((particles["owner"] == comm.rank).all())
     True
     """
+    choices = given(locals())
     check_statistics(statistics)
     check_comm(comm, intra=True)
     fault: Optional[BaseException] = None
     options: dict[str, Any] = {}
     rows = 0
     try:
-        options = keywords(memory=memory, algorithm=algorithm, timeout=timeout, on_timeout=on_timeout)
+        options = keywords(**choices)
         _check_rows(array)
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
@@ -185,14 +186,13 @@ class Redistribution:
         timeout: Optional[float] = None,
         on_timeout: str = "wait",
     ) -> None:
+        choices = given(locals())
         check_comm(comm, intra=True)
         fault: Optional[Exception] = None
         options: dict[str, Any] = {}
         address = rows = row_bytes = 0
         try:
-            options = keywords(
-                memory=memory, algorithm=algorithm, check=check, timeout=timeout, on_timeout=on_timeout
-            )
+            options = keywords(**choices)
             _check_rows(array)
             address, rows, row_bytes = address_of(array), len(array), _row_bytes(array)
         except Exception as wrong:
@@ -202,6 +202,10 @@ class Redistribution:
         except UsageError as error:
             raise error from fault
         self._array = array
+
+    def __repr__(self) -> str:
+        rows = f"{len(self._array)} rows of {self._array.dtype}"
+        return f"<taquin.Redistribution of {rows}: {self.algorithm}, {self.memory} bytes>"
 
     def __call__(self, ranks: ArrayLike, places: ArrayLike) -> None:
         """Sends row k to place `places[k]` of rank `ranks[k]`; rows with rank -1, and those behind the given ones, may
@@ -324,6 +328,7 @@ def redistribute_nd(
     >>> bool((block == whole[others.local_slice(comm.rank)]).all())
     True
     """
+    choices = given(locals())
 
     def check_arguments() -> tuple[Blocks, Blocks]:
         for name, blocks in (("source", source), ("target", target)):
@@ -339,7 +344,6 @@ def redistribute_nd(
         return source, target
 
     check_comm(comm, intra=True)
-    choices = {"memory": memory, "algorithm": algorithm, "timeout": timeout, "on_timeout": on_timeout}
     return _exchange_blocks(
         array, check_arguments, comm, storage, lambda shape: shape, False, choices, statistics
     )
@@ -375,6 +379,7 @@ def transpose(
     >>> bool((block == whole.T[taquin.Blocks((5, 7), (comm.size, 1)).local_slice(comm.rank)]).all())
     True
     """
+    choices = given(locals())
     check_comm(comm, intra=True)
     ranks, rank = comm.Get_size(), comm.Get_rank()
     mine = np.zeros(1, np.int64)
@@ -396,7 +401,6 @@ def transpose(
             )
         return source, Blocks(shape, (1, ranks))
 
-    choices = {"memory": memory, "algorithm": algorithm, "timeout": timeout, "on_timeout": on_timeout}
     return _exchange_blocks(
         array, check_arguments, comm, storage, lambda shape: shape[::-1], True, choices, statistics
     )

@@ -30,8 +30,7 @@ operation_ptr prepare_operation(const algorithm& a, const exchange& x, const con
   if (a.prepare != nullptr) return a.prepare(x, c, budget);
   const topology* nodes = c.nodes != nullptr ? &c.nodes->topology : nullptr;
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, nodes};
-  return make_operation<executor>(budget, a.build(local, *c.shape, *c.opts, &budget),
-                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+  return make_operation<executor>(budget, a.build(local, *c.shape, *c.opts, &budget), execution_of(x, c), &budget);
 }
 
 operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {

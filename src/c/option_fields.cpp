@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/size_text.hpp"
+#include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -69,12 +71,13 @@ template <class Choice>
 requires std::is_enum_v<Choice>
 void take(const option_row& row, const TAQUIN_Options&, int given, Choice& value) {
   if (!in_range(row, given))
-    throw usage_error(fmt::format("{} {} is not within {} and {}", row.name, given, row.least, row.most), MPI_ERR_ARG);
+    throw usage_error(fmt::format("{} must be between {} and {}, got {}", row.name, row.least, row.most, given),
+                      MPI_ERR_ARG);
   value = static_cast<Choice>(given);
 }
 void take(const option_row& row, const TAQUIN_Options&, double given, float& value) {
   if (!in_range(row, static_cast<float>(given)))
-    throw usage_error(fmt::format("timeout must be 0 seconds or more, got {}", given), MPI_ERR_ARG);
+    throw usage_error(fmt::format("{} must be ≥ 0 seconds, got {}", row.name, given), MPI_ERR_ARG);
   value = static_cast<float>(given);
 }
 
@@ -108,6 +111,12 @@ void parse(const option_row& row, const char* text, Number& number) {
 }
 
 void read(const option_row&, const char* text, std::string& value) { value = text; }
+void read(const option_row& row, const char* text, std::size_t& value) {
+  const std::string_view written = text;
+  const auto [bytes, fault] = read_size(written);
+  if (fault != nullptr) refuse_hint(row, text, "a size such as 65536, 64K or 50M");
+  value = as_size(bytes);
+}
 void read(const option_row& row, const char* text, std::vector<int>& value) {
   std::vector<int> numbers;
   for (std::string_view rest = text; !rest.empty();) {

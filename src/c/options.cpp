@@ -1,5 +1,7 @@
 #include "c/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "c/option_fields.hpp"
 #include "c/translate.hpp"
@@ -19,9 +22,15 @@ namespace taquin::detail {
 
 namespace {
 
+// What the C API knows of a communicator.
+struct kept_for {
+  owned_options chosen;
+  std::unique_ptr<statistics> counted;  // of its calls, where that was asked for; not of duplicates
+};
+
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
   try {
-    *static_cast<void**>(copy) = new owned_options(*static_cast<const owned_options*>(value));
+    *static_cast<void**>(copy) = new kept_for{static_cast<const kept_for*>(value)->chosen, nullptr};
     *flag = 1;
     return MPI_SUCCESS;
   } catch (...) {
@@ -30,16 +39,25 @@ int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
 }
 
 int on_delete(MPI_Comm, int, void* value, void*) noexcept {
-  delete static_cast<owned_options*>(value);
+  delete static_cast<kept_for*>(value);
   return MPI_SUCCESS;
 }
 
-const mpi::attribute<owned_options>& kept() {
-  static const mpi::attribute<owned_options> all(on_delete, on_copy);
+const mpi::attribute<kept_for>& kept() {
+  static const mpi::attribute<kept_for> all(on_delete, on_copy);
   return all;
 }
 
-const owned_options* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
+kept_for* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
+
+// What is kept for `comm`, made where it is not there.
+kept_for& of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
+  if (kept_for* stored = find(comm)) return *stored;
+  auto made = std::make_unique<kept_for>();
+  kept().set(comm, made.get());
+  return *made.release();  // the communicator's now
+}
 
 // A caller that was compiled with an older header knows fewer fields: the others keep their defaults.
 TAQUIN_Options complete(const TAQUIN_Options& given) {
@@ -49,6 +67,22 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
   std::memcpy(&o, &given, std::min(given.size, sizeof o));
   o.size = sizeof o;
   return o;
+}
+
+// A hint of taquin's that no option has would be ignored without a word.
+void refuse_unknown(MPI_Info info) {
+  int keys = 0;
+  TAQUIN_MPI(PMPI_Info_get_nkeys(info, &keys));
+  for (int k = 0; k < keys; ++k) {
+    std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+    TAQUIN_MPI(PMPI_Info_get_nthkey(info, k, key.data()));
+    const std::string_view name = key.data();
+    const auto is = [&](const option_row& row) { return row.hint == name; };
+    if (!name.starts_with("taquin_") || std::ranges::any_of(option_table, is)) continue;
+    std::string known;
+    for (const option_row& row : option_table) known += (known.empty() ? "" : ", ") + std::string(row.hint);
+    throw usage_error(fmt::format("unknown hint '{}'; known are {}", name, known), MPI_ERR_INFO_KEY);
+  }
 }
 
 std::optional<std::string> hint(MPI_Info info, const char* key) {
@@ -66,14 +100,18 @@ std::optional<std::string> hint(MPI_Info info, const char* key) {
 }  // namespace
 
 options options_of(MPI_Comm comm) {
-  const owned_options* stored = find(comm);
-  return stored != nullptr ? stored->view() : options{};
+  const kept_for* stored = find(comm);
+  if (stored == nullptr) return {};
+  options o = stored->chosen.view();
+  o.stats = stored->counted.get();
+  return o;
 }
 
 owned_options options_of(MPI_Comm comm, MPI_Info info) {
-  const owned_options* stored = find(comm);
-  owned_options o = stored != nullptr ? *stored : owned_options{};
+  const kept_for* stored = find(comm);
+  owned_options o = stored != nullptr ? stored->chosen : owned_options{};
   if (info == MPI_INFO_NULL) return o;
+  refuse_unknown(info);
   for (const option_row& row : option_table)
     if (const auto text = hint(info, row.hint)) read_hint(row, text->c_str(), o);
   return o;
@@ -82,14 +120,7 @@ owned_options options_of(MPI_Comm comm, MPI_Info info) {
 namespace {
 
 void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
-  if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
-  if (given == nullptr) {
-    if (find(comm) != nullptr) kept().erase(comm);
-    return;
-  }
-  auto stored = std::make_unique<owned_options>(from_c(complete(*given)));
-  kept().set(comm, stored.get());
-  static_cast<void>(stored.release());  // the communicator's now
+  of(comm).chosen = given == nullptr ? owned_options{} : from_c(complete(*given));
 }
 
 void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
@@ -97,13 +128,31 @@ void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   if (wanted == nullptr) throw usage_error("null options", MPI_ERR_ARG);
   static const owned_options defaults;
   const std::size_t size = wanted->size;
-  const owned_options* stored = find(comm);
-  TAQUIN_Options o = to_c(stored != nullptr ? *stored : defaults);
+  const kept_for* stored = find(comm);
+  TAQUIN_Options o = to_c(stored != nullptr ? stored->chosen : defaults);
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }
 
 }  // namespace
+
+void give_statistics(const statistics& counted, TAQUIN_Statistics* wanted) {
+  if (wanted == nullptr) throw usage_error("null statistics", MPI_ERR_ARG);
+  const std::size_t size = wanted->size;
+  if (size < offsetof(TAQUIN_Statistics, starts))
+    throw usage_error("TAQUIN_Statistics without its size: start from TAQUIN_STATISTICS_INIT", MPI_ERR_ARG);
+  // Names of algorithms are literals, which end with a zero.
+  const char* algorithm = counted.algorithm.empty() ? "" : counted.algorithm.data();
+  const TAQUIN_Statistics s{size,
+                            algorithm,
+                            counted.starts,
+                            counted.rounds,
+                            counted.messages,
+                            counted.bytes_sent,
+                            counted.bytes_copied,
+                            counted.peak_memory};
+  std::memcpy(wanted, &s, std::min(size, sizeof s));
+}
 
 }  // namespace taquin::detail
 
@@ -113,6 +162,18 @@ int TAQUIN_Comm_set_options(MPI_Comm comm, const TAQUIN_Options* options) {
 
 int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options* options) {
   return taquin::detail::guarded(comm, [&] { taquin::detail::get_options(comm, options); });
+}
+
+int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on) {
+  return taquin::detail::guarded(
+      comm, [&] { taquin::detail::of(comm).counted = on != 0 ? std::make_unique<taquin::statistics>() : nullptr; });
+}
+
+int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics* statistics) {
+  return taquin::detail::guarded(comm, [&] {
+    const auto& counted = taquin::detail::of(comm).counted;
+    taquin::detail::give_statistics(counted != nullptr ? *counted : taquin::statistics{}, statistics);
+  });
 }
 
 const char* TAQUIN_Last_error(void) { return taquin::detail::last_error(); }

@@ -2,8 +2,15 @@
 #include "taquin/plan.hpp"
 
 #include <memory>
+<<<<<<< HEAD
 #include <string>
+=======
+#include <new>
+#include <optional>
+>>>>>>> contract
+#include <utility>
 
+#include "base/invalid_argument.hpp"
 #include "c/argument_lists.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
@@ -17,7 +24,12 @@ using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
   MPI_Comm comm;  // whose error handler is called
+<<<<<<< HEAD
+  std::unique_ptr<taquin::statistics> counted;
   taquin::plan plan;
+=======
+  std::optional<taquin::plan> plan;
+>>>>>>> contract
 };
 
 namespace {
@@ -26,16 +38,32 @@ template <class Build>
 int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
   return guarded(comm, [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
-    owned_options own;
-    std::string fault = plan == nullptr ? "null address for the plan" : "";
+    // What is wrong on this rank alone all ranks must hear: from the call.
+    const char* fault = plan == nullptr ? "null address for the plan" : nullptr;
+    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{comm, std::nullopt});
+    if (made == nullptr) fault = lacks_memory_text;
+    std::optional<owned_options> own;
+    std::optional<usage_error> wrong_hint;
     try {
-      own = options_of(comm, info);
-    } catch (const usage_error& e) {  // this rank's hints alone: all ranks must hear of it
-      fault = e.what();
+      own.emplace(options_of(comm, info));
+    } catch (const usage_error& e) {
+      fault = wrong_hint.emplace(e).what();
+    } catch (const std::bad_alloc&) {
+      fault = lacks_memory_text;
     }
     exchange x = with_fault(build());
+<<<<<<< HEAD
     if (!fault.empty()) exchange_fault::set(x, fault.c_str());
-    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, taquin::plan(x, own.view())});
+    auto counted = std::make_unique<taquin::statistics>();
+    taquin::options o = own.view();
+    o.stats = counted.get();
+    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, std::move(counted), taquin::plan(x, o)});
+=======
+    if (fault != nullptr) exchange_fault::set(x, fault);
+    taquin::plan p(x, own ? own->view() : taquin::options{});
+    if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
+    made->plan.emplace(std::move(p));
+>>>>>>> contract
     *plan = made.release();
   });
 }
@@ -44,7 +72,7 @@ template <class F>
 int with(TAQUIN_Plan plan, F f) noexcept {
   return guarded(plan != nullptr ? plan->comm : MPI_COMM_NULL, [&] {
     if (plan == nullptr) throw usage_error("null plan", MPI_ERR_REQUEST);
-    f(plan->plan);
+    f(*plan->plan);
   });
 }
 
@@ -77,6 +105,10 @@ int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t* bytes) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = p.memory();
   });
+}
+
+int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics* statistics) {
+  return with(plan, [&](taquin::plan&) { give_statistics(*plan->counted, statistics); });
 }
 
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {

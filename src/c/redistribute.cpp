@@ -2,7 +2,14 @@
 #include "taquin/redistribute.hpp"
 
 #include <memory>
+<<<<<<< HEAD
+=======
+#include <new>
+#include <optional>
+>>>>>>> contract
+#include <utility>
 
+#include "base/invalid_argument.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
@@ -19,7 +26,12 @@ using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
+<<<<<<< HEAD
+  std::unique_ptr<taquin::statistics> counted;
   taquin::redistribution redistribution;
+=======
+  std::optional<taquin::redistribution> redistribution;
+>>>>>>> contract
 };
 
 namespace {
@@ -28,7 +40,7 @@ template <class F>
 int with(TAQUIN_Redistribution r, F f) noexcept {
   return guarded(r == nullptr ? MPI_COMM_NULL : r->comm, [&] {
     if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
-    f(r->redistribution);
+    f(*r->redistribution);
   });
 }
 
@@ -42,16 +54,31 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
+    auto counted = std::make_unique<taquin::statistics>();
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
+                                         .stats = counted.get(),
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};
+<<<<<<< HEAD
     auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
-        comm, redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
-                                          comm, o, fault)});
+        comm, std::move(counted),
+        redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm,
+                                    o, fault)});
     if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
+=======
+    // A rank without memory for the handle says so in the call.
+    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
+                                                          TAQUIN_Redistribution_state{comm, std::nullopt});
+    if (made == nullptr) fault = taquin::detail::lacks_memory_text;
+    auto r = redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
+                                         comm, o, fault);
+    if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown
+    made->redistribution.emplace(std::move(r));
+    *redistribution = made.release();
+>>>>>>> contract
   });
 }
 
@@ -89,6 +116,12 @@ int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* b
   return with(redistribution, [&](const taquin::redistribution& r) {
     if (bytes == nullptr) throw usage_error("null address for the bytes", MPI_ERR_ARG);
     *bytes = r.memory();
+  });
+}
+
+int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics* statistics) {
+  return with(redistribution, [&](const taquin::redistribution&) {
+    taquin::detail::give_statistics(*redistribution->counted, statistics);
   });
 }
 

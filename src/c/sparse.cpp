@@ -2,10 +2,14 @@
 #include "taquin/sparse.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <new>
+#include <optional>
 #include <span>
 
+#include "base/invalid_argument.hpp"
 #include "base/sizes.hpp"
 #include "c/fault.hpp"
 #include "c/options.hpp"
@@ -19,7 +23,7 @@ using taquin::detail::sparse_access;
 
 struct TAQUIN_Sparse_state {
   MPI_Comm comm;  // whose error handler is called
-  sparse_call call;
+  std::optional<sparse_call> call;
 };
 
 namespace {
@@ -47,7 +51,7 @@ template <class F>
 int with(TAQUIN_Sparse s, F f) noexcept {
   return guarded(s == nullptr ? MPI_COMM_NULL : s->comm, [&] {
     if (s == nullptr) throw usage_error("null sparse exchange", MPI_ERR_ARG);
-    f(s->call);
+    f(*s->call);
   });
 }
 
@@ -60,12 +64,17 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
   return guarded(comm, [&] {
     if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
     const char* fault = fault_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
-    auto made = std::make_unique<TAQUIN_Sparse_state>(
-        TAQUIN_Sparse_state{comm, sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
-                                                      detail::options_of(comm), fault, nullptr)});
-    *incoming = number_of(made->call);
-    *elements = static_cast<MPI_Count>(made->call.total());
-    *sparse = made.release();  // cppcheck-suppress nullPointerRedundantCheck; make() throws where it is null
+    // A rank without memory for the handle says so in the call.
+    std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{comm, std::nullopt});
+    if (made == nullptr) fault = detail::lacks_memory_text;
+    sparse_call call = sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
+                                           detail::options_of(comm), fault, nullptr);
+    if (made == nullptr || sparse == nullptr || incoming == nullptr || elements == nullptr)
+      return;  // never: all ranks have thrown
+    *incoming = number_of(call);
+    *elements = static_cast<MPI_Count>(call.total());
+    made->call.emplace(std::move(call));
+    *sparse = made.release();
   });
 }
 
@@ -116,7 +125,8 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       return into;
     };
     static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
-                                          detail::options_of(comm), fault_of(blocks, lacks), make_room));
+                                          detail::options_of(comm), fault_of(blocks, lacks),
+                                          std::cref(make_room)));  // takes no memory
   });
 }
 

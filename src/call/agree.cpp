@@ -209,11 +209,14 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   }
 }
 
-// The rank with the invalid argument tells the others what is wrong.
+// The rank with the invalid argument tells the others. Where all ranks have the same one, no rank is named.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  invalid_argument_record told = tell(comm.rank() == rank ? bad : std::nullopt);
+  const invalid_argument_record own = tell(bad);
+  invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
   mpi::broadcast(std::span(&told, 1), rank, comm.get());
-  refuse(rank, told);
+  int everywhere = comm.size() > 1 && own.text == told.text ? 1 : 0;
+  if (comm.size() > 1) mpi::allreduce(everywhere, MPI_MIN, comm.get());
+  refuse(everywhere != 0 ? all_ranks : rank, told);
 }
 
 // Which ranks call something else, where that is what they disagree on. Collective.
@@ -253,7 +256,8 @@ invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcep
 }
 
 void refuse(int rank, const invalid_argument_record& told) {
-  throw on_all_ranks(usage_error(fmt::format("rank {}: {}", rank, told.text.data()), told.mpi_class, rank, told.peer));
+  const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
+  throw on_all_ranks(usage_error(fmt::format("{}: {}", who, told.text.data()), told.mpi_class, rank, told.peer));
 }
 
 int agreement_radix(int ranks) noexcept {
@@ -281,7 +285,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   else
     dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
   // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
-  // learn whose arguments are invalid.
+  // learn who has a defect.
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
@@ -295,9 +299,9 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
 }
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
-  int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1) mpi::allreduce(culprit_rank, MPI_MAX, comm.get());
-  if (culprit_rank >= 0) report(comm, culprit_rank, bad);
+  int invalid_rank = bad ? comm.rank() : -1;
+  if (comm.size() > 1) mpi::allreduce(invalid_rank, MPI_MAX, comm.get());
+  if (invalid_rank >= 0) report(comm, invalid_rank, bad);
 }
 
 // Rank by rank, so that it takes no memory: it is asked for where something is wrong.

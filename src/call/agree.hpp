@@ -142,6 +142,8 @@ struct invalid_argument_record {
   std::int32_t peer = -1;
 };
 invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept;
+/// In place of a rank: every one has the same fault, so that none is named.
+inline constexpr int all_ranks = -1;
 /// Throws the usage_error of what `rank` has told.
 [[noreturn]] void refuse(int rank, const invalid_argument_record& told);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <exception>
 #include <span>
 
+#include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/error.hpp"
@@ -62,6 +64,8 @@ void call::leave(const std::exception& why) noexcept {
   }
 }
 
+bool call::lost() const noexcept { return comm_ != nullptr && comm_->calls().lost.load(std::memory_order_relaxed); }
+
 void call::count() {
   if (comm_ != nullptr) number_ = mpi::count_call(comm_->calls());
 }
@@ -73,7 +77,7 @@ agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::m
 }
 
 agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
-  return agree(mine, comm_->next_tag(), way_of(*comm_, node_), memory);
+  return agree(mine, comm_->next_tag() + mpi::communicator::agreement_tag, way_of(*comm_, node_), memory);
 }
 
 bool call::agree_again(const findings& mine, std::string_view what) {
@@ -89,6 +93,30 @@ bool call::agree_again(const findings& mine, std::string_view what) {
 
 void call::check_idle(std::string_view what) const {
   if (body_ != nullptr) throw usage_error(fmt::format("{} is started already", what), MPI_ERR_REQUEST);
+}
+
+namespace {
+
+// Why a rank leaves that destroys what it has started.
+class destroyed_under_way final : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "it was destroyed before it was complete"; }
+};
+
+}  // namespace
+
+void call::forget() noexcept {
+  if (under_way() && !mpi::finalized()) {
+    bool over = false;
+    try {
+      const presence here(*this);
+      over = look();
+    } catch (...) {  // it is not over
+    }
+    if (!over) leave(destroyed_under_way());
+    body_ = nullptr;
+  }
+  mpi::started::forget();
 }
 
 bool call::test() {

@@ -89,9 +89,11 @@ class call : private mpi::started {
   /// Test and wait: true when it is over, or nothing was started. After an error it is over as well.
   bool test();
   void wait();
-  /// Takes what is under way from the process's list: to be called before what was started goes.
-  void forget() noexcept { mpi::started::forget(); }
+  /// To be called before what was started goes. Where it is not over, this rank leaves: others may wait for its part.
+  void forget() noexcept;
   [[nodiscard]] bool under_way() const noexcept { return body_ != nullptr; }
+  /// A rank has left a call on the communicator: nothing can be started again.
+  [[nodiscard]] bool lost() const noexcept;
 
   /// Account: `add(s)` tells what was done; `peak`: the most bytes in use at once.
   template <class Add>

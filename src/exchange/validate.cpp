@@ -204,7 +204,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
 }  // namespace
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
-  if (exchange_fault::of(x) != nullptr) return invalid_argument{exchange_fault::of(x), MPI_ERR_ARG, -1};
+  if (exchange_fault::of(x) != nullptr) return of_interface(exchange_fault::of(x));
   if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]] {
     if (auto d = check_one_buffer(x)) return d;
   }

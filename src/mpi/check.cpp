@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/sizes.hpp"
+#include "mpi/failure.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -29,6 +30,7 @@ bool finalized() {
 }
 
 void fail(int code, const char* call) {
+  if (is_failure(class_of(code))) refuse_failure(code);
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   PMPI_Error_string(code, text.data(), &length);

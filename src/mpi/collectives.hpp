@@ -1,6 +1,6 @@
 // Collectives of the MPI library whose ranks wait for each other as backoff does. One that a timeout leaves in the
-// middle cannot be cancelled, and may still read and write its arguments: where there is a clock they are in memory of
-// their own, which is then kept for ever.
+// middle cannot be cancelled, and may still read and write its arguments: where a rank may leave they are in
+// memory of their own, which is then kept for ever.
 #pragma once
 
 #include <mpi.h>
@@ -25,6 +25,10 @@ class collective {
  protected:
   ~collective() = default;
 };
+
+/// Bytes of the process for copies of arguments. Where they do not suffice, or another collective has them, the heap
+/// gives memory, outside every budget.
+inline constexpr std::size_t most_reserved = std::size_t{64} << 10U;
 
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
          const char* call);

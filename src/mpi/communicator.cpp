@@ -1,6 +1,7 @@
 #include "mpi/communicator.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/failure.hpp"
 #include "mpi/watch.hpp"
 #include "taquin/error.hpp"
 
@@ -122,7 +124,7 @@ void communicator::late_frees::free_all() noexcept {
 
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
-  if (record != nullptr && record->lost && !finalized()) {
+  if (record != nullptr && record->lost && !finalized() && !is_revoked(comm_)) {
     keep_for_ever();
     return MPI_SUCCESS;
   }
@@ -175,6 +177,7 @@ void communicator::leave(const std::exception& why) noexcept {
         MPI_SUCCESS)
       PMPI_Request_free(&sent);
   }
+  revoke_after(why, comm_);
 }
 
 // The receive of what leavers send, for one thread at a time.
@@ -198,6 +201,7 @@ class communicator::listener {
 };
 
 void communicator::look_for_leavers() {
+  if (record != nullptr) look_for_failures(*record);
   const listener l(*this);
   if (!l.on()) return;
   int heard = 1;
@@ -205,10 +209,24 @@ void communicator::look_for_leavers() {
   if (heard != 0) l.refuse();
 }
 
+void communicator::look_again(const listener& l) {
+  int heard = 0;
+  TAQUIN_MPI(PMPI_Test(&hears_, &heard, MPI_STATUS_IGNORE));
+  if (heard != 0) l.refuse();
+  if (record != nullptr) look_for_failures(*record);
+}
+
 int communicator::wait(MPI_Request& request, MPI_Status* status) {
   const listener l(*this);
   if (!l.on()) return PMPI_Wait(&request, status);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
+  if (survives_failures()) {  // which the library does not tell whoever waits inside it for others
+    for (int done = 0;; sched_yield()) {
+      const int code = PMPI_Test(&request, &done, status);
+      if (code != MPI_SUCCESS || done != 0) return code;
+      look_again(l);
+    }
+  }
   std::array<MPI_Request, 2> both{request, hears_};
   int which = 0;
   const int code = PMPI_Waitany(static_cast<int>(both.size()), both.data(), &which, status);
@@ -222,6 +240,13 @@ int communicator::wait_some(int n, MPI_Request* requests, int* done, int* number
   const listener l(*this);
   if (!l.on()) return PMPI_Waitsome(n, requests, done, numbers, statuses);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
+  if (survives_failures()) {
+    for (;; sched_yield()) {
+      const int code = PMPI_Testsome(n, requests, done, numbers, statuses);
+      if (code != MPI_SUCCESS || *done != 0) return code;
+      look_again(l);
+    }
+  }
   std::array<MPI_Request, most_waited_for + 1> all;
   std::array<MPI_Status, most_waited_for + 1> ends;
   std::array<int, most_waited_for + 1> which;
@@ -266,6 +291,7 @@ std::string name_of(const call_record& r) {
 }  // namespace
 
 void refuse_lost(const call_record& r) {
+  look_for_failures(r, true);
   throw usage_error(
       fmt::format("a call on {} was left in the middle on this rank, by a timeout or an error: taquin cannot use the "
                   "communicator any more",
@@ -274,6 +300,7 @@ void refuse_lost(const call_record& r) {
 }
 
 void refuse_without(int who, std::string_view why, const call_record& r) {
+  refuse_if_failed(why, r);
   throw peer_left(
       fmt::format("rank {} has left a call on {} in the middle{}{}; taquin cannot use the communicator any more", who,
                   name_of(r), why.empty() ? "" : ": ", why),

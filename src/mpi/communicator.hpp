@@ -117,9 +117,11 @@ class communicator {
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
   void stop_hearing() noexcept;
+  class listener;
+  /// In a wait on this thread's turn to hear.
+  void look_again(const listener& l);
 
   /// What a rank that leaves sends to all others.
-  class listener;
   struct parting {
     int rank = -1;                ///< the first that has left
     std::array<char, 156> why{};  ///< its error

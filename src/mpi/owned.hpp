@@ -55,7 +55,15 @@ struct comm_kind {
   }
 };
 
+/// An inactive one.
+struct inactive_request_kind {
+  using handle = MPI_Request;
+  static handle null() noexcept { return MPI_REQUEST_NULL; }
+  static void free(handle* h, bool) noexcept { PMPI_Request_free(h); }
+};
+
 using datatype = owned<datatype_kind>;
+using inactive_request = owned<inactive_request_kind>;
 using owned_comm = owned<comm_kind>;
 
 }  // namespace taquin::mpi

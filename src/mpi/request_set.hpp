@@ -82,6 +82,12 @@ class request_set {
     check(PMPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
     began(i, kind::send);
   }
+  /// Complete when its receiver has asked for it.
+  void send_synchronously(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag,
+                          MPI_Comm comm) {
+    check(PMPI_Issend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Issend");
+    began(i, kind::send);
+  }
   void receive(std::size_t i, void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
     check(PMPI_Irecv(data, count, type, from, tag, comm, &requests_[i]), "MPI_Irecv");
     began(i, kind::receive);

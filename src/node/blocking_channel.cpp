@@ -16,6 +16,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/failure.hpp"
 #include "mpi/simulated_time.hpp"
 #include "taquin/error.hpp"
 
@@ -32,7 +33,10 @@ struct attribute {
   std::shared_ptr<rank_places> places;
   std::size_t bytes = 0;
   ~attribute() {
-    if (record != nullptr) record->shown = nullptr;
+    if (record != nullptr) {
+      record->shown = nullptr;
+      mpi::forget_user(*record);
+    }
     taken -= bytes;
     ++freed_so_far;
   }
@@ -97,6 +101,7 @@ std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
 // As an attribute of the communicator.
 attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
   kept().set(comm, a.get());
+  if (a->record != nullptr) mpi::know_user(*a->record, comm);
   return a.release();
 }
 

@@ -1,17 +1,21 @@
 #include "node/channel.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/failure.hpp"
 #include "node/places.hpp"
 #include "node/single_copy.hpp"
 
@@ -167,11 +171,29 @@ void channel::pause(int looks) const {
   mpi::idle(this);
 }
 
+// Processes that this rank waits for and that are there no more. Numbers of processes are known to be this node's own
+// where memory can be read by them.
+void channel::look_for_the_gone() const {
+  constexpr double every = 0.05;
+  thread_local double last = 0;
+  const double now = PMPI_Wtime();
+  if (!single_copies_ || now - last < every) return;
+  last = now;
+  mpi::wait_note waits;
+  describe(waits);
+  std::vector<int> gone;
+  for (const int rank : waits.missing)
+    if (kill(process(rank), 0) != 0 && errno == ESRCH) gone.push_back(rank);
+  if (!gone.empty()) mpi::refuse_failed(gone, calls_);
+}
+
 // Who leaves may be a rank that this one does not wait for: another may wait for it, and come late for that.
 void channel::look_for_leavers() const {
+  mpi::look_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)
     if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
       mpi::refuse_without(static_cast<int>(first) - 1, note(rank).why.data(), *calls_);
+  look_for_the_gone();
 }
 
 // Ranks whose lines have not come; when all have, those that have not fetched what they were offered.

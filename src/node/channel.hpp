@@ -119,6 +119,15 @@ class channel final : private mpi::awaited {
 
   /// What is counted for the communicator; null but for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
+  /// Calls in which no rank has anything for another: all ranks know alike, from the lines of such a call, that next
+  /// ones of its kind, up to a number of calls on the communicator, go to the MPI library.
+  struct idle_calls {
+    std::uint32_t choices = 0;  ///< what was alike on all ranks
+    std::uint32_t period = 0;   ///< calls until ranks meet again; 0: the last call moved data
+    std::uint64_t until = 0;    ///< the last of these calls
+  };
+  [[nodiscard]] idle_calls& idle() noexcept { return idle_; }
+  [[nodiscard]] const idle_calls& idle() const noexcept { return idle_; }
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
@@ -170,6 +179,8 @@ class channel final : private mpi::awaited {
   void wait(Come come) const {
     for (int i = 0; !come(); ++i) pause(i);
   }
+  /// Throws peer_left where another rank has left a call in the middle.
+  void look_for_leavers() const;
   void wait_lines() const {
     for (int k = 1; k < size(); ++k) {
       const int writer = (rank_ + k) % size();
@@ -192,11 +203,12 @@ class channel final : private mpi::awaited {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
   void pause(int looks) const;
-  void look_for_leavers() const;
+  void look_for_the_gone() const;
   void describe(mpi::wait_note& note) const override;
 
   mapping memory_;
   mpi::call_record* calls_ = nullptr;
+  idle_calls idle_;
   std::size_t room_ = 0;
   std::size_t head_ = 0;  // of a part: its lines
   std::size_t part_ = 0;

@@ -66,10 +66,17 @@ class node_offers {
   /// Swaps up to `units` of them that nobody has begun with, by way of `room`. Returns how many: 0 where none are left.
   /// Throws usage_error where the kernel refuses.
   count_t swap_some(int peer, std::byte* room, count_t units);
+  /// How many were begun with, and how many of them are done.
+  [[nodiscard]] count_t begun(int peer) const noexcept {
+    return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] count_t done(int peer) const noexcept {
+    return counters(node_.index(peer)).swapped.load(std::memory_order_acquire);
+  }
   /// True when all of them are swapped.
   [[nodiscard]] bool swapped(int peer) const noexcept;
   /// Takes all offers back: waits for readers that fetch. Afterwards nobody reads this rank's buffer.
-  void end();
+  void end() noexcept;
 
  private:
   enum state : std::uint32_t { nothing, offered, claimed };

@@ -17,7 +17,9 @@
 #include "exchange/validate.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
+#include "plan/library_call.hpp"
 #include "plan/plan_state.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -75,6 +77,58 @@ std::uint32_t choices_of(const exchange& x, bool named) noexcept {
          (named ? 32U : 0U);
 }
 
+// Ranks that have nothing for each other meet in calls 1, 3, 6, 11, … of such a row, at least every 1024th: what is
+// wrong on one rank, or data that move again, are told then.
+constexpr std::uint32_t most_idle = 1024;
+
+void note_idle(channel& node, std::uint32_t choices, bool idle) {
+  channel::idle_calls& i = node.idle();
+  if (!idle) {
+    i.period = 0;
+    return;
+  }
+  i.period = std::min(std::max(2 * i.period, 1U), most_idle);
+  i.choices = choices;
+  i.until = node.calls()->calls.load(std::memory_order_relaxed) + i.period;
+}
+
+bool goes_idle(const exchange& x, const options& o, channel& node) {
+  return !by_name(o) && choices_of(x, false) == node.idle().choices;
+}
+
+// In a row of calls in which no rank has had anything for another. Nobody waits who has nothing for another now either;
+// what is wrong on a rank takes it out of the call, because the others may be through with it.
+node_call run_idle(const exchange& x, const options& o, channel& node) {
+  node.look_for_leavers();
+  if (call_library_for_itself(x, node.rank(), node.size())) {
+    if (o.stats != nullptr) {
+      ++o.stats->starts;
+      o.stats->algorithm = native.name;
+    }
+    return {true, nullptr};
+  }
+  inline_pool pool;
+  memory_budget budget(unlimited, &pool);
+  exchange known = x;
+  std::pmr::vector<element> elements(&budget);
+  if (x.kind == exchange::form::alltoallw) known = with_elements(x, node.size(), elements);
+  if (const auto bad = validate(known, node.size(), &budget))
+    throw usage_error(bad->what, bad->mpi_class, node.rank(), bad->peer);
+  call_library_by_types(known, node.size(), &budget);
+  if (o.stats != nullptr) {
+    ++o.stats->starts;
+    o.stats->peak_memory = std::max(o.stats->peak_memory, budget.peak());
+    o.stats->algorithm = native.name;
+    for (int peer = 0; peer < node.size(); ++peer) {
+      if (peer == node.rank() || known.send.bytes(peer) == 0) continue;
+      ++o.stats->messages;
+      o.stats->bytes_sent += static_cast<std::uint64_t>(known.send.bytes(peer));
+    }
+    ++o.stats->rounds;
+  }
+  return {true, nullptr};
+}
+
 // With types known. Not served when this rank cannot, or any other does not, take part.
 node_call exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return {};
@@ -82,9 +136,16 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   if (equal && !x.in_place && x.send.bytes(0) != x.recv.bytes(0)) return {};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return {};
-  e.post(choices_of(x, by_name(o)));
+  const bool named = by_name(o);
+  const std::uint32_t choices = choices_of(x, named);
+  // In a row of calls that may go to the MPI library ranks meet in the same call, or find out that they do not.
+  const bool in_a_row = node.idle().period > 0;
+  e.post(in_a_row ? choices | static_cast<std::uint32_t>(node.calls()->calls.load(std::memory_order_relaxed) << 6U)
+                  : choices);
   node.wait_lines();
   if (!e.agreed()) return {};
+  if (in_a_row || !e.sends()) [[unlikely]]
+    note_idle(node, choices, !named && !x.in_place && e.nothing_moves());
   e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;
@@ -116,6 +177,8 @@ node_call run_on_node(const exchange& x, const options& o) {
     share_calls(x.comm, *state);
     watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
+  if (number <= node->idle().until && timeout.seconds == 0 && goes_idle(x, o, *node)) [[unlikely]]
+    return run_idle(x, o, *node);
   inline_pool pool;
   memory_budget budget(o.memory, &pool);
   if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);

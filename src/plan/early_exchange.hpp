@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "algorithms/algorithm.hpp"
 #include "call/agree.hpp"
 #include "call/operation.hpp"
 #include "taquin/exchange.hpp"
@@ -18,8 +19,7 @@ class early_exchange final : public operation, public early_start {
   /// All of its messages are on their way when it has begun: a rank that answers those of others, because the call has
   /// failed, makes no progress with its own.
   static bool posts_all(const options& o, int ranks) noexcept {
-    constexpr int posted = 32;  // by spread_out, unless told
-    return ranks <= (o.max_in_flight > 0 ? o.max_in_flight : posted);
+    return ranks <= in_flight_of(o);
   }
 
   void begin() override { direct_->start(); }

@@ -45,35 +45,51 @@ void plan_state::begin(const exchange& x, const options& given, bool lacks_memor
   preparation(*this, x, o, running.is_plan()).run(lacks_memory);
 }
 
+// After an error that takes this rank out of the call, messages could still come into buffers that the program frees.
+template <class Step>
+auto plan_state::or_drop(Step step) {
+  try {
+    return step();
+  } catch (...) {
+    if (running.lost()) {
+      tuned = nullptr;
+      body.reset();
+    }
+    throw;
+  }
+}
+
 void plan_state::start() {
   running.check_idle("the plan");
-  running.start([&]() -> operation& { return *body; }, by_thread);
+  or_drop([&] { running.start([&]() -> operation& { return *body; }, by_thread); });
   if (tuned != nullptr) chosen = tuned->running();
 }
 
 bool plan_state::test() {
   if (!running.under_way()) return true;
-  if (!running.test()) return false;
+  if (!or_drop([&] { return running.test(); })) return false;
   end();
   return true;
 }
 
 void plan_state::wait() {
   if (!running.under_way()) return;
-  running.wait();
+  or_drop([&] { running.wait(); });
   end();
 }
 
 void plan_state::run() {
   running.check_idle("the plan");
   if (running.is_plan()) running.count();
-  running.stage([&] {
-    try {
-      body->run();
-    } catch (const error&) {
-      if (tuned != nullptr) chosen = tuned->running();
-      throw;
-    }
+  or_drop([&] {
+    running.stage([&] {
+      try {
+        body->run();
+      } catch (const error&) {
+        if (tuned != nullptr) chosen = tuned->running();
+        throw;
+      }
+    });
   });
   const mpi::communicator* const comm = running.comm();
   chooser* const choices = running.is_plan() || comm == nullptr ? nullptr : chooser::known(*comm);

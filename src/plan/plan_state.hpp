@@ -60,6 +60,8 @@ struct plan_state final {
   void run();
 
  private:
+  template <class Step>
+  auto or_drop(Step step);
   void end();
 };
 

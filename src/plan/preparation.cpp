@@ -164,7 +164,7 @@ void preparation::prepare() {
   if (reused_) p_.types.keep(x_, p_.elements);
   // Messages that wait for their turn would need this rank.
   const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
-  if (reused_ && all_at_once && o_.max_in_flight == 0) o_.max_in_flight = ranks_;
+  if (reused_ && all_at_once && o_.in_flight == 0) o_.in_flight = std::max(ranks_, in_flight_of(o_));
   if (free_choice() && reused_ && o_.tune && tune()) return;
   const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};

@@ -81,12 +81,11 @@ std::optional<invalid_argument> check_levels(std::string_view names) {
 
 std::string out_of_range(const option_row& row, int value) {
   if (row.most != std::numeric_limits<int>::max())
-    return fmt::format("{} {} is not within {} and {}", row.name, value, row.least, row.most);
-  if (row.least == 0) return fmt::format("{} {} is negative", row.name, value);
-  return fmt::format("{} {} is below {}", row.name, value, row.least);
+    return fmt::format("{} must be between {} and {}, got {}", row.name, row.least, row.most, value);
+  return fmt::format("{} must be ≥ {}, got {}", row.name, row.least, value);
 }
 std::string out_of_range(const option_row& row, float seconds) {
-  return fmt::format("{} of {} seconds", row.name, seconds);
+  return fmt::format("{} must be ≥ 0 seconds, got {}", row.name, seconds);
 }
 
 template <class Value>

@@ -22,11 +22,16 @@ class mpi_operation : public operation {
     task_->start();
   }
   bool test() final {
-    if (running_ && port().test(*task_)) running_ = false;
+    or_failed([&] {
+      if (running_ && port().test(*task_)) running_ = false;
+      if (running_) mpi::present::look();
+    });
     return !running_;
   }
   void wait() final {
-    if (running_) port().wait(*task_);
+    or_failed([&] {
+      if (running_) port().wait(*task_);
+    });
     running_ = false;
   }
 
@@ -40,10 +45,22 @@ class mpi_operation : public operation {
   }
   [[nodiscard]] frame_memory* frame() noexcept { return &frame_; }
 
+  /// It is left in the middle, with the error that is on its way.
+  virtual void failed() noexcept {}
   virtual mpi_port& port() noexcept = 0;
   virtual task make_task() = 0;
 
  private:
+  template <class Step>
+  void or_failed(Step step) {
+    try {
+      step();
+    } catch (...) {
+      failed();
+      throw;
+    }
+  }
+
   frame_memory frame_;
   std::optional<task> task_;
   bool ready_ = false;

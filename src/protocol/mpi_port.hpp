@@ -34,7 +34,12 @@ class mpi_port final : public port, private mpi::awaited {
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
            std::pmr::memory_resource* memory, node_offers* node = nullptr);
   /// Messages that nobody has received, and receives that nobody has answered, end with the port.
-  ~mpi_port() override { requests_.abandon(); }
+  ~mpi_port() override { abandon(); }
+  /// Ends what is on its way where a run has failed, before the memory goes that messages come into.
+  void abandon() noexcept {
+    requests_.abandon();
+    reduction_.reset();
+  }
 
   /// Begins a run of a protocol: all ranks as often.
   void begin_run() noexcept;
@@ -58,6 +63,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] count_t swappable(int peer) const override;
   count_t swap_some(int peer, const unit_run& room) override;
+  [[nodiscard]] swap_counts swaps(int peer) const override;
   [[nodiscard]] double now() const override { return PMPI_Wtime(); }
   [[nodiscard]] word process() const override;
   void read(int from, word process, std::span<const remote_part> parts) override;

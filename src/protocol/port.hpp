@@ -50,6 +50,12 @@ struct port_limits {
   double patience = -1;            ///< seconds without news until next() gives `quiet`; negative: never
 };
 
+/// Units that two ranks swap: those that either has begun with, and those that are done.
+struct swap_counts {
+  count_t begun = 0;
+  count_t done = 0;
+};
+
 class port {
  protected:
   /// What next() waits for.
@@ -149,6 +155,7 @@ class port {
   /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are
   /// left.
   virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
+  [[nodiscard]] virtual swap_counts swaps(int /*peer*/) const { return {}; }
   /// co_await swapped(peer): all of them are swapped.
   auto swapped(int peer) {
     return until([this, peer] { return try_swapped(peer); });

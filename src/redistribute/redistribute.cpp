@@ -37,10 +37,10 @@ constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
 
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                                 const redistribute_options& o, const char* fault) {
-  if (fault != nullptr) return invalid_argument{fault, MPI_ERR_ARG};
+  if (fault != nullptr) return of_interface(fault);
   if (blocks < 0 || blocks > most_blocks)
     return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
-  if (length < 0) return invalid_argument{fmt::format("negative block length {}", length), MPI_ERR_COUNT};
+  if (length < 0) return invalid_argument{fmt::format("the block length must be ≥ 0, got {}", length), MPI_ERR_COUNT};
   if (type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
   if (data == nullptr && blocks > 0 && length > 0) return invalid_argument{"null data", MPI_ERR_BUFFER};
   if (find_redistribution(o.algorithm) == nullptr)
@@ -49,8 +49,9 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
     return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
                             MPI_ERR_UNSUPPORTED_OPERATION};
+  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
   if (!(o.least_progress >= 0 && o.least_progress <= 1))
-    return invalid_argument{fmt::format("least_progress {} is not between 0 and 1", o.least_progress)};
+    return invalid_argument{fmt::format("least_progress must be between 0 and 1, got {}", o.least_progress)};
   return std::nullopt;
 }
 
@@ -242,6 +243,10 @@ struct redistribution::state final {
         if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
           map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
     }
+
+    transfer(const transfer&) = delete;
+    transfer& operator=(const transfer&) = delete;
+    ~transfer() override { all_.net->abandon(); }  // after an error messages may still come into what goes now
 
     void start() override { steps_.start(); }
     bool test() override { return all_.net->test(steps_); }

@@ -17,6 +17,17 @@
 
 namespace taquin::detail {
 
+namespace {
+
+// The first tag behind those of its lanes.
+int tags_of_lanes(const schedule& s) noexcept {
+  std::uint32_t lanes = 1;
+  for (const round& r : s.rounds) lanes = std::max(lanes, r.lanes);
+  return static_cast<int>(lanes);
+}
+
+}  // namespace
+
 executor::executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory)
     : schedule_(std::move(s)),
       walk_(schedule_, memory),
@@ -29,10 +40,13 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       slots_(0, memory),
       in_slot_(memory) {
   array_list::take(*this, measure());
+  if (where_.reused && where_.ranks > 0) schedule_.mark_one_way();
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
   slots_.keep_truncations();
   slots_.describe_by(this);
+  if (schedule_.ahead && floods())
+    gate_.emplace(where_.comm, where_.tag + tags_of_lanes(schedule_), static_cast<const mpi::awaited*>(this), memory);
   make_wires();
   make_requests();
 }
@@ -49,7 +63,7 @@ std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, 
   constexpr std::size_t per_derived_region =
       sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) + 2 * sizeof(mpi::datatype);
   const sizes most{scratch, staging, size.messages, size.messages, size.messages, size.messages};
-  return sizeof(executor) + size.bytes() + walk::bytes(size.lanes) + array_list::bytes<executor>(most) +
+  return sizeof(executor) + gate::bytes() + size.bytes() + walk::bytes(size.lanes) + array_list::bytes<executor>(most) +
          derived_regions * per_derived_region;
 }
 
@@ -95,6 +109,7 @@ executor::sizes executor::measure() {
     s.staging = std::max(s.staging, packed);
     if (!walk_.now().joins) packed = 0;
   }
+  if (schedule_.ahead && floods()) s.slots = messages;
   for (const copy& c : schedule_.copies) totals_.bytes_copied += static_cast<std::uint64_t>(schedule_.bytes(c.from));
   return s;
 }
@@ -123,6 +138,12 @@ void executor::unpack_message(std::uint32_t i) {
   }
 }
 
+// A plan's peers that send nothing back could be flooded by one start after another: what goes to them waits for its
+// receiver in each start of so many.
+std::uint32_t executor::answered_starts() const noexcept {
+  return static_cast<std::uint32_t>(std::max(where_.in_flight / std::max(where_.ranks - 1, 1), 1));
+}
+
 // Posts a message; `slot` keeps its request.
 void executor::post(std::uint32_t slot, std::uint32_t i) {
   const wire& w = wires_[i];
@@ -130,7 +151,9 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   pack_message(i);
   const int tag = where_.tag + m.lane;
   in_slot_[slot] = i;
-  if (where_.reused && persistent_[i] != MPI_REQUEST_NULL) {
+  if (m.one_way && starts_ % answered_starts() == 0) {
+    slots_.send_synchronously(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
+  } else if (where_.reused && persistent_[i] != MPI_REQUEST_NULL) {
     using kind = mpi::request_kind;
     slots_.start(slot, persistent_[i], m.way == direction::send ? kind::persistent_send : kind::persistent_receive);
   } else if (m.way == direction::send) {
@@ -176,8 +199,34 @@ void executor::begin() {
 
 // Posts what the lane may have in flight, into slots from `slot` on.
 void executor::post_more(std::size_t lane, std::uint32_t slot) {
-  walk_.post(lane, [&](std::uint32_t i) { post(slot++, i); });
+  if (!gate_) return walk_.post(lane, [&](std::uint32_t i) { post(slot++, i); });
+  do {  // a stage may be complete at once
+    walk_.post(lane, [&](std::uint32_t i) {
+      if (schedule_.messages[i].way == direction::send) return post(i, i);
+      if (walked(i)) walk_.complete(lane);
+    });
+  } while (walk_.staged() && walk_.at(lane).open == 0 && walk_.at(lane).next < walk_.at(lane).end);
 }
+
+// Where messages may come unasked no longer than until the gate is over.
+void executor::post_ahead() {
+  for (std::uint32_t i = 0; i < schedule_.messages.size(); ++i) {
+    if (schedule_.messages[i].way != direction::recv) continue;
+    post(i, i);
+    in_slot_[i] |= unasked;
+  }
+  gate_->start();
+}
+
+// The walk has come to a receive that was posted ahead: true when it counts as complete. In a round that bounds what is
+// in flight all do, so that they take no send's place, and are waited for at the end.
+bool executor::walked(std::uint32_t i) {
+  if (!slots_.active(i) || (!walk_.staged() && walk_.now().in_flight > 0)) return true;
+  in_slot_[i] &= ~unasked;
+  return false;
+}
+
+bool executor::over() const noexcept { return walk_.over() && (!gate_ || slots_.in_flight() == 0); }
 
 void executor::leave() {
   if (walk_.now().arrives && where_.shared != nullptr) {
@@ -207,25 +256,30 @@ void executor::complete_some(bool block) {
   const auto one = [&](std::size_t n, const MPI_Status&) {
     const auto slot = static_cast<std::uint32_t>(n);
     const std::uint32_t i = in_slot_[slot];
+    if (gate_ && (i & unasked) != 0) return;
     unpack_message(i);
     walk_.complete(walk_.lane_of(schedule_.messages[i]));
     if (!walk_.staged()) post_more(0, slot);
   };
   const auto bytes = [&](std::size_t slot) { return room(slot); };
   block ? slots_.wait_some(one, bytes) : slots_.test_some(one, bytes);
-  if (!walk_.staged()) return;
+  if (walk_.over() || !walk_.staged()) return;
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
 }
 
-// Completes what has arrived in the current round, or waits until something has; true when the round is over.
+// Completes what has arrived in the current round, or waits until something has; true when the round is over. Behind
+// the last round there may be receives that no round has waited for.
 bool executor::advance(bool block) {
+  if (gate_ && !gate_->over(block)) return false;
+  if (walk_.over()) return complete_some(block), false;
   if (!walk_.entered()) {
     if (!meet(block)) return false;
     begin();
   }
   if (walk_.done()) return true;
   const std::uint32_t used = walk_.slots();
-  if (!walk_.staged() && walk_.unposted() == 0 && walk_.open() == used) {  // nothing follows: complete all at once
+  if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
+      walk_.open() == used) {  // nothing follows: complete all at once
     if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
     if (!staging_.empty())
       for (std::uint32_t slot = 0; slot < used; ++slot) unpack_message(in_slot_[slot]);
@@ -238,14 +292,19 @@ bool executor::advance(bool block) {
 
 // Sends all that waits for nothing: rounds without messages are over at once.
 void executor::start() {
+  ++starts_;
   walk_.start();
+  if (gate_) return post_ahead();
   enter();
   while (!walk_.over() && walk_.done()) leave();
 }
 
 bool executor::test() {
-  while (!walk_.over()) {
-    if (!advance(false)) return false;
+  while (!over()) {
+    if (!advance(false)) {
+      if (walk_.over() && over()) break;
+      return false;
+    }
     leave();
   }
   check_sizes();
@@ -253,10 +312,8 @@ bool executor::test() {
 }
 
 void executor::wait() {
-  while (!walk_.over()) {
-    while (!advance(true)) {
-    }
-    leave();
+  while (!over()) {
+    if (advance(true)) leave();
   }
   check_sizes();
 }
@@ -277,7 +334,7 @@ void executor::describe(mpi::wait_note& note) const {
   if (!walk_.over() && !walk_.entered()) note.what += ", for the other ranks of the node";
   note.comm = where_.comm;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-    if (slots_.active(slot)) note.miss(schedule_.messages[in_slot_[slot]].peer);
+    if (slots_.active(slot)) note.miss(schedule_.messages[in_slot_[slot] & ~unasked].peer);
 }
 
 void executor::account(statistics& s) const {

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory_resource>
+#include <optional>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -15,6 +17,7 @@
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
 #include "node/shared_scratch.hpp"
+#include "schedule/gate.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/walk.hpp"
 
@@ -29,6 +32,8 @@ struct execution {
   bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
   MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
   shared_scratch* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
+  int in_flight = std::numeric_limits<int>::max();  ///< most messages that come to a rank unasked; the same on all
+  int ranks = 0;  ///< of the communicator, where all of them run the schedule and in_flight is to hold
 };
 
 class executor final : public operation, private mpi::awaited {
@@ -94,12 +99,17 @@ class executor final : public operation, private mpi::awaited {
   void copy_locally();
   void enter();
   void begin();
+  [[nodiscard]] bool floods() const noexcept { return where_.ranks - 1 > where_.in_flight; }
+  [[nodiscard]] std::uint32_t answered_starts() const noexcept;
+  void post_ahead();
+  bool walked(std::uint32_t i);
+  [[nodiscard]] bool over() const noexcept;
   void post_more(std::size_t lane, std::uint32_t slot);
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool meet(bool block);
   [[nodiscard]] count_t room(std::size_t slot) const noexcept {
-    return schedule_.bytes(schedule_.messages[in_slot_[slot]]);
+    return schedule_.bytes(schedule_.messages[in_slot_[slot] & ~unasked]);
   }
   void complete_some(bool block);
   bool advance(bool block);
@@ -117,7 +127,12 @@ class executor final : public operation, private mpi::awaited {
   std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
   mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
-  statistics totals_;                         // of one exchange
+  // Where more ranks than may be in flight could send to this one: receives are posted ahead, message i in slot i, and
+  // nothing is sent until all ranks have done so.
+  std::optional<gate> gate_;
+  static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
+  std::uint32_t starts_ = 0;
+  statistics totals_;  // of one exchange
 };
 
 }  // namespace taquin::detail

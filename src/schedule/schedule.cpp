@@ -1,5 +1,6 @@
 #include "schedule/schedule.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace taquin::detail {
@@ -54,6 +55,17 @@ void schedule::add(int peer, direction way, packing how, const region* first, st
     if (bytes(first[i]) > 0) regions.push_back(first[i]);
   const auto added = static_cast<std::uint32_t>(regions.size()) - begin;
   if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, std::exchange(waits_, false)});
+}
+
+// Among very many messages nobody looks: those marks are safe, and cost an answer at times.
+void schedule::mark_one_way() noexcept {
+  constexpr std::size_t many = 4096;
+  for (message& m : messages) {
+    if (m.way != direction::send) continue;
+    m.one_way = messages.size() > many || std::ranges::none_of(messages, [&](const message& other) {
+                  return other.way == direction::recv && other.peer == m.peer;
+                });
+  }
 }
 
 void schedule::add_copy(const region& from, const region& to, merge how) {

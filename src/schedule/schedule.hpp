@@ -50,6 +50,7 @@ struct message {
   packing how = packing::datatype;
   std::uint8_t lane = 0;  ///< of the round's lanes
   bool waits = false;     ///< posted when all earlier messages of its lane are complete
+  bool one_way = false;   ///< to a peer from which nothing is received in this exchange
 };
 
 /// What a copy does with its target.
@@ -146,6 +147,9 @@ class schedule {
     return {round == 0 ? 0 : rounds[round - 1].copies_end, rounds[round].copies_end};
   }
 
+  /// Marks the messages to peers from which nothing is received.
+  void mark_one_way() noexcept;
+
   /// Data bytes of a region, of a message.
   [[nodiscard]] count_t bytes(const region& r) const noexcept;
   [[nodiscard]] count_t bytes(const message& m) const noexcept;
@@ -158,6 +162,7 @@ class schedule {
   std::size_t scratch_bytes = 0;  ///< size of the buffer place::scratch
   std::size_t shared_bytes = 0;   ///< size of place::shared; the same on all ranks of a node
   int arrivals = 0;               ///< in one exchange
+  bool ahead = false;  ///< all its receives may be posted before anything else: nothing but they writes there
 
  private:
   friend struct array_list;

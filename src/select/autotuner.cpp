@@ -24,7 +24,7 @@ shape telling_shape(int ranks, std::size_t candidates) noexcept {
           .max_rank_bytes = all,
           .max_received_bytes = all};
 }
-options telling_options(int ranks) noexcept { return {.max_in_flight = ranks}; }
+options telling_options(int ranks) noexcept { return {.in_flight = ranks}; }
 
 }  // namespace
 

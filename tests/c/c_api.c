@@ -151,6 +151,8 @@ static void run_twice(TAQUIN_Plan plan, struct problem *x) {
 static void plans_run_again(MPI_Comm comm) {
   /* Key, value, what the error says. */
   static const char *const wrong[][3] = {{"taquin_memory", "plenty", "taquin_memory"},
+                                         {"taquin_memory", "64X", "such as 65536, 64K"},
+                                         {"taquin_memry", "64K", "known are taquin_algorithm, taquin_memory"},
                                          {"taquin_layout", "loose", "taquin_layout"},
                                          {"taquin_layout", "6", "layout 6"},
                                          {"taquin_nodes", "1,", "taquin_nodes"},
@@ -186,7 +188,7 @@ static void plans_run_again(MPI_Comm comm) {
 
   MPI_Info_create(&info);
   MPI_Info_set(info, "taquin_algorithm", "pairwise");
-  MPI_Info_set(info, "taquin_max_in_flight", "1");
+  MPI_Info_set(info, "taquin_in_flight", "1");
   MPI_Info_set(info, "taquin_layout", "packed"); /* or its number */
   MPI_Info_set(info, "taquin_nodes", one_node);
   MPI_Info_set(info, "taquin_inner", "pairwise");
@@ -198,6 +200,8 @@ static void plans_run_again(MPI_Comm comm) {
   MPI_Info_set(info, "taquin_algorithm", "auto");
   MPI_Info_set(info, "taquin_layout", "5");
   MPI_Info_set(info, "taquin_tune", "1");
+  MPI_Info_set(info, "taquin_memory", "64K");
+  MPI_Info_set(info, "somebody_else", "1");
   CHECK_OK(TAQUIN_Alltoallv_init(x.send, x.sc, x.sd, MPI_INT, x.recv, x.rc, x.rd, MPI_INT, comm, info, &plan));
   for (i = 0; i < 8; ++i) run_twice(plan, &x);
   CHECK_OK(TAQUIN_Plan_free(&plan));
@@ -266,7 +270,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   MPI_Comm_dup(world, &comm);
   o.algorithm = name;
   o.memory = 1 << 20;
-  o.max_in_flight = 3;
+  o.in_flight = 3;
   o.layout = TAQUIN_LAYOUT_PACKED;
   o.inner = "pairwise";
   o.levels = "one_factor,bruck_v";
@@ -290,7 +294,7 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0 &&
         strcmp(back.levels, "bruck_v,spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
-  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.max_in_flight == 3 &&
+  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.in_flight == 3 &&
         back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);

@@ -216,7 +216,7 @@ contains
     given%algorithm = 'spread_out'
     given%memory = 2_c_size_t**20
     given%radix = 3
-    given%max_in_flight = 2
+    given%in_flight = 2
     given%ports = 1
     given%nodes = [ranks]
     given%check = .true.
@@ -235,7 +235,7 @@ contains
     CHECK(ierror == MPI_SUCCESS)
     call taquin_comm_get_options(own, back, ierror)
     CHECK(back%algorithm == 'spread_out' .and. back%memory == 2_c_size_t**20 .and. back%radix == 3)
-    CHECK(back%max_in_flight == 2 .and. back%ports == 1 .and. size(back%nodes) == 1 .and. back%nodes(1) == ranks)
+    CHECK(back%in_flight == 2 .and. back%ports == 1 .and. size(back%nodes) == 1 .and. back%nodes(1) == ranks)
     CHECK(back%check .and. back%layout == TAQUIN_LAYOUT_PACKED .and. back%inner == 'pairwise' .and. .not. back%tune)
     CHECK(back%scratch_sends .and. back%levels == 'one_factor,bruck_v')
     CHECK(back%progress == TAQUIN_PROGRESS_CALLS .and. back%on_timeout == TAQUIN_TIMEOUT_FAIL .and. back%timeout == 300)

@@ -106,6 +106,77 @@ TEST(ranges, equal_blocks_need_no_counts) {
   EXPECT_TRUE(alltoall(std::vector<double>{}, world).empty());
 }
 
+TEST(ranges, parts_are_found_by_rank_in_what_cannot_be_changed) {
+  const auto r = alltoallv(outgoing<int>(number), counts_to(), world);
+  for (int i = 0; i < ranks(); ++i)
+    for (int k = 0; k < count(i, rank()); ++k) EXPECT_EQ(r.from(i)[static_cast<std::size_t>(k)], number(i, rank(), k));
+  EXPECT_EQ(r.from(ranks() - 1).data() + r.from(ranks() - 1).size(), r.data.data() + r.data.size());
+}
+
+template <class Integer>
+std::deque<Integer> counts_from() {
+  std::deque<Integer> counts;
+  for (int i = 0; i < ranks(); ++i) counts.push_back(static_cast<Integer>(count(i, rank())));
+  return counts;
+}
+
+TEST(ranges, plans_take_ranges_and_any_integers) {
+  auto send = outgoing<particle>(a_particle);
+  std::vector<particle> recv(incoming<particle>(a_particle).size());
+  plan p = plan_alltoallv(send, counts_to(), recv, counts_from<std::size_t>(), world);
+  for (int start = 0; start < 3; ++start) {
+    recv.assign(recv.size(), particle{});
+    p.run();
+    EXPECT_EQ(recv, incoming<particle>(a_particle));
+  }
+  // Displacements: one element lies before each block.
+  std::vector<int> spaced, places;
+  const auto to = counts_to();
+  for (int j = 0, at = 0; j < ranks(); ++j) {
+    places.push_back(++at);
+    spaced.resize(static_cast<std::size_t>(at), -1);
+    for (int k = 0; k < to[static_cast<std::size_t>(j)]; ++k, ++at) spaced.push_back(number(rank(), j, k));
+  }
+  std::vector<unsigned short> from_at(static_cast<std::size_t>(ranks()));
+  const auto from = counts_from<unsigned char>();
+  std::exclusive_scan(from.begin(), from.end(), from_at.begin(), static_cast<unsigned short>(0));
+  std::vector<int> got(incoming<int>(number).size());
+  plan_alltoallv(std::span<const int>(spaced), to, places, std::span<int>(got), from, from_at, world).run();
+  EXPECT_EQ(got, incoming<int>(number));
+
+  std::vector<double> equal(2 * static_cast<std::size_t>(ranks()), rank()), result(equal.size());
+  plan_alltoall(equal, result, world).run();
+  for (int i = 0; i < ranks(); ++i) EXPECT_EQ(result[2 * static_cast<std::size_t>(i) + 1], i);
+}
+
+TEST(ranges, one_buffer_serves_both_sides) {
+  auto buffer = outgoing<int>(number);
+  const auto wanted = incoming<int>(number);
+  buffer.resize(std::max(buffer.size(), wanted.size()), -1);
+  const auto before = buffer;
+  alltoallv_in_place(buffer, counts_to(), counts_from<std::uint8_t>(), world);
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
+
+  buffer = before;
+  plan p = plan_alltoallv_in_place(std::span(buffer), counts_to(), counts_from<long long>(), world, {.memory = 4096});
+  p.run();
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
+
+  const auto row = [](const auto& counts) {
+    std::vector<std::size_t> at(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), at.begin(), std::size_t{0});
+    return at;
+  };
+  const auto to = counts_to();
+  const auto from = counts_from<short>();
+  buffer = before;
+  alltoallv_in_place(buffer, to, row(to), from, row(from), world);
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
+  buffer = before;
+  plan_alltoallv_in_place(buffer, to, row(to), from, row(from), world).run();
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
+}
+
 /// The text of the usage_error that `f` throws; empty when it throws none.
 template <class F>
 std::string refusal(F f) {
@@ -129,6 +200,9 @@ TEST(ranges, bad_input_on_one_rank_is_refused_on_all) {
   EXPECT_NE(with([](auto& c) { c[0] = -1; }).find("negative"), std::string::npos);
   EXPECT_NE(with([](auto& c) { ++c[0]; }).find("not those of the data"), std::string::npos);
   EXPECT_EQ(with([](auto&) {}), "");
+  std::vector<int> none;
+  EXPECT_TRUE(refusal([&] { static_cast<void>(alltoallv(data, none, world)); })
+                  .starts_with(ranks() > 1 ? "all ranks: counts must" : "rank 0: counts must"));
   std::vector<std::uint64_t> huge(static_cast<std::size_t>(ranks()), 0);
   huge[0] = std::uint64_t{1} << 63U;
   EXPECT_NE(refusal([&] { static_cast<void>(alltoallv(std::vector<int>{}, huge, world)); }), "");
@@ -143,6 +217,21 @@ TEST(ranges, bad_input_on_one_rank_is_refused_on_all) {
     EXPECT_NE(refusal([&] { static_cast<void>(alltoall(uneven, world)); }).find("does not divide"), std::string::npos);
   }
   EXPECT_THROW(static_cast<void>(alltoallv(data, counts_to(), MPI_COMM_NULL)), usage_error);
+
+  std::vector<int> room(incoming<int>(number).size()), small(bad && !room.empty() ? room.size() - 1 : room.size());
+  const auto before = data;
+  const auto fits = counts_from<int>();
+  if (count(0, ranks() - 1) + count(ranks() - 1, ranks() - 1) > 0) {
+    EXPECT_NE(refusal([&] { plan_alltoallv(data, counts_to(), small, fits, world).run(); }).find("more than the range"),
+              std::string::npos);
+    EXPECT_NE(refusal([&] { alltoallv_in_place(small, std::vector<int>(fits.size()), fits, world); }), "");
+  }
+  EXPECT_EQ(data, before);
+  std::vector<int> places(static_cast<std::size_t>(ranks()));
+  if (bad) places[0] = 1 << 20;
+  std::vector<int> ones(static_cast<std::size_t>(ranks()), 1), buffer(static_cast<std::size_t>(ranks()));
+  EXPECT_NE(refusal([&] { alltoallv_in_place(buffer, ones, places, ones, places, world); }).find("outside its range"),
+            std::string::npos);
 }
 
 TEST(ranges, the_memory_allowed_is_kept) {

@@ -1,5 +1,5 @@
-# Installs the build, builds programs against what was installed (CMake in C++, in C alone and in
-# Fortran, pkg-config), runs them.
+# Installs the build, builds programs against what was installed (CMake in C++, in C alone and in Fortran alone, pkg-config,
+# the snippets of the documents), runs them.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -52,6 +52,28 @@ run(${C} -std=c99 ${EXAMPLES}/quick_start.c ${flags} -o ${WORK}/with_pkg_config)
 run(${MPIEXEC} ${MPIEXEC_N} 2 ${WORK}/with_pkg_config)
 run(${CXX} -std=c++20 ${EXAMPLES}/quick_start.cpp ${flags} -o ${WORK}/with_pkg_config)
 run(${MPIEXEC} ${MPIEXEC_N} 2 ${WORK}/with_pkg_config)
+
+if(FORTRAN)
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs taquin-fortran OUTPUT_VARIABLE fortran_flags
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(fortran_flags UNIX_COMMAND "${fortran_flags}")
+  run(${Fortran} ${EXAMPLES}/transpose.f90 ${fortran_flags} -o ${WORK}/fortran_with_pkg_config)
+  run(${MPIEXEC} ${MPIEXEC_N} 2 ${WORK}/fortran_with_pkg_config)
+endif()
+
+# Every snippet of the documents does what it says.
+if(PYTHON)
+  set(ENV{CXX} ${CXX})
+  set(ENV{CC} ${C})
+  set(ENV{FC} "")
+  if(FORTRAN)
+    set(ENV{FC} ${Fortran})
+  endif()
+  set(ENV{MPIEXEC} "${MPIEXEC} ${MPIEXEC_N}")
+  set(ENV{TAQUIN_MPI} "${MPI}")
+  run(${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/snippets/snippets.py ${CMAKE_CURRENT_LIST_DIR}/../.. ${WORK}/snippets
+    ${WORK}/prefix)
+endif()
 
 # Every public name links from the shared library, for programs that hide their own names, by GCC and by Clang.
 find_program(CLANG NAMES clang clang-19 clang-16)

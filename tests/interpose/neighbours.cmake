@@ -168,3 +168,22 @@ foreach(how kill abort)
   neighbour_test(nothing_is_left_after_${how} "^nothing is left[\n]status 0"
     "sh ${CMAKE_CURRENT_SOURCE_DIR}/killed.sh ${how} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_RECORD=/dev/null $<TARGET_FILE:interpose_killed>")
 endforeach()
+
+# Exchanges among neighbours: natively, served, left to the MPI library by name, and where ranks share no memory.
+add_executable(interpose_neighbourhoods neighbourhoods.c)
+target_link_libraries(interpose_neighbourhoods PRIVATE MPI::MPI_C)
+taquin_rank_counts(rank_counts 1 2 5)
+foreach(ranks ${rank_counts})
+  foreach(way "plain" "served LD_PRELOAD=${library}" "by_the_library LD_PRELOAD=${library} TAQUIN_ALGORITHM=native"
+      "without_shared_memory LD_PRELOAD=${library} TAQUIN_SHARED_MEMORY=0" "recorded LD_PRELOAD=${library} TAQUIN_RECORD=/dev/null")
+    string(REPLACE " " ";" settings "${way}")
+    list(POP_FRONT settings name)
+    if(name STREQUAL "plain" AND NOT ranks EQUAL 2)
+      continue()
+    endif()
+    interpose_test(neighbourhoods_${name} ${ranks} PROGRAM interpose_neighbourhoods SETTINGS ${settings})
+    set_tests_properties(interpose.neighbourhoods_${name}_np${ranks} PROPERTIES LABELS "mpi;interpose;yielding")
+  endforeach()
+endforeach()
+neighbour_test(neighbourhoods_are_reported "neighbour_slots.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_neighbourhoods>")

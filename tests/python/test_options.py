@@ -29,7 +29,7 @@ def test_options_reach_the_algorithm(comm, algorithm):
     choices: taquin.Options = {
         "radix": 3,
         "layout": "packed",
-        "max_in_flight": 1,
+        "in_flight": 1,
         "inner": "pairwise",
         "levels": "one_factor,bruck_v",
         "ports": 2,

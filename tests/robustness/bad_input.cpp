@@ -303,7 +303,7 @@ TEST_P(bad_input, ranks_that_disagree_fail_on_all) {
                         if (c.rank == last()) c.opts.algorithm = other->name;
                       }),
                       "disagree");
-  expect_mentions(error_after([&](call& c) { c.opts.max_in_flight = c.rank == 0 ? 3 : 4; }), "disagree");
+  expect_mentions(error_after([&](call& c) { c.opts.in_flight = c.rank == 0 ? 3 : 4; }), "disagree");
   expect_mentions(error_after([&](call& c) { c.opts.check = c.rank == 0; }), "disagree");
 }
 
@@ -325,8 +325,8 @@ TEST_P(bad_input, wrong_options_fail_on_all) {
   const auto text = error_after([&](call& c) { c.opts.algorithm = "teleport"; });
   expect_mentions(text, "unknown algorithm 'teleport'");
   for (const auto* a : detail::algorithms()) expect_mentions(text, std::string(a->name));
-  expect_mentions(error_after([&](call& c) { c.opts.bruck.radix = 1; }), "radix 1 is below 2");
-  expect_mentions(error_after([&](call& c) { c.opts.max_in_flight = -1; }), "max_in_flight -1 is negative");
+  expect_mentions(error_after([&](call& c) { c.opts.bruck.radix = 1; }), "radix must be ≥ 2, got 1");
+  expect_mentions(error_after([&](call& c) { c.opts.in_flight = -1; }), "in_flight must be ≥ 0, got -1");
 }
 
 TEST_P(bad_input, check_names_both_ranks_and_sizes_on_all) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <optional>
 
@@ -30,6 +31,13 @@ bool is_time(fault what) noexcept {
   return true;
 }
 
+bool none_is_left() noexcept {
+  if (!now || now->what != fault::no_memory || now->left-- > 0) return false;
+  now->left = 0;
+  now->happened = true;
+  return true;
+}
+
 bool call_fails() noexcept {
   if (!now) return false;
   if (now->what == fault::delay) {
@@ -42,7 +50,7 @@ bool call_fails() noexcept {
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (is_time(fault::memory)) throw std::bad_alloc();
+  if (is_time(fault::memory) || none_is_left()) throw std::bad_alloc();
   void* memory = alignment <= alignof(std::max_align_t)
                      ? std::malloc(bytes > 0 ? bytes : 1)
                      : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -95,7 +103,9 @@ TAQUIN_FAULTY(Send_init, (const void* b, int n, MPI_Datatype t, int to, int tag,
               (b, n, t, to, tag, c, r))
 TAQUIN_FAULTY(Recv_init, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),
               (b, n, t, from, tag, c, r))
+TAQUIN_FAULTY(Send, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))
 TAQUIN_FAULTY(Start, (MPI_Request * r), (r))
+TAQUIN_FAULTY(Ibarrier, (MPI_Comm c, MPI_Request* r), (c, r))
 TAQUIN_FAULTY(Wait, (MPI_Request * r, MPI_Status* s), (r, s))
 TAQUIN_FAULTY(Waitall, (int n, MPI_Request* r, MPI_Status* s), (n, r, s))
 TAQUIN_FAULTY(Ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request* r), (b, n, t, root, c, r))

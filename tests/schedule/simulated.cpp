@@ -34,7 +34,7 @@ class simulated : public testing::TestWithParam<const detail::algorithm*> {
       if (x.p > 9 && (how == delivery::eager) != (turn_ % 2 == 0)) continue;  // one after the other
       ASSERT_EQ(simulated_error(a, x, o, how), "")
           << fmt::format("p {}, workload {}, form {}, radix {}, in flight {}, {}, {}", x.p, w.name,
-                         static_cast<int>(x.kind), o.bruck.radix.value_or(0), o.max_in_flight,
+                         static_cast<int>(x.kind), o.bruck.radix.value_or(0), o.in_flight,
                          x.in_place ? "in place" : "out of place", how == delivery::eager ? "eager" : "rendezvous");
     }
     ++turn_;
@@ -76,7 +76,7 @@ TEST_P(simulated, is_right_for_every_radix_and_number_in_flight) {
       for (const int in_flight : {0, 1, 2, 5}) {
         if (p > 9 && radix > 2 && in_flight != 0 && in_flight != radix % 3) continue;
         const problem x{.kind = form::alltoallv, .p = p, .counts = {}, .seed = 5, .types = &types_};
-        verify(x, all_workloads[1], 3, {.max_in_flight = in_flight, .bruck = {.radix = radix}});
+        verify(x, all_workloads[1], 3, {.in_flight = in_flight, .bruck = {.radix = radix}});
       }
 }
 
@@ -100,7 +100,7 @@ TEST_P(simulated, is_right_for_any_exchange) {
       x.counts.emplace_back();
       for (int j = 0; j < x.p; ++j) x.counts.back().push_back(cells[at(i) * at(x.p) + at(j)]);
     }
-    const options o{.max_in_flight = *rc::gen::inRange(0, 5), .bruck = {.radix = *rc::gen::inRange(2, 7)}};
+    const options o{.in_flight = *rc::gen::inRange(0, 5), .bruck = {.radix = *rc::gen::inRange(2, 7)}};
     if (!a.supports(shape_of(x))) {  // those for equal blocks get equal blocks
       x.kind = form::alltoall;
       x.counts.assign(at(x.p), std::vector<count_t>(at(x.p), cells[0]));

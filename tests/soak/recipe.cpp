@@ -41,7 +41,7 @@ void pick_options(source& s, recipe& r) {
   if (!s.one_in(3)) return;
   if (s.one_in(2)) o.bruck.radix = s.between(2, r.p + 2);
   if (s.one_in(2)) o.bruck.layout = static_cast<bruck_layout>(s.below(6));
-  if (s.one_in(3)) o.max_in_flight = s.between(1, 4);
+  if (s.one_in(3)) o.in_flight = s.between(1, 4);
   if (s.one_in(2)) o.two_phase.inner = one_of(s, inner);
   if (s.one_in(2)) o.multilevel.levels = one_of(s, levels);
   if (s.one_in(3)) o.hierarchical_factor.ports = s.between(1, 3);
@@ -169,7 +169,7 @@ bool simplify(recipe& r, int way) {
     case 7:
       return changed(o.bruck.radix, defaults.bruck.radix) || changed(o.bruck.layout, defaults.bruck.layout);
     case 8:
-      return changed(o.max_in_flight, 0) || changed(o.hierarchical_factor.ports, 0) ||
+      return changed(o.in_flight, 0) || changed(o.hierarchical_factor.ports, 0) ||
              changed(o.node_aggregated.leaders, 0) || changed(o.in_place_phases.aux_parts, 0);
     case 9:
       return changed(o.in_place_phases.aux_heap, false) || changed(o.in_place_phases.sparse_requests, false) ||
@@ -203,13 +203,13 @@ std::string describe(const recipe& r) {
     nodes += fmt::format("{}{}", i > 0 ? "," : "", r.node_sizes[static_cast<std::size_t>(i)]);
   return fmt::format(
       "{} on {} ranks, algorithm {}, workload {} up to {} elements, giant {} ({} to {}), type {}, {}, {}-bit counts,\n"
-      "  memory {}, radix {}, layout {}, max_in_flight {}, inner {}, levels {}, ports {}, leaders {}, aux_parts {},\n"
+      "  memory {}, radix {}, layout {}, in_flight {}, inner {}, levels {}, ports {}, leaders {}, aux_parts {},\n"
       "  aux_heap {}, sparse_requests {}, scratch_sends {}, check {}, tune {}, nodes [{}], {} {} {}, delays {}, beside "
       "{}",
       form_name(r), r.p, o.algorithm, static_cast<int>(r.load), r.most, r.giant, r.giant_from, r.giant_to,
       r.form == form::alltoallw ? fmt::format("{} + from + to", r.type) : std::string(all_types()[r.type].name),
       r.shuffled ? "shuffled" : "in order", r.narrow ? 32 : 64, static_cast<int>(r.memory), o.bruck.radix.value_or(0),
-      static_cast<int>(o.bruck.layout), o.max_in_flight, o.two_phase.inner, o.multilevel.levels,
+      static_cast<int>(o.bruck.layout), o.in_flight, o.two_phase.inner, o.multilevel.levels,
       o.hierarchical_factor.ports, o.node_aggregated.leaders, o.in_place_phases.aux_parts, o.in_place_phases.aux_heap,
       o.in_place_phases.sparse_requests, o.in_place.scratch_sends, o.check, o.tune, nodes, r.planned ? "plan," : "call",
       r.planned ? fmt::format("{} starts,", r.starts) : std::string(),

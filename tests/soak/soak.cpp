@@ -2,43 +2,17 @@
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
 #include <thread>
 
+#include "soak/watchdog.hpp"
 #include "soak/worker.hpp"
 
 namespace taquin::soak {
 
 namespace {
-
-// Says where a rank is when it has been at one problem for too long, and ends the program.
-void watch(const std::deque<progress>& all, const settings& s, int rank, const std::atomic<bool>& ended) {
-  using clock = std::chrono::steady_clock;
-  struct seen {
-    std::uint64_t problem = 0;
-    clock::time_point since = clock::now();
-  };
-  std::vector<seen> last(all.size());
-  while (!ended) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    bool hangs = false;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::uint64_t now = all[i].problem;
-      if (now != last[i].problem || all[i].ended) last[i] = {now, clock::now()};
-      if (clock::now() - last[i].since < std::chrono::duration<double>(s.timeout)) continue;
-      hangs = true;
-      fmt::print(stderr, "soak: hang: rank {}, thread {}: problem --seed {} --first {} --problems 1: {}\n", rank, i,
-                 i == 0 ? s.seed : hash(s.seed, i), now, all[i].doing.load());
-    }
-    if (!hangs) continue;
-    std::this_thread::sleep_for(std::chrono::seconds(3));  // for the other ranks to say the same
-    _exit(2);
-  }
-}
 
 double processor_seconds() {
   rusage used{};
@@ -106,7 +80,7 @@ int soak(const settings& s) {
   const double begin = MPI_Wtime();
   std::deque<progress> progresses(static_cast<std::size_t>(s.threads));
   std::atomic<bool> ended = false;
-  std::jthread watchdog([&] { watch(progresses, s, rank, ended); });
+  std::jthread watchdog([&] { watch_over(progresses, s.timeout, s.seed, rank, ended); });
   std::deque<MPI_Comm> comms;
   std::deque<worker> workers;
   for (int i = 0; i < s.threads; ++i) {

@@ -232,7 +232,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   run_log_rounds(*c.comm, c.tag, r, r.capacity(false), sizes, &budget);
   agree_on_invalid_argument(*c.comm, sizes.mismatch());
   return make_operation<executor>(budget, bruck_v_schedule(mine, *c.shape, *c.opts, r, sizes.received(), &budget),
-                                  execution{c.comm->get(), c.tag, x.send.base, x.recv.base, true}, &budget);
+                                  execution_of(x, c), &budget);
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {

@@ -14,6 +14,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/sizes.hpp"
+#include "exchange/by_address.hpp"
 #include "model/terms.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
@@ -150,32 +151,11 @@ class native_operation final : public operation {
     return types_.data() + first;
   }
 
-  // Beyond int counts or displacements: each block as one element of a type that holds its address. MPICH 4.0 takes a
-  // type for empty whose size is a multiple of 2^32, because it looks at 32 bits of it: such a block goes as several
-  // elements.
+  // Beyond int counts or displacements.
   arguments absolute(const blocks& b) {
     const std::size_t first_int = ints_.size();
     const std::size_t first_type = types_.size();
-    for (int i = 0; i < ranks_; ++i) {
-      const block k = b[i];
-      if (k.bytes() == 0) {
-        ints_.push_back(0);
-        types_.push_back(MPI_BYTE);
-        continue;
-      }
-      int parts = 1;
-      while (static_cast<std::uint32_t>(k.bytes() / parts) == 0 && k.count / parts % 2 == 0) parts *= 2;
-      ints_.push_back(parts);
-      auto run = mpi::make_counted(k.count / parts, k.element.type);
-      if (run.owner) owned_.push_back(std::move(run.owner));
-      MPI_Aint address = 0;
-      TAQUIN_MPI(PMPI_Get_address(static_cast<std::byte*>(b.base) + k.offset, &address));
-      MPI_Datatype type = MPI_DATATYPE_NULL;
-      TAQUIN_MPI(PMPI_Type_create_hindexed(1, &run.count, &address, run.type, &type));
-      owned_.emplace_back(type);
-      TAQUIN_MPI(PMPI_Type_commit(&type));
-      types_.push_back(type);
-    }
+    append_by_address(b, ranks_, ints_, types_, owned_);
     const std::size_t zeros = ints_.size();
     ints_.resize(zeros + as_size(ranks_), 0);
     return {

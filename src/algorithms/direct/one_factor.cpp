@@ -18,6 +18,7 @@ namespace {
 
 schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
   schedule s(memory, one_by_one::size(shape));
+  s.ahead = true;
   s.add_types(x);
   const region mine = s.send_block(x, x.rank);
   if (x.ranks % 2 == 0) s.add_copy(mine, s.recv_block(x, x.rank));  // travels with the first round

@@ -17,6 +17,7 @@ namespace {
 
 schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
   schedule s(memory, one_by_one::size(shape));
+  s.ahead = true;
   s.add_types(x);
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(x.ranks));
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));  // travels with the first round

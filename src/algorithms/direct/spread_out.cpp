@@ -1,7 +1,7 @@
 // spread_out: nonblocking messages to rank+1, rank+2, … so that no two ranks begin with the same receiver.
 //
 // Source:  Communication Patterns and MPI Primitives, §4.7 (all-to-all by p − 1 permutations), unsynchronised.
-// Rounds:  1, of p − 1 sends and receives, at most `max_in_flight` pairs pending.
+// Rounds:  1, of p − 1 sends and receives, at most `in_flight` sends pending.
 // Bytes:   each block once.
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
@@ -23,17 +23,16 @@ schedule_size direct_size(const shape& s) noexcept {
 }
 
 void add_direct_round(schedule& s, const local_exchange& x, const options& o, count_t above) {
-  // With all pairs pending an MPI library searches long queues for each arrival; with few the network idles between
-  // messages. Both MPI libraries at hand are flat from 16 to 64 pairs, and MPICH's own throttle is 32.
-  constexpr int default_in_flight = 32;
-  const int window = std::min(o.max_in_flight > 0 ? o.max_in_flight : default_in_flight, x.ranks);
+  // Where not all are, receives are posted ahead and take no place among them.
+  const int most = in_flight_of(o);
+  const auto window = static_cast<std::uint32_t>(x.ranks - 1 > most ? most : 2 * x.ranks);
   for (int distance = 1; distance < x.ranks; ++distance) {
     const int from = (x.rank - distance + x.ranks) % x.ranks;
     const int to = (x.rank + distance) % x.ranks;
     if (x.recv[from].bytes() > above) s.recv(from, s.recv_block(x, from));
     if (x.send[to].bytes() > above) s.send(to, s.send_block(x, to));
   }
-  s.end_round(2 * static_cast<std::uint32_t>(window));
+  s.end_round(window);
 }
 
 namespace {
@@ -49,6 +48,7 @@ std::size_t memory(const shape& s, const options&) noexcept { return executor::f
 
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
   schedule s(memory, size_of(shape));
+  s.ahead = true;
   s.add_types(x);
   // Small messages travel while the rank copies. Large ones are fetched by their receiver in shared memory, and one
   // that is copying keeps its peer waiting: the copy goes before (2 ranks, 128 KiB per pair: 1.2 times the time
@@ -64,7 +64,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept { 
 
 // Where all messages may be on their way at once.
 bool ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
-  return o.max_in_flight == 0 || o.max_in_flight >= s.ranks;
+  return o.in_flight == 0 || o.in_flight >= s.ranks;
 }
 
 }  // namespace

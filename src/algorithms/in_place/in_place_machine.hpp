@@ -83,6 +83,10 @@ class in_place_machine {
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
   }
+  /// What is to leave and what is to come, as index_sets.hpp has it; where data are that wait for their place.
+  [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
+  [[nodiscard]] std::span<const gap> gaps() const noexcept { return recvs_.gaps(); }
+  [[nodiscard]] count_t staged_at(const gap& g) const noexcept { return aux_location(g.aux); }
   /// Where auxiliary memory begins.
   [[nodiscard]] count_t border() const noexcept { return border_; }
   [[nodiscard]] const in_place_limits& limits() const noexcept { return limits_; }

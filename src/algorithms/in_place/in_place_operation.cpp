@@ -36,6 +36,9 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   const shape& s = *c.shape;
   const element unit = unit_of(x, s);
   in_place_limits l = most;
+  l.requests = std::min(l.requests, in_flight_of(*c.opts));
+  l.sends = std::min(l.sends, in_flight_of(*c.opts));
+  l.per_peer = std::min(l.per_peer, l.requests);
   const in_place_limits least{};
   const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
   while (bookkeeping(s, l) > sizeof(in_place_operation) + allowed / 4 &&

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
 #include "base/memory_charge.hpp"
 #include "node/channel.hpp"
@@ -19,6 +20,12 @@ namespace taquin::detail {
 class in_place_operation final : public mpi_operation {
  public:
   in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory);
+
+  in_place_operation(const in_place_operation&) = delete;
+  in_place_operation& operator=(const in_place_operation&) = delete;
+  ~in_place_operation() override {
+    net_.abandon();
+  }  // before the protocol's arrays go, which messages may still come into
 
   void account(statistics& s) const override;
 
@@ -37,6 +44,7 @@ class in_place_operation final : public mpi_operation {
 
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
+  void failed() noexcept override { keep_map_of(protocol_); }
 
   std::shared_ptr<const node_view> nodes_;  // null but where there are several that share memory
   in_place_limits limits_;

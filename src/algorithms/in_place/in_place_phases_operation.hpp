@@ -15,6 +15,12 @@ class in_place_phases_operation final : public mpi_operation {
  public:
   in_place_phases_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& budget);
 
+  in_place_phases_operation(const in_place_phases_operation&) = delete;
+  in_place_phases_operation& operator=(const in_place_phases_operation&) = delete;
+  ~in_place_phases_operation() override {
+    net_.abandon();
+  }  // before the protocol's arrays go, which messages may still come into
+
   void account(statistics& s) const override;
 
   /// The least memory that an operation needs, from what all ranks know alike.

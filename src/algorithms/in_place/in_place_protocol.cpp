@@ -34,11 +34,13 @@ port_limits in_place_protocol::limits(const in_place_limits& l, double patience)
 }
 
 task in_place_protocol::run() {
+  begun = false;
   if (net.fetches()) {
     offer_all();
     co_await net.open();
   }
   machine.reset([this](int peer) { return peer == rank ? 0 : net.swappable(peer); });
+  begun = true;
   if (net.fetches()) {
     // Peer by peer, as long as anything is left that nobody has begun with: what is not swapped by this rank is by the
     // peer. Each rank begins with its next, so that not all begin with the same.
@@ -53,7 +55,11 @@ task in_place_protocol::run() {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
       if (s.request) ask(*s.request);
       if (!s.move) continue;
-      if (s.move->peer >= 0 && net.fetches()) co_await net.withdraw(s.move->peer);
+      if (s.move->peer >= 0 && net.fetches()) {
+        pending = s.move;
+        co_await net.withdraw(s.move->peer);
+        pending.reset();
+      }
       units.move(s.move->from, s.move->to, s.move->length);
       net.moved({s.move->from, s.move->length}, s.move->to);
     }

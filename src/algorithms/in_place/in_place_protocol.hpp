@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 #include <span>
 
 #include "algorithms/in_place/in_place_machine.hpp"
@@ -19,6 +20,8 @@ struct in_place_protocol {
   in_place_machine& machine;
   store& units;  ///< its border is the machine's
   port& net;
+  bool begun = false;                   ///< data may have moved
+  std::optional<local_move> pending{};  ///< the machine takes it as done, and it is not
 
   /// One exchange. Throws usage_error where two ranks' counts differ.
   task run();

@@ -113,6 +113,7 @@ class builder {
 
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
   schedule s(memory, size_of(shape, o));
+  s.ahead = true;
   s.add_types(x);
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
   if (x.nodes != nullptr) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -31,13 +31,6 @@ constexpr std::size_t eager = 1024;  // bytes that every MPI library sends witho
 struct block_header {
   std::uint64_t call = 0;
   std::uint64_t bytes = 0;
-};
-
-// What a rank tells the others of itself.
-struct member {
-  std::uint64_t host = 0;
-  std::int32_t destinations = 0;
-  std::int32_t wanted = 0;
 };
 
 bool has_no_rank_twice(std::span<const int> ranks) {
@@ -84,68 +77,71 @@ std::shared_ptr<neighbourhood> neighbourhood::make(MPI_Comm comm, std::span<cons
   static_cast<void>(comm), static_cast<void>(sources), static_cast<void>(destinations);
   return nullptr;
 #else
-  std::shared_ptr<neighbourhood> made(new neighbourhood);
-  return made->map(comm, sources, destinations) ? made : nullptr;
+  const mpi::communicator& state = mpi::communicator::of(comm);
+  std::shared_ptr<neighbourhood> made;
+  bool distinct = false;
+  try {
+    distinct = has_no_rank_twice(sources) && has_no_rank_twice(destinations);
+    made.reset(new neighbourhood);
+    made->comm_ = mpi::communicator::of(comm).keep();
+    made->in_.resize(sources.size());
+    made->arrived_.resize(sources.size());
+    made->out_.resize(destinations.size());
+  } catch (const std::bad_alloc&) {
+    made.reset();
+  }
+  const int widest = agree(state.get(), made != nullptr && distinct, static_cast<int>(destinations.size()));
+  return widest >= 0 && made->map(sources, destinations, static_cast<std::size_t>(widest)) ? made : nullptr;
 #endif
 }
 
-// The memory has a part for each rank: the ranks of its destinations, and an edge for each of them.
-bool neighbourhood::map(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations) {
-  comm_ = mpi::communicator::of(comm).keep();
-  const MPI_Comm own = comm_->get();
+// The most destinations of a rank, where all ranks take part and are on one machine; otherwise −1.
+int neighbourhood::agree(MPI_Comm comm, bool wanted, int destinations) {
   const environment& e = environment::get();
-  member me{host_id(), static_cast<std::int32_t>(destinations.size()), 0};
-  if (e.shared_memory && e.nodes.empty() && has_no_rank_twice(sources) && has_no_rank_twice(destinations))
-    me.wanted = 1;
-  std::vector<member> all(static_cast<std::size_t>(comm_->size()));
-  mpi::allgather(me, std::span(all), own);
-  if (!std::ranges::all_of(all, [&](const member& m) { return m.wanted != 0 && m.host == me.host; })) return false;
+  const auto host = static_cast<std::int64_t>(host_id() >> 1U);
+  std::array<std::int64_t, 4> least{wanted && e.shared_memory && e.nodes.empty() ? 1 : 0, host, -host, -destinations};
+  mpi::allreduce(std::span<std::int64_t>(least), MPI_MIN, comm);
+  return least[0] != 0 && least[1] == -least[2] ? static_cast<int>(-least[3]) : -1;
+}
 
-  const auto widest = static_cast<std::size_t>(std::ranges::max(all, {}, &member::destinations).destinations);
+// Each rank has a part of the memory: the ranks of its destinations, −1 behind the last, then an edge for each of them.
+bool neighbourhood::map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest) {
   const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
   most_in_slot_ = std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
-  std::vector<std::size_t> begins(all.size() + 1);
-  const auto list_bytes = [](const member& m) {
-    return up_to_line(static_cast<std::size_t>(m.destinations) * sizeof(int));
-  };
-  for (std::size_t i = 0; i < all.size(); ++i)
-    begins[i + 1] =
-        begins[i] + list_bytes(all[i]) + static_cast<std::size_t>(all[i].destinations) * edge_bytes(most_in_slot_);
+  const std::size_t list = up_to_line((widest + 1) * sizeof(int));
+  const std::size_t part = list + widest * edge_bytes(most_in_slot_);
 
   mapping_key key;
-  if (comm_->rank() == 0) memory_ = mapping::create(begins.back(), key, mapping::pages::now);
+  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::now);
   mapping_key shared = key;
-  mpi::broadcast(std::span(&shared, 1), 0, own);
+  mpi::broadcast(std::span(&shared, 1), 0, comm_->get());
   if (comm_->rank() != 0) memory_ = mapping::attach(shared);
-  const auto list_of = [&](int rank) {
-    const auto i = static_cast<std::size_t>(rank);
-    return std::span(reinterpret_cast<int*>(memory_.data() + begins[i]), static_cast<std::size_t>(all[i].destinations));
+  const auto list_of = [&](int rank) { return reinterpret_cast<int*>(memory_.data() + as_size(rank) * part); };
+  const auto edge_of = [&](int rank, std::size_t nth) {
+    return memory_.data() + as_size(rank) * part + list + nth * edge_bytes(most_in_slot_);
   };
-  const auto edge_to = [&](int from, std::size_t nth) {
-    const auto i = static_cast<std::size_t>(from);
-    return memory_.data() + begins[i] + list_bytes(all[i]) + nth * edge_bytes(most_in_slot_);
-  };
-  if (!memory_.empty()) std::ranges::copy(destinations, list_of(comm_->rank()).begin());
-  const bool mapped = mpi::holds_everywhere(!memory_.empty(), own);
+  if (!memory_.empty()) {
+    int* const mine = list_of(comm_->rank());
+    *std::ranges::copy(destinations, mine).out = -1;
+    std::replace(mine, mine + destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
+  }
+  const bool mapped = mpi::holds_everywhere(!memory_.empty(), comm_->get());
   mapping::close(key);
   if (!mapped) return false;
 
   bool known = true;
   for (std::size_t d = 0; d < destinations.size(); ++d)
-    out_.push_back({destinations[d], destinations[d] < 0 ? nullptr : edge_to(comm_->rank(), d), {}});
-  for (const int source : sources) {
-    std::byte* memory = nullptr;
-    if (source >= 0) {
-      const auto list = list_of(source);
-      const auto found = std::ranges::find(list, comm_->rank());
-      known = known && found != list.end();
-      if (found != list.end()) memory = edge_to(source, static_cast<std::size_t>(found - list.begin()));
-    }
-    in_.push_back({source, memory, {}});
+    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (sources[s] < 0) continue;
+    const int* const begin = list_of(sources[s]);
+    const int* at = begin;
+    while (*at != comm_->rank() && *at != -1) ++at;
+    known = known && *at != -1;
+    in_[s] = {sources[s], *at == -1 ? nullptr : edge_of(sources[s], as_size(at - begin)), {}};
   }
-  arrived_.resize(in_.size());
   tag_ = tags_.take(*comm_);
-  return mpi::holds_everywhere(known, own);
+  return mpi::holds_everywhere(known, comm_->get());
 }
 
 neighbourhood::~neighbourhood() {

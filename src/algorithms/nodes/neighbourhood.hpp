@@ -65,7 +65,8 @@ class neighbourhood {
   };
 
   neighbourhood() = default;
-  bool map(MPI_Comm comm, std::span<const int> sources, std::span<const int> destinations);
+  static int agree(MPI_Comm comm, bool wanted, int destinations);
+  bool map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest);
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;

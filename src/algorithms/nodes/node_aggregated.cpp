@@ -185,7 +185,7 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
     view.shares = mpi::holds_everywhere(size == 1 || !view.blocking.empty(), c.comm->get());
   }
   if (!view.shares) return nullptr;
-  const execution where{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused};
+  const execution where = execution_of(x, c);
   if (size == 1) return make_operation<executor>(budget, std::move(s), where, &budget);
   shared_scratch* lent = c.reused ? nullptr : &view.blocking;
   const std::size_t share = (s.shared_bytes + shared_scratch::overhead + size - 1) / size;
@@ -200,7 +200,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
   return make_operation<executor>(
       budget, build_aggregated(local, nodes, traffic, aggregation_by_messages(*c.shape, *c.opts), &budget),
-      execution{c.comm->get(), c.tag, x.send.base, x.recv.base, c.reused}, &budget);
+      execution_of(x, c), &budget);
 }
 
 // Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.

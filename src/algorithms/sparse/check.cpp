@@ -7,10 +7,11 @@
 namespace taquin::detail {
 
 std::optional<invalid_argument> check_sparse_options(const options& o) {
+  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
   if (find_sparse(o.algorithm) == nullptr)
     return invalid_argument{
         fmt::format("unknown sparse algorithm '{}'; known are auto, {}", o.algorithm, sparse_names())};
-  if (o.max_in_flight < 0) return invalid_argument{fmt::format("max_in_flight must be ≥ 0, got {}", o.max_in_flight)};
+  if (o.in_flight < 0) return invalid_argument{fmt::format("in_flight must be ≥ 0, got {}", o.in_flight)};
   return std::nullopt;
 }
 

@@ -36,7 +36,7 @@ void sparse_call::state::find(const sparse_blocks& mine) {
 
 std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks& mine, const char* fault, int ranks) {
   checked sent = 0;
-  if (fault != nullptr) return invalid_argument{fault, MPI_ERR_ARG};
+  if (fault != nullptr) return of_interface(fault);
   if (auto bad = check_sparse_options(opts)) return bad;
   if (auto bad = check_sparse_blocks(mine, ranks, sent)) return bad;
   data.element = element::of(mine.type);
@@ -67,7 +67,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   if (lacks == nullptr) {
     try {
       into = make_room(*this);
-    } catch (const std::exception&) {
+    } catch (...) {  // whatever it is, the others must not wait for this rank
       lacks = no_memory;
     }
   }

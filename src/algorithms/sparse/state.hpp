@@ -33,7 +33,7 @@ inline constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kin
 
 // Pieces on their way to a rank at once, and from it.
 inline std::size_t in_flight_of(const options& o) noexcept {
-  return o.max_in_flight > 0 ? detail::as_size(o.max_in_flight) : 32;
+  return o.in_flight > 0 ? detail::as_size(o.in_flight) : 32;
 }
 
 }  // namespace detail

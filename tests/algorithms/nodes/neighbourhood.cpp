@@ -211,8 +211,9 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
       EXPECT_TRUE(std::all_of(to.begin(), to.begin() + sent, [](int v) { return v == 5; }));
     }
     // Of two long blocks the MPI library receives one into the other, by its own rules.
-    if (sent != most || expected != most - 1)
+    if (sent != most || expected != most - 1) {
       EXPECT_TRUE(std::all_of(to.begin() + expected, to.end(), [](int v) { return v == -1; })) << sent;
+    }
   }
 }
 

@@ -71,7 +71,7 @@ TEST(sparse, brings_what_the_oracle_says_call_after_call) {
     statistics stats;
     const options o{.algorithm = seed % 3 == 0 ? "notify_tree" : "auto",
                     .memory = seed % 2 == 0 ? unlimited : std::size_t{20000},
-                    .max_in_flight = static_cast<int>(seed % 4),
+                    .in_flight = static_cast<int>(seed % 4),
                     .timeout = seed % 5 == 0 ? 90.0F : 0.0F,
                     .stats = &stats};
     const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);

@@ -1,0 +1,67 @@
+// What a program that survives is told: which ranks have failed, and which data are whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "taquin/error.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin {
+
+/// Processes of the communicator have ended, or it was revoked. Thrown where a rank waits in a call on it, or begins
+/// one: taquin cannot use the communicator any more, and has revoked its own. `mpi_class()` is MPIX_ERR_PROC_FAILED
+/// where ranks have failed and MPIX_ERR_REVOKED where none is known to have, in MPI libraries that have these, else
+/// MPI_ERR_OTHER.
+class peer_failed : public error {
+ public:
+  /// A text, its class, and the ranks.
+  peer_failed(const std::string& what, int mpi_class, std::vector<int> ranks)
+      : error(what, mpi_class), ranks_(std::move(ranks)) {}
+  /// Those that are known to have failed, in order; empty where the communicator was revoked.
+  [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
+
+ private:
+  std::vector<int> ranks_;
+};
+
+/// What is whole after an exchange in place has failed. With separate buffers nothing of the send side is ever changed.
+namespace failure {
+
+/// What has become of a run of data.
+enum class state : std::uint8_t {
+  stands,   ///< of this rank's for a peer: whole, at `at`; the peer may have it as well
+  arrived,  ///< from a peer: whole and in its place, at `at`
+  staged,   ///< from a peer: whole, but its place was not free: in block_map::staged, from unit `at` on
+  missing,  ///< from a peer: not here as far as is known; the peer had it last
+  unknown   ///< of a peer's and this rank's that two ranks were swapping: either may be in either place, or damaged
+};
+
+/// `length` units of the block for or from `peer`, from its unit `offset` on. Places count units from the buffer.
+struct part {
+  state what = state::missing;
+  int peer = 0;
+  count_t offset = 0;
+  count_t length = 0;
+  count_t at = -1;
+};
+
+/// Of one rank. What is not listed of its outgoing blocks has left it.
+struct block_map {
+  bool known = false;               ///< an exchange in place has failed, and there was memory for this
+  count_t unit_bytes = 0;           ///< data bytes of a unit: an element, or a byte where no rank's type has holes
+  std::vector<part> outgoing{};     ///< stands or unknown
+  std::vector<part> incoming{};     ///< all of them, in order of place: arrived, staged, missing or unknown
+  std::vector<std::byte> staged{};  ///< data, without holes
+};
+
+/// The map of the last exchange in place (algorithm `in_place`) that has failed in this thread, blocking or planned, on
+/// this rank. Local. Valid until the next fails.
+[[nodiscard]] const block_map& blocks() noexcept;
+
+}  // namespace failure
+
+}  // namespace taquin

@@ -1,0 +1,400 @@
+#include "interpose/serve/neighbours.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/sizes.hpp"
+#include "interpose/serve/arguments.hpp"
+#include "interpose/serve/next.hpp"
+#include "interpose/serve/requests.hpp"
+#include "interpose/serve/route.hpp"
+#include "interpose/settings.hpp"
+#include "mpi/attribute.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/owned.hpp"
+#include "taquin/error.hpp"
+
+using taquin::blocks;
+using taquin::count_t;
+using taquin::detail::as_size;
+using namespace taquin::interpose;
+using kind = taquin::workloads::call_kind;
+
+namespace {
+
+// The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
+std::vector<int> neighbours(MPI_Comm comm, bool send) {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  std::vector<int> ranks;
+  if (topology == MPI_DIST_GRAPH) {
+    int in = 0;
+    int out = 0;
+    int weighted = 0;
+    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    std::vector<int> sources(static_cast<std::size_t>(in));
+    std::vector<int> targets(static_cast<std::size_t>(out));
+    std::vector<int> source_weights(sources.size());
+    std::vector<int> target_weights(targets.size());
+    PMPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
+                              targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
+    return send ? targets : sources;
+  }
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  int n = 0;
+  if (topology == MPI_GRAPH) {
+    PMPI_Graph_neighbors_count(comm, rank, &n);
+    ranks.resize(static_cast<std::size_t>(n));
+    PMPI_Graph_neighbors(comm, rank, n, ranks.data());
+  } else if (topology == MPI_CART) {
+    PMPI_Cartdim_get(comm, &n);
+    for (int dimension = 0; dimension < n; ++dimension) {
+      int before = 0;
+      int behind = 0;
+      PMPI_Cart_shift(comm, dimension, 1, &before, &behind);
+      ranks.insert(ranks.end(), {before, behind});
+    }
+  }
+  return ranks;
+}
+
+using kept_service = std::shared_ptr<neighbour_service>;
+
+const taquin::mpi::attribute<kept_service>& kept() {
+  static const taquin::mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
+    delete static_cast<kept_service*>(value);
+    return MPI_SUCCESS;
+  });
+  return all;
+}
+
+// Whether an exchange that taquin should do may be done: what is wrong with others is the MPI library's to tell.
+bool is_valid(const blocks& side, std::size_t peers) {
+  for (std::size_t i = 0; i < peers; ++i) {
+    const int at = static_cast<int>(i);
+    if (side.counts.missing() || side.displs.missing() || side.counts[at] < 0) return false;
+    if ((side.types != nullptr ? side.types[i] : side.element.type) == MPI_DATATYPE_NULL) return false;
+  }
+  return true;
+}
+
+// The blocks of one call, with what they refer to that the program may free before its request is complete.
+class held_side {
+ public:
+  held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side) {
+    if (side.types == nullptr) {
+      if (keep_types) keep(view_.element);
+      return;
+    }
+    for (std::size_t i = 0; i < peers; ++i) {
+      elements_.push_back(taquin::element::of(side.types[i]));
+      if (keep_types) keep(elements_.back());
+    }
+    view_.elements = elements_.data();
+  }
+  [[nodiscard]] const blocks& view() const noexcept { return view_; }
+
+ private:
+  void keep(taquin::element& e) {
+    if (e.contiguous()) return;
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(PMPI_Type_dup(e.type, &own));
+    types_.emplace_back(own);
+    e = taquin::element::of(own);
+  }
+
+  blocks view_;
+  std::vector<taquin::element> elements_;
+  std::vector<taquin::mpi::datatype> types_;
+};
+
+// A nonblocking call, or a persistent one.
+class neighbour_call final : public served_exchange {
+ public:
+  neighbour_call(std::shared_ptr<neighbour_service> service, const taquin::exchange& x)
+      : service_(std::move(service)),
+        send_(x.send, service_->destinations().size(), true),
+        recv_(x.recv, service_->sources().size(), true),
+        call_(service_->slots()) {}
+
+  [[nodiscard]] bool is_next() const noexcept override {
+    return service_->next_start() == neighbour_service::by::slots;
+  }
+  void start() override { call_.start(send_.view(), recv_.view()); }
+  [[nodiscard]] bool test() override { return call_.test(); }
+  void wait() override { call_.wait(); }
+  [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
+
+ private:
+  std::shared_ptr<neighbour_service> service_;
+  held_side send_, recv_;
+  taquin::detail::neighbour_exchange call_;
+};
+
+// What a call moves, as rows over all ranks of the communicator.
+moved among_neighbours(MPI_Comm comm, const taquin::exchange& x) {
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  moved r;
+  const auto add = [&](std::vector<count_t>& row, bool send, const blocks& side) {
+    row.assign(as_size(size), 0);
+    const auto peers = neighbours(comm, send);
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const int at = static_cast<int>(i);
+      if (peers[i] == MPI_PROC_NULL || side.counts[at] <= 0) continue;
+      const count_t element = side.types != nullptr ? taquin::element::of(side.types[i]).size : side.element.size;
+      row[as_size(peers[i])] += side.counts[at] * element;
+      if (send) r.element_bytes = std::gcd(r.element_bytes, element);
+    }
+  };
+  add(r.sent, true, x.send);
+  add(r.received, false, x.recv);
+  return r;
+}
+
+// The service that may do this call; null where the MPI library does it.
+std::shared_ptr<neighbour_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
+  if (!settings::get().route || taquin::detail::environment::get().algorithm == "native") return nullptr;
+  if (may_have_device_memory()) return nullptr;
+  auto s = neighbour_service::of(comm);
+  if (s == nullptr) return nullptr;
+  return is_valid(x.send, s->destinations().size()) && is_valid(x.recv, s->sources().size()) ? s : nullptr;
+}
+
+template <class Make, class Native>
+int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&& native) noexcept {
+  const guard g;
+  if (!served(comm)) return native();
+  try {
+    const taquin::exchange x = make();
+    const auto s = service_for(comm, x);
+    std::optional<call_event> seen;
+    if (observing()) seen.emplace(comm, what, call_form::blocking, site);
+    const auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking(comm);
+    const double begun = now();
+    if (who == neighbour_service::by::slots) {
+      const held_side send(x.send, s->destinations().size(), false);
+      const held_side recv(x.recv, s->sources().size(), false);
+      s->exchange(send.view(), recv.view());
+    } else if (const int code = native(); code != MPI_SUCCESS) {
+      return code;
+    }
+    if (s != nullptr) s->took(who, now() - begun);
+    if (seen) seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
+    return MPI_SUCCESS;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+// An inactive request, which the program holds for a call that taquin does.
+taquin::mpi::inactive_request make_stand_in() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  TAQUIN_MPI(PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request));
+  return taquin::mpi::inactive_request(request);
+}
+
+template <class Make, class Native>
+int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
+                   Native&& native) noexcept {
+  const guard g;
+  if (!served(comm)) return native();
+  try {
+    const taquin::exchange x = make();
+    const auto s = service_for(comm, x);
+    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::slots;
+    if (!by_slots && !observing()) return native();
+    const double begun = now();
+    std::unique_ptr<neighbour_call> call;
+    taquin::mpi::inactive_request stand_in;
+    if (by_slots) {
+      call = std::make_unique<neighbour_call>(s, x);
+      stand_in = make_stand_in();
+    }
+    std::optional<call_event> seen;
+    if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
+    if (by_slots)
+      call->start();
+    else if (const int code = native(); code != MPI_SUCCESS)
+      return code;
+    call_in_flight in_flight;
+    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
+    if (!by_slots) {
+      track(*request, std::make_unique<tracked_request>(in_flight));
+      return MPI_SUCCESS;
+    }
+    in_flight.seconds = now() - begun;
+    *request = stand_in.get();
+    track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
+    return MPI_SUCCESS;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+template <class Make, class Native>
+int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
+                    Native&& native) noexcept {
+  const guard g;
+  if (!served(comm)) return native();
+  try {
+    const taquin::exchange x = make();
+    const auto s = service_for(comm, x);
+    std::unique_ptr<neighbour_call> call;
+    if (s != nullptr && settings::get().persistent != settings::persistent_by::library) {
+      s->make_slots(comm);
+      if (s->slots() != nullptr) call = std::make_unique<neighbour_call>(s, x);
+    }
+    const int code = native();
+    if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
+    std::optional<tracked_request::observation> seen;
+    if (observing()) seen = {name_communicator(comm), what, site, among_neighbours(comm, x), {}};
+    track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
+    return code;
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+// A distributed graph is made for such calls alone, and nonblocking ones cannot make what all ranks share.
+template <class Native>
+int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
+  const guard g;
+  const int code = native();
+  if (code != MPI_SUCCESS || *made == MPI_COMM_NULL || !served(old)) return code;
+  try {
+    if (!settings::get().route || may_have_device_memory() || taquin::detail::environment::get().algorithm == "native")
+      return code;
+    if (const auto s = neighbour_service::of(*made)) s->make_slots(*made);
+  } catch (...) {
+    return fail(old);
+  }
+  return code;
+}
+
+}  // namespace
+
+namespace taquin::interpose {
+
+std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
+  if (const kept_service* const found = kept().find(comm)) return *found;
+  int topology = MPI_UNDEFINED;
+  TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
+  if (topology == MPI_UNDEFINED) return nullptr;
+  auto made = std::make_shared<neighbour_service>();
+  made->sources_ = neighbours(comm, false);
+  made->destinations_ = neighbours(comm, true);
+  made->best_.fill(std::numeric_limits<double>::max());
+  auto entry = std::make_unique<kept_service>(made);
+  kept().set(comm, entry.get());
+  static_cast<void>(entry.release());
+  return made;
+}
+
+void neighbour_service::make_slots(MPI_Comm comm) {
+  if (std::exchange(made_, true)) return;
+  try {
+    slots_ = detail::neighbourhood::make(comm, sources_, destinations_);
+  } catch (const usage_error& e) {  // no communicator is left for taquin
+    if (!e.collective()) throw;
+  }
+  if (slots_ == nullptr)
+    lost_ = true;
+  else
+    call_.emplace(slots_);
+}
+
+neighbour_service::by neighbour_service::next_blocking(MPI_Comm comm) {
+  if (lost_) return by::library;
+  if (blocking_calls_ > 2 * tries) return by::slots;
+  if (++blocking_calls_ <= tries) return by::library;
+  make_slots(comm);
+  if (lost_) return by::library;
+  if (blocking_calls_ <= 2 * tries) return by::slots;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm));
+  lost_ = best_[as_size(by::library)] < best_[as_size(by::slots)];
+  return lost_ ? by::library : by::slots;
+}
+
+void neighbour_service::took(by who, double seconds) noexcept {
+  double& best = best_[as_size(who)];
+  best = std::min(best, seconds);
+}
+
+void neighbour_service::exchange(const blocks& send, const blocks& recv) {
+  call_->start(send, recv);
+  call_->wait();
+}
+
+outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots_->memory()}; }
+
+}  // namespace taquin::interpose
+
+#define TAQUIN_NEIGHBOURS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                     \
+  static int intercepted_##X##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL)) {                           \
+    return do_blocking(                                                                            \
+        comm, caller, kind::KIND, [&] { return TAQUIN_EXCHANGE_##LIKE; },                          \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(TAQUIN_ARGUMENTS_##LIKE); });                          \
+  }                                                                                                \
+  TAQUIN_BOTH_NAMES(X##SUFFIX, (TAQUIN_TAKES(LIKE, COUNT, DISPL)), (TAQUIN_ARGUMENTS_##LIKE))      \
+  static int intercepted_I##KIND##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request* request) { \
+    return do_nonblocking(                                                                         \
+        comm, caller, kind::KIND, request, [&] { return TAQUIN_EXCHANGE_##LIKE; },                 \
+        [&] { return TAQUIN_NEXT(I##KIND##SUFFIX)(TAQUIN_ARGUMENTS_##LIKE, request); });           \
+  }                                                                                                \
+  TAQUIN_BOTH_NAMES(I##KIND##SUFFIX, (TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request * request),    \
+                    (TAQUIN_ARGUMENTS_##LIKE, request))
+#define TAQUIN_NEIGHBOURS_ALL(SUFFIX, COUNT, DISPL)                                          \
+  TAQUIN_NEIGHBOURS(Neighbor_alltoall, alltoall, neighbor_alltoall, SUFFIX, COUNT, DISPL)    \
+  TAQUIN_NEIGHBOURS(Neighbor_alltoallv, alltoallv, neighbor_alltoallv, SUFFIX, COUNT, DISPL) \
+  TAQUIN_NEIGHBOURS(Neighbor_alltoallw, alltoallw, neighbor_alltoallw, SUFFIX, COUNT, MPI_Aint)
+#define TAQUIN_NEIGHBOURS_INIT(PREFIX, X, LIKE, KIND, COUNT, DISPL)                                             \
+  static int intercepted_##PREFIX##_##X PARAMETERS_INIT(LIKE, COUNT, DISPL) {                                   \
+    return make_persistent(                                                                                     \
+        comm, caller, kind::KIND, request, [&] { return TAQUIN_EXCHANGE_##LIKE; },                              \
+        [&] { return TAQUIN_NEXT_INIT(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL)) ARGUMENTS_INIT(LIKE); }); \
+  }                                                                                                             \
+  TAQUIN_INIT_NAMES(PREFIX, X, PARAMETERS_INIT(LIKE, COUNT, DISPL), ARGUMENTS_INIT(LIKE))
+#define TAQUIN_NEIGHBOURS_INIT_ALL(PREFIX, SUFFIX, COUNT, DISPL)                                               \
+  TAQUIN_NEIGHBOURS_INIT(PREFIX, Neighbor_alltoall_init##SUFFIX, alltoall, neighbor_alltoall, COUNT, DISPL)    \
+  TAQUIN_NEIGHBOURS_INIT(PREFIX, Neighbor_alltoallv_init##SUFFIX, alltoallv, neighbor_alltoallv, COUNT, DISPL) \
+  TAQUIN_NEIGHBOURS_INIT(PREFIX, Neighbor_alltoallw_init##SUFFIX, alltoallw, neighbor_alltoallw, COUNT, MPI_Aint)
+
+TAQUIN_EACH_COUNT(TAQUIN_NEIGHBOURS_ALL)
+TAQUIN_EACH_INIT(TAQUIN_NEIGHBOURS_INIT_ALL)
+
+namespace {
+
+int intercepted_Dist_graph_create(handle old, int n, const int sources[], const int degrees[], const int destinations[],
+                                  const int weights[], handle info, int reorder, MPI_Comm* made) {
+  return make_graph(old, made, [&] {
+    return TAQUIN_NEXT(Dist_graph_create)(old, n, sources, degrees, destinations, weights, info, reorder, made);
+  });
+}
+
+int intercepted_Dist_graph_create_adjacent(handle old, int in, const int sources[], const int source_weights[], int out,
+                                           const int destinations[], const int destination_weights[], handle info,
+                                           int reorder, MPI_Comm* made) {
+  return make_graph(old, made, [&] {
+    return TAQUIN_NEXT(Dist_graph_create_adjacent)(old, in, sources, source_weights, out, destinations,
+                                                   destination_weights, info, reorder, made);
+  });
+}
+
+}  // namespace
+
+TAQUIN_BOTH_NAMES(Dist_graph_create,
+                  (handle old, int n, const int sources[], const int degrees[], const int destinations[],
+                   const int weights[], handle info, int reorder, MPI_Comm* made),
+                  (old, n, sources, degrees, destinations, weights, info, reorder, made))
+TAQUIN_BOTH_NAMES(Dist_graph_create_adjacent,
+                  (handle old, int in, const int sources[], const int source_weights[], int out,
+                   const int destinations[], const int destination_weights[], handle info, int reorder, MPI_Comm* made),
+                  (old, in, sources, source_weights, out, destinations, destination_weights, info, reorder, made))

@@ -1,0 +1,119 @@
+#include "algorithms/in_place/in_place_map.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace taquin::detail {
+
+namespace {
+
+using failure::block_map;
+using failure::part;
+using failure::state;
+
+thread_local block_map last;
+
+// The data of the first units between this rank and a peer are swapped by either, in any order of parts: it is known
+// how many were begun with and how many are done.
+struct swapping {
+  count_t all = 0;
+  count_t begun = 0;
+  bool settled = true;  // what was begun with is done
+};
+
+swapping swaps_with(const in_place_protocol& p, int peer) {
+  swapping s;
+  if (peer == p.rank || !p.net.fetches()) return s;
+  s.all = p.net.swappable(peer);
+  if (s.all == 0) return s;
+  const swap_counts c = p.net.swaps(peer);
+  s.begun = std::min(c.begun, s.all);
+  s.settled = std::min(c.done, s.all) == s.begun;
+  return s;
+}
+
+// Units [0, all) of a block that two ranks swap.
+void add_swapped(std::vector<part>& to, const peer_block& b, const swapping& s, state done, state left) {
+  if (s.begun > 0 && (!s.settled || done != state::stands))
+    to.push_back({s.settled ? done : state::unknown, b.peer, 0, s.begun, b.at});
+  if (s.begun < s.all)
+    to.push_back({left, b.peer, s.begun, s.all - s.begun, left == state::missing ? -1 : b.at + s.begun});
+}
+
+void add_outgoing(const in_place_protocol& p, block_map& map) {
+  for (const peer_block& b : p.out)
+    if (const swapping s = swaps_with(p, b.peer); s.all > 0)
+      add_swapped(map.outgoing, b, s, state::stands, state::stands);
+  for (const piece& d : p.machine.pieces()) {
+    count_t at = d.at;
+    // A compaction has been decided on, and its peer did not let go of what it fetches.
+    if (p.pending && p.pending->to <= at && at < p.pending->to + p.pending->length)
+      at -= p.pending->to - p.pending->from;
+    map.outgoing.push_back({state::stands, d.peer, d.offset, d.length, at});
+  }
+}
+
+void add_staged(const in_place_protocol& p, const gap& g, int peer, block_map& map) {
+  const auto unit = static_cast<std::size_t>(map.unit_bytes);
+  const auto at = static_cast<count_t>(map.staged.size() / unit);
+  map.incoming.push_back({state::staged, peer, g.offset, g.length, at});
+  map.staged.resize(map.staged.size() + static_cast<std::size_t>(g.length) * unit);
+  const unit_run from{p.machine.staged_at(g), g.length};
+  p.units.gather(std::span(&from, 1), map.staged.data() + static_cast<std::size_t>(at) * unit);
+}
+
+// What no gap covers of a block has arrived.
+void add_incoming(const in_place_protocol& p, block_map& map) {
+  const auto gaps = p.machine.gaps();
+  std::size_t k = 0;
+  for (const peer_block& b : p.in) {
+    const swapping s = swaps_with(p, b.peer);
+    if (s.all > 0) add_swapped(map.incoming, b, s, state::arrived, state::missing);
+    count_t at = b.at + s.all;
+    const count_t end = b.at + b.length;
+    const auto arrived = [&](count_t to) {
+      if (at < to) map.incoming.push_back({state::arrived, b.peer, at - b.at, to - at, at});
+    };
+    for (; k < gaps.size() && gaps[k].at < end; ++k) {
+      const gap& g = gaps[k];
+      arrived(g.at);
+      if (g.state == gap_state::staged) {
+        add_staged(p, g, b.peer, map);
+      } else {
+        map.incoming.push_back({state::missing, b.peer, g.offset, g.length, -1});
+      }
+      at = g.end();
+    }
+    arrived(end);
+  }
+}
+
+}  // namespace
+
+block_map map_of(const in_place_protocol& p) {
+  block_map map{.known = true, .unit_bytes = static_cast<count_t>(p.units.unit_bytes())};
+  if (!p.begun) {  // nothing has moved
+    for (const peer_block& b : p.out) map.outgoing.push_back({state::stands, b.peer, 0, b.length, b.at});
+    for (const peer_block& b : p.in) map.incoming.push_back({state::missing, b.peer, 0, b.length, -1});
+    return map;
+  }
+  add_outgoing(p, map);
+  add_incoming(p, map);
+  return map;
+}
+
+void keep_map_of(const in_place_protocol& p) noexcept {
+  last = {};
+  try {
+    last = map_of(p);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace taquin::detail
+
+namespace taquin::failure {
+
+const block_map& blocks() noexcept { return detail::last; }
+
+}  // namespace taquin::failure

@@ -1,0 +1,15 @@
+// What is whole of an exchange in place that is left in the middle.
+#pragma once
+
+#include "algorithms/in_place/in_place_protocol.hpp"
+#include "taquin/failure.hpp"
+
+namespace taquin::detail {
+
+/// The map of one rank, as its machine and its port know it. Takes memory for the map.
+failure::block_map map_of(const in_place_protocol& p);
+
+/// Keeps it for failure::blocks(); where there is no memory for it that is said there.
+void keep_map_of(const in_place_protocol& p) noexcept;
+
+}  // namespace taquin::detail

@@ -1,0 +1,56 @@
+// What the C++ snippets of the documents speak of without saying what it is.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "taquin/shared_buffer.hpp"
+#include "taquin/taquin.hpp"
+
+struct particle {
+  double x;
+  int id;
+};
+
+namespace context {
+
+inline const MPI_Comm comm = MPI_COMM_WORLD;
+inline int rank() {
+  int r = 0;
+  MPI_Comm_rank(comm, &r);
+  return r;
+}
+inline int ranks() {
+  int p = 0;
+  MPI_Comm_size(comm, &p);
+  return p;
+}
+
+inline std::vector<particle> read_particles() { return std::vector<particle>(8 * static_cast<std::size_t>(ranks())); }
+inline int owner_of(const particle& p) { return p.id % ranks(); }
+
+/// What a snippet may use, new for each.
+struct names {
+  std::size_t p = static_cast<std::size_t>(ranks()), n = 1000;
+  int steps = 5;
+  std::vector<particle> particles = read_particles();
+  std::vector<int> counts_to = std::vector<int>(p, 8), destinations = std::vector<int>(p);
+  std::vector<double> buffer = std::vector<double>(4 * p, rank());
+  std::vector<int> sendcounts = std::vector<int>(p, 3), recvcounts = sendcounts;
+  std::vector<double> send = std::vector<double>(p), recv = send;
+  std::vector<double> values = std::vector<double>(10 * p);
+  double* data = values.data();
+  int blocks = static_cast<int>(2 * p), block_length = 5;
+  std::vector<int> dest_ranks = std::vector<int>(2 * p, rank()), dest_indices = std::vector<int>(2 * p);
+
+  names() {
+    std::iota(destinations.begin(), destinations.end(), 0);
+    std::iota(dest_indices.begin(), dest_indices.end(), 0);
+  }
+};
+
+}  // namespace context
+using namespace context;

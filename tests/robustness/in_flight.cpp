@@ -1,0 +1,133 @@
+// What comes to a rank that is late and has not asked for it, counted between the library and the MPI library.
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/algorithm.hpp"
+#include "support/flood_layer.hpp"
+#include "support/world.hpp"
+#include "taquin/taquin.hpp"
+
+namespace taquin {
+namespace {
+
+using test::plan_if_served;
+using test::size_of;
+
+enum class pattern : std::uint8_t { all_to_one, some, dense };
+
+// Blocks of words that say where they come from.
+class traffic {
+ public:
+  explicit traffic(pattern what, int most = 600) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    const auto count = [&](int from, int to) {
+      if (what == pattern::all_to_one) return to == 0 ? most : 0;
+      const int n = (from * 7 + to * 13) % most + 1;
+      return what == pattern::some && (from + 2 * to) % 3 == 0 ? 0 : n;
+    };
+    for (int i = 0; i < ranks_; ++i) {
+      out_.push_back(count(rank_, i));
+      in_.push_back(count(i, rank_));
+    }
+    std::exclusive_scan(out_.begin(), out_.end(), std::back_inserter(out_at_), 0);
+    std::exclusive_scan(in_.begin(), in_.end(), std::back_inserter(in_at_), 0);
+    send_.resize(static_cast<std::size_t>(out_at_.back() + out_.back()) + 1);
+    recv_.resize(static_cast<std::size_t>(in_at_.back() + in_.back()) + 1);
+  }
+  void fill(int salt) {
+    for (int i = 0; i < ranks_; ++i)
+      std::fill_n(send_.begin() + out_at_[static_cast<std::size_t>(i)], out_[static_cast<std::size_t>(i)],
+                  salt * 10000 + rank_ * 100 + i);
+    std::ranges::fill(recv_, -1);
+  }
+  [[nodiscard]] bool right(int salt) const {
+    for (int i = 0; i < ranks_; ++i)
+      for (int k = 0; k < in_[static_cast<std::size_t>(i)]; ++k)
+        if (recv_[static_cast<std::size_t>(in_at_[static_cast<std::size_t>(i)] + k)] != salt * 10000 + i * 100 + rank_)
+          return false;
+    return recv_.back() == -1;
+  }
+  [[nodiscard]] exchange given() {
+    return exchange::alltoallv(send_.data(), count_view(out_.data()), count_view(out_at_.data()), MPI_INT, recv_.data(),
+                               count_view(in_.data()), count_view(in_at_.data()), MPI_INT, MPI_COMM_WORLD);
+  }
+
+ private:
+  int rank_ = 0, ranks_ = 1;
+  std::vector<int> out_, in_, out_at_, in_at_, send_, recv_;
+};
+
+void be_late(int rank, int who, int milliseconds) {
+  if (rank == who) usleep(static_cast<unsigned>(milliseconds) * 1000U);
+}
+
+class in_flight : public testing::TestWithParam<const detail::algorithm*> {
+ protected:
+  int rank_ = test::rank_in(MPI_COMM_WORLD);
+  int ranks_ = size_of(MPI_COMM_WORLD);
+};
+
+// Each start of a plan sends to rank 0, which is late, and waits for nothing.
+TEST_P(in_flight, starts_of_a_plan_do_not_flood_a_rank_that_sends_nothing_back) {
+  constexpr int most = 6;
+  constexpr int starts = 40;
+  traffic t(pattern::all_to_one);
+  options o{.algorithm = GetParam()->name, .in_flight = most};
+  auto p = plan_if_served(t.given(), o);
+  if (!p || p->algorithm() == "native") return;
+  test::flood::begin();
+  for (int i = 0; i < starts; ++i) {
+    be_late(rank_, 0, i < 3 ? 60 : 0);
+    t.fill(i);
+    p->start();
+    p->wait();
+    ASSERT_TRUE(t.right(i)) << "start " << i;
+  }
+  const auto seen = test::flood::now();
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_LE(seen.unexpected, std::max(most, ranks_ - 1));
+  EXPECT_LE(seen.untaken, std::max(most, ranks_ - 1));
+  EXPECT_EQ(test::flood::left(), 0);
+}
+
+// With more ranks than may be in flight.
+TEST_P(in_flight, no_more_come_unasked_than_the_option_says) {
+  constexpr int most = 2;
+  if (ranks_ - 1 <= most) return;
+  for (const pattern what : {pattern::dense, pattern::some, pattern::all_to_one}) {
+    traffic t(what, what == pattern::dense ? 30000 : 600);
+    options o{.algorithm = GetParam()->name, .in_flight = most};
+    auto p = plan_if_served(t.given(), o);
+    if (!p || p->algorithm() == "native") return;
+    test::flood::begin();
+    for (int i = 0; i < 12; ++i) {
+      be_late(rank_, i % ranks_, 10);
+      t.fill(i);
+      p->run();
+      ASSERT_TRUE(t.right(i)) << "start " << i;
+      t.fill(i + 1);
+      run(t.given(), o);
+      ASSERT_TRUE(t.right(i + 1)) << "call " << i;
+    }
+    const auto seen = test::flood::now();
+    const bool direct = p->algorithm() == "spread_out" || p->algorithm() == "pairwise" ||
+                        p->algorithm() == "one_factor" || p->algorithm() == "hierarchical_factor";
+    // Blocking calls agree: as many more as that has rounds. The other algorithms send as many as they have rounds.
+    const auto rounds = std::bit_width(static_cast<unsigned>(ranks_ - 1));
+    EXPECT_LE(seen.unexpected, direct ? most + rounds : 2 * (ranks_ - 1)) << "pattern " << static_cast<int>(what);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, in_flight, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
+                         test::algorithm_test_name);
+
+}  // namespace
+}  // namespace taquin

@@ -1,0 +1,439 @@
+// Calls in which one rank does harm: every rank must come back with an error or a right result, nothing may be written
+// where nothing belongs, what all ranks have as their error must be everyone's, and nothing may be left. See
+// CONTRIBUTING.md.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <span>
+
+#include "robustness/faults.hpp"
+#include "soak/hostile_calls.hpp"
+#include "soak/watchdog.hpp"
+#include "support/heap_watch.hpp"
+#include "taquin/taquin.hpp"
+
+namespace taquin::soak {
+
+namespace {
+
+using test::arm;
+using test::disarm;
+using test::fault;
+using test::heap_watch;
+
+struct settings {
+  std::uint64_t seed = 1;
+  std::uint64_t first = 0;
+  std::uint64_t problems = std::numeric_limits<std::uint64_t>::max();
+  double seconds = std::numeric_limits<double>::infinity();
+  double timeout = 60;
+  std::vector<int> simplified;
+  bool shows = false;
+};
+
+/// How a call ended on one rank.
+enum class ending : std::int32_t {
+  right,
+  refused,  ///< by an error that all ranks have
+  code,     ///< of the C API: who has it is not told
+  alone,    ///< by an error of this rank's
+  own,      ///< by what the program's own code has thrown
+  away      ///< it did not come
+};
+
+struct verdict {
+  ending how = ending::right;
+  std::int32_t mpi_class = MPI_SUCCESS;
+  std::int32_t untouched = 0;
+  std::int32_t happened = 0;  ///< what was to go wrong did
+  std::array<char, 240> text{};
+};
+
+struct world {
+  MPI_Comm base;
+  int rank;
+  int size;
+  progress* at;
+  bool several_nodes;
+
+  void doing(const char* what) const { at->doing.store(what, std::memory_order_relaxed); }
+};
+
+void say(verdict& v, ending how, int mpi_class, const char* text) {
+  v.how = how;
+  v.mpi_class = mpi_class;
+  std::strncpy(v.text.data(), text, v.text.size() - 1);
+}
+
+std::unique_ptr<hostile_call> make_call(const hostile_recipe& r, MPI_Comm comm, int rank, const options& o) {
+  if (r.is_exchange()) return make_hostile_exchange(r, comm, rank, o);
+  if (r.what == called::sparse) return make_hostile_sparse(r, comm, rank, o);
+  return make_hostile_blocks(r, comm, rank, o);
+}
+
+// Who waits inside the MPI library's own call does not learn that a rank has left, but with a clock nobody waits there.
+bool may_wait_inside(const hostile_recipe& r) {
+  const bool hard = r.harm == offence::memory || r.harm == offence::no_memory || r.harm == offence::mpi_call;
+  return hard && r.is_exchange() && !r.in_steps() && (r.algorithm == "native" || r.algorithm == "auto");
+}
+
+options options_of(const hostile_recipe& r, int rank) {
+  options o;
+  o.algorithm = r.algorithm;
+  o.memory = r.memory;
+  if (errs(r, rank, offence::limit)) o.memory = static_cast<std::size_t>(r.variant % 8 * r.variant);
+  if (may_wait_inside(r) || r.harm == offence::absent || r.harm == offence::impatient) {
+    o.on_timeout = after_timeout::fail;
+    o.timeout = r.harm == offence::absent ? 0.1F : 0.3F;
+    if (r.harm == offence::impatient) o.timeout = r.offender == rank ? 0.02F : r.warm ? 30.0F : 0.5F;
+  }
+  return o;
+}
+
+void arm_for(const hostile_recipe& r) {
+  if (r.harm == offence::memory) arm(fault::memory, r.n);
+  if (r.harm == offence::no_memory) arm(fault::no_memory, r.n);
+  if (r.harm == offence::mpi_call) arm(fault::mpi_call, r.n);
+}
+
+// All steps of the call, with what goes wrong in them.
+void go_through(hostile_call& c, const hostile_recipe& r, const world& w, verdict& v) {
+  const int steps = c.steps();
+  const int odd = r.step % steps;
+  for (int step = 0; step < steps; ++step) {
+    w.doing(step == 0 ? "first step" : step == 1 ? "second step" : "third step");
+    if (r.delays) delay(r.seed, w.rank, 10 + step);
+    if (r.harm == offence::impatient && step == odd && w.rank == r.victim && r.victim != r.offender)
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    if (errs(r, w.rank, offence::dropped) && step == 2) {
+      v.happened = 1;
+      c.drop();
+      return say(v, ending::own, MPI_SUCCESS, "dropped");
+    }
+    if (r.offender == w.rank && step == odd) arm_for(r);
+    c.step(step);
+    if (disarm()) v.happened = 1;
+  }
+}
+
+// Takes no memory: some errors are thrown where there is none.
+verdict attempt(hostile_call& c, const hostile_recipe& r, const world& w) {
+  verdict v;
+  try {
+    go_through(c, r, w, v);
+  } catch (const error& e) {
+    say(v, e.collective() ? ending::refused : ending::alone, e.mpi_class(), e.what());
+  } catch (const c_error& e) {
+    say(v, ending::code, e.code, e.what());
+  } catch (const std::bad_alloc&) {
+    say(v, ending::alone, MPI_ERR_NO_MEM, "bad_alloc");
+  } catch (const own_error& e) {
+    say(v, ending::own, MPI_ERR_OTHER, e.what());
+  } catch (const std::exception& e) {
+    say(v, ending::alone, MPI_ERR_OTHER, e.what());
+  }
+  if (disarm()) v.happened = 1;
+  return v;
+}
+
+bool is_error(const verdict& v) { return v.how != ending::right && v.how != ending::away; }
+
+bool short_way(const hostile_recipe& r, const world& w) {
+  return r.is_exchange() && !r.in_steps() && !w.several_nodes &&
+         (r.algorithm == "auto" || r.algorithm == "shared_memory");
+}
+
+// What one rank's harm must have led to, by the contract.
+std::string judge(const hostile_recipe& r, std::span<const verdict> all, const world& w) {
+  const auto count = [&](ending how) { return std::ranges::count(all, how, &verdict::how); };
+  const auto errors = std::ranges::count_if(all, is_error);
+  const bool hard = r.harm == offence::memory || r.harm == offence::no_memory || r.harm == offence::mpi_call;
+  if (!hard && count(ending::refused) > 0 && errors != r.p && r.harm != offence::absent)
+    return "an error says that all ranks have it, and not all have one";
+  const bool unserved = std::ranges::any_of(all, [](const verdict& v) {
+    return v.mpi_class == MPI_ERR_UNSUPPORTED_OPERATION || (v.mpi_class == MPI_ERR_NO_MEM && v.how != ending::alone);
+  });
+  if (unserved) return {};
+  const auto& offender = all[static_cast<std::size_t>(r.offender)];
+  switch (r.harm) {
+    case offence::none:
+      return errors == 0 ? std::string() : "an error without a reason";
+    case offence::memory:
+    case offence::no_memory:
+    case offence::mpi_call:
+      return offender.happened == 0 && errors > 0 ? "an error without a reason" : std::string();
+    case offence::argument:
+      return errors == r.p ? std::string() : "an invalid argument is not every rank's error";
+    case offence::other_call:
+      return errors == r.p || r.p == 1 ? std::string() : "another call is not every rank's error";
+    case offence::sizes:
+      if (r.p == 1 || r.what == called::migration) return {};
+      if (short_way(r, w)) return errors > 0 ? std::string() : "sizes that do not match are not an error";
+      return errors == r.p ? std::string() : "sizes that do not match are not every rank's error";
+    case offence::thrown:
+      if (r.what == called::migration) return errors == r.p ? std::string() : "what threw is not every rank's error";
+      return {};
+    case offence::absent:
+      return errors >= r.p - 1 ? std::string() : "a rank is missing, and there is no error";
+    default:
+      return {};
+  }
+}
+
+// All ranks have the same error, or none has one: the communicator goes on to serve.
+bool is_whole(const hostile_recipe& r, std::span<const verdict> all, const world& w) {
+  if (r.harm == offence::absent) return false;
+  if (r.harm == offence::sizes && short_way(r, w)) return true;
+  if (r.harm == offence::thrown && r.what == called::sparse) {
+    const auto bad = std::ranges::count_if(all, [](const verdict& v) {
+      return v.how == ending::alone || (v.how == ending::code && v.mpi_class == MPI_ERR_OTHER);
+    });
+    return bad == 0;
+  }
+  const bool right = std::ranges::all_of(all, [](const verdict& v) { return v.how == ending::right; });
+  const bool refused = std::ranges::all_of(all, [](const verdict& v) { return v.how == ending::refused; });
+  const bool same_code = std::ranges::all_of(all, [&](const verdict& v) {
+    return v.how == ending::code && v.mpi_class == all.front().mpi_class && v.mpi_class != MPI_ERR_OTHER &&
+           std::strcmp(v.text.data(), all.front().text.data()) == 0;
+  });
+  return right || refused || same_code;
+}
+
+// Blocks that travel with the agreement may have been written.
+bool may_be_written(const hostile_recipe& r, const world& w) {
+  return r.is_exchange() && r.what != called::in_place && !r.in_steps() && w.several_nodes;
+}
+
+std::vector<verdict> gather(const verdict& mine, const world& w) {
+  std::vector<verdict> all(static_cast<std::size_t>(w.size));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, w.base);
+  return all;
+}
+
+// A call that nobody harms: right, or an error where the communicator may be lost. `patient`: without a timeout.
+verdict plain_call(MPI_Comm comm, const world& w, bool planned, bool patient, std::string& bad) {
+  hostile_recipe r{.seed = 7, .p = w.size, .what = called::alltoallv, .most = 40, .load = 1};
+  if (planned) r.by = surface::steps, r.algorithm = "spread_out";
+  if (!patient) r.harm = offence::absent, r.offender = r.p;  // nobody
+  const auto c = make_call(r, comm, w.rank, options_of(r, w.rank));
+  verdict v = attempt(*c, r, w);
+  if (v.how == ending::right) bad = c->wrong();
+  if (bad.empty()) bad = c->outside();
+  return v;
+}
+
+std::string text_of(std::span<const verdict> all) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += fmt::format(
+        "\n    rank {}: {}{}", i,
+        std::array{"right", "refused", "code", "alone", "own", "away"}.at(static_cast<std::size_t>(all[i].how)),
+        all[i].text[0] != 0 ? fmt::format(" ({}: {})", all[i].mpi_class, all[i].text.data()) : "");
+  return text;
+}
+
+std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, bool whole) {
+  for (const bool planned : {false, true}) {
+    w.doing(planned ? "a plan afterwards" : "a call afterwards");
+    std::string bad;
+    // A rank that leaves the first call on a communicator cannot tell one that comes late: they do not know each other.
+    const bool patient = r.warm || (r.harm != offence::absent && r.harm != offence::impatient);
+    const verdict mine = plain_call(comm, w, planned, patient, bad);
+    const auto all = gather(mine, w);
+    if (!bad.empty()) return "afterwards: " + bad;
+    const auto errors = std::ranges::count_if(all, is_error);
+    if (whole && errors > 0) return "the communicator does not serve afterwards:" + text_of(all);
+    if (r.harm == offence::absent && errors == 0) return "the communicator serves though a rank was missing";
+  }
+  int sum = 1;  // the program's own
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm);
+  return sum == w.size ? std::string() : "the program's own reduction is wrong";
+}
+
+// Files that are open, and memory that is mapped from files of taquin's.
+struct left_over {
+  int files = 0;
+  int mappings = 0;
+  static left_over now() {
+    left_over n;
+    DIR* const files = opendir("/proc/self/fd");
+    while (readdir(files) != nullptr) ++n.files;
+    closedir(files);
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (line.find("taquin") != std::string::npos && line.find("memfd") != std::string::npos) ++n.mappings;
+    return n;
+  }
+};
+
+struct result {
+  std::string bad;
+  bool whole = false;
+};
+
+// The problem itself, on a communicator of its own.
+result run_once(const hostile_recipe& r, const world& w) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  w.doing("duplicate");
+  MPI_Comm_dup(w.base, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  result out;
+  std::string bad;
+  if (r.warm) {
+    w.doing("calls before");
+    for (const bool planned : {false, true, false}) {
+      const verdict v = plain_call(comm, w, planned, true, bad);
+      if (is_error(v)) bad = fmt::format("before: {}", v.text.data());
+    }
+  }
+  MPI_Barrier(w.base);  // a rank that leaves takes those along that are still in a call before
+  hostile_recipe own = r;
+  if (errs(r, w.rank, offence::other_call)) {
+    own.what = static_cast<called>((static_cast<int>(r.what) + 1 + r.variant % 6) % static_cast<int>(called::kinds));
+    if (!own.is_exchange() || !r.is_exchange()) own.algorithm = "auto";
+  }
+  {
+    const auto c = make_call(own, comm, w.rank, options_of(r, w.rank));
+    const bool away = errs(r, w.rank, offence::absent) && r.p > 1;
+    verdict mine;
+    if (away)
+      mine.how = ending::away;
+    else
+      mine = attempt(*c, own, w);
+    mine.untouched = c->untouched() ? 1 : 0;
+    w.doing("verdict");
+    const auto all = gather(mine, w);
+    if (bad.empty()) bad = c->outside();
+    if (bad.empty() && mine.how == ending::right) bad = c->wrong();
+    if (bad.empty() && mine.how == ending::refused && mine.untouched == 0 && !may_be_written(r, w) &&
+        !(r.harm == offence::no_memory || r.harm == offence::memory))
+      bad = "an error that all ranks have came when something was written already";
+    if (bad.empty() && w.rank == 0) bad = judge(r, all, w);
+    if (!bad.empty()) bad += text_of(all);
+    out.whole = is_whole(r, all, w);
+    w.doing("end");
+    c->drop();
+  }
+  const std::string after = afterwards(r, comm, w, out.whole);
+  if (bad.empty()) bad = after;
+  w.doing("free");
+  MPI_Comm_free(&comm);
+  out.bad = bad;
+  return out;
+}
+
+bool any_rank(bool mine, const world& w) {
+  int any = mine ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, w.base);
+  return any != 0;
+}
+
+// Where all ranks agree on what happened nothing may be left of the call, once taquin has what it keeps.
+std::string run_problem(const hostile_recipe& r, const world& w) {
+  result first = run_once(r, w);
+  const bool again = r.watched && first.whole;  // the same on all ranks
+  if (!again || any_rank(!first.bad.empty(), w)) return first.bad;
+  const left_over before = left_over::now();
+  std::size_t bytes = 0;
+  {
+    const heap_watch watch;
+    first = run_once(r, w);
+    const std::size_t text = first.bad.capacity() > 15 ? first.bad.capacity() + 1 : 0;
+    bytes = heap_watch::live() - text;
+  }
+  const left_over after = left_over::now();
+  if (!first.bad.empty() || !first.whole) return first.bad;
+  if (bytes > 0) return fmt::format("{} bytes are left in the second run", bytes);
+  if (after.files > before.files) return fmt::format("{} files are left open", after.files - before.files);
+  if (after.mappings > before.mappings) return fmt::format("{} mappings are left", after.mappings - before.mappings);
+  return {};
+}
+
+void shrink(hostile_recipe r, const world& w) {
+  const auto fails = [&](const hostile_recipe& x) { return any_rank(!run_problem(x, w).empty(), w); };
+  if (!fails(r)) {
+    if (w.rank == 0) fmt::print(stderr, "soak: alone it does not fail: {}\n", describe(r));
+    return;
+  }
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    for (int way = 0; way < hostile_simplifications; ++way) {
+      hostile_recipe simple = r;
+      if (!simplify(simple, way) || !fails(simple)) continue;
+      r = simple;
+      smaller = true;
+    }
+  }
+  if (w.rank == 0) fmt::print(stderr, "soak: shrunk to: {}\n", describe(r));
+}
+
+int run_all(const settings& s) {
+  progress* at = nullptr;
+  std::deque<progress> progresses(1);
+  at = &progresses.front();
+  world w{MPI_COMM_WORLD, 0, 1, at, std::getenv("TAQUIN_NODES") != nullptr};
+  MPI_Comm_rank(w.base, &w.rank);
+  MPI_Comm_size(w.base, &w.size);
+  std::atomic<bool> ended = false;
+  std::jthread watchdog([&] { watch_over(progresses, s.timeout, s.seed, w.rank, ended); });
+  const double begin = MPI_Wtime();
+  int failures = 0;
+  std::uint64_t done = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(offence::kinds)> by_harm{};
+  for (std::uint64_t i = s.first; i - s.first < s.problems && failures < 5; ++i) {
+    at->problem = i;
+    hostile_recipe r = make_hostile_recipe(hash(s.seed, i), w.size);
+    for (const int way : s.simplified) simplify(r, way);
+    if (s.shows && w.rank == 0) fmt::print(stderr, "{}: {}\n", i, describe(r));
+    const std::string bad = run_problem(r, w);
+    ++done;
+    ++by_harm.at(static_cast<std::size_t>(r.harm));
+    if (!bad.empty())
+      fmt::print(stderr, "soak: rank {} of {}: {}: {}\n  repeat: --seed {} --first {} --problems 1\n", w.rank, w.size,
+                 bad, describe(r), s.seed, i);
+    if (any_rank(!bad.empty(), w)) {
+      ++failures;
+      shrink(r, w);
+    }
+    if (s.seconds < std::numeric_limits<double>::infinity() && any_rank(MPI_Wtime() - begin > s.seconds, w)) break;
+  }
+  ended = true;
+  if (w.rank == 0) {
+    fmt::print("soak: {} calls with a hostile rank, {} ranks, seed {}, {} failures, {:.0f} s\n ", done, w.size, s.seed,
+               failures, MPI_Wtime() - begin);
+    for (std::size_t k = 0; k < by_harm.size(); ++k)
+      fmt::print(" {}: {}", name_of(static_cast<offence>(k)), by_harm[k]);
+    fmt::print("\n");
+  }
+  return failures > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace taquin::soak
+
+int main(int argc, char** argv) {
+  taquin::soak::settings s;
+  CLI::App app("Calls in which one rank does harm.");
+  app.add_option("--seed", s.seed, "what everything follows from");
+  app.add_option("--first", s.first, "number of the first problem");
+  app.add_option("--problems", s.problems, "how many");
+  app.add_option("--seconds", s.seconds, "for how long");
+  app.add_option("--timeout", s.timeout, "seconds after which a problem hangs");
+  app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
+  app.add_flag("--show", s.shows, "print every problem");
+  CLI11_PARSE(app, argc, argv);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int result = taquin::soak::run_all(s);
+  MPI_Finalize();
+  return result;
+}
