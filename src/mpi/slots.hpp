@@ -12,7 +12,7 @@ namespace taquin::mpi {
 
 class slots;
 
-/// The key of a thing of type T: an object with static lifetime, `inline static const slot<thing> key;`. It has the
+/// The key of a thing of type T: an object with static lifetime, `inline static const slot<thing> kept_as;`. It has the
 /// next number, so that looking something up costs no search.
 template <typename T>
 class slot {

@@ -106,8 +106,8 @@ void internode_memory::raise(std::byte* at) const noexcept {
 }
 
 internode* internode::of(mpi::communicator& comm) {
-  if (comm.kept.has(key)) return known(comm);
-  comm.kept.put(key, {});
+  if (comm.kept.has(kept_as)) return known(comm);
+  comm.kept.put(kept_as, {});
   if (comm.size() < 3) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
   if (!mpi::holds_everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm.get()))
@@ -120,7 +120,7 @@ internode* internode::of(mpi::communicator& comm) {
     return nullptr;
   auto made = std::shared_ptr<internode>(new internode(comm, view, most));
   view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
-  return view->shares ? comm.kept.put(key, std::move(made)) : nullptr;
+  return view->shares ? comm.kept.put(kept_as, std::move(made)) : nullptr;
 }
 
 internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most)

@@ -92,7 +92,7 @@ class internode final : private mpi::awaited {
   /// time; kept with the communicator.
   static internode* of(mpi::communicator& comm);
   /// What `of` has made, or null. Local.
-  static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(key); }
+  static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
   internode(const internode&) = delete;
   internode& operator=(const internode&) = delete;
   ~internode();
@@ -131,7 +131,7 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
 
  private:
-  inline static const mpi::slot<internode> key;
+  inline static const mpi::slot<internode> kept_as;
   /// A rank's sizes and blocks for those of this node.
   [[nodiscard]] block_run run_from(int rank) const noexcept;
   internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);
