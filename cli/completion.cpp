@@ -51,12 +51,15 @@ std::string in_quotes(const std::string& text) {
   return result + "'";
 }
 
+// Installed beside another build, the command has a longer name as well.
+const std::string names = TAQUIN_NAME == std::string("taquin") ? "taquin" : "taquin " TAQUIN_NAME;
+
 std::string bash(const std::vector<const CLI::App*>& all) {
   std::string cases;
   for (const CLI::App* one : all) {
-    std::string names;
-    for (const flag& f : flags_of(*one)) names += (names.empty() ? "" : " ") + f.name;
-    cases += fmt::format("    {}) words={} ;;\n", one->get_name(), in_quotes(names));
+    std::string flags;
+    for (const flag& f : flags_of(*one)) flags += (flags.empty() ? "" : " ") + f.name;
+    cases += fmt::format("    {}) words={} ;;\n", one->get_name(), in_quotes(flags));
   }
   return fmt::format(R"(_taquin() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=
@@ -74,14 +77,14 @@ std::string bash(const std::vector<const CLI::App*>& all) {
     COMPREPLY=($(compgen -f -- "$current"))
   fi
 }}
-complete -o filenames -F _taquin taquin
+complete -o filenames -F _taquin {}
 )",
-                     names_of(all), cases, algorithms());
+                     names_of(all), cases, algorithms(), names);
 }
 
 // zsh runs what bash completes by, once it is told to.
 std::string zsh(const std::vector<const CLI::App*>& all) {
-  return "#compdef taquin\nautoload -Uz bashcompinit && bashcompinit\n" + bash(all);
+  return "#compdef " + names + "\nautoload -Uz bashcompinit && bashcompinit\n" + bash(all);
 }
 
 std::string fish(const std::vector<const CLI::App*>& all) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@
 #include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
+#include "harness/start.hpp"
+#include "harness/tables.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
@@ -42,6 +45,11 @@ struct arguments {
   bool in_place = false;
   bool persistent = false;
   bool shared_buffers = false;
+  bool osu = false;
+  std::string csv;
+  std::string sync = "barrier";
+  std::string arrival = "together";
+  std::string until;
 };
 
 // The arguments with everything parsed that can be wrong on its own.
@@ -51,12 +59,34 @@ struct choices {
   exchange::form collective;
   std::vector<count_t> sizes;
   memory_choice memory;
+  sync_by sync;
+  arrival when;
+  double until = 0;
 };
+
+// "2%"; nothing is 0.
+double parse_until(const std::string& text) {
+  if (text.empty()) return 0;
+  double value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr double percent = 100;
+  if (fault != std::errc{} || std::string(end, text.data() + text.size()) != "%" || value <= 0 || value > percent)
+    throw usage(fmt::format("--until {}: a part of the median above 0 and up to 100%, such as 2%", text));
+  return value / percent;
+}
 
 choices interpret(const arguments& a) {
   check_algorithms(a.algorithms, true);
-  choices c{&a, parse_workload(a.workload), parse_collective(a.collective), parse_sizes(a.bytes),
-            memory_choice::parse(a.memory)};
+  choices c{&a,
+            parse_workload(a.workload),
+            parse_collective(a.collective),
+            parse_sizes(a.bytes),
+            memory_choice::parse(a.memory),
+            parse_sync(a.sync),
+            arrival::parse(a.arrival),
+            parse_until(a.until)};
+  if (a.osu && (!a.traffic.empty() || a.json == "-" || a.csv == "-"))
+    throw usage("--osu prints a table of sizes on standard output: neither --traffic nor other records go there");
   if (c.collective == exchange::form::alltoall && a.workload != "uniform" && a.traffic.empty())
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
@@ -99,7 +129,14 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
   s.memory_limit = c.memory.limit(s.bytes_per_rank);
   auto contenders = line_up(c, test, s.memory_limit);
   const std::string what = fmt::format("{} {}", s.workload, show_size(s.bytes_per_rank));
-  s.how = measure(test.calls(), memory, contenders, {c.given->repetitions, c.given->batch, c.given->persistent},
+  const measure_settings settings{.repetitions = c.given->repetitions,
+                                  .batch = c.given->batch,
+                                  .persistent = c.given->persistent,
+                                  .until = c.until,
+                                  .sync = c.sync,
+                                  .when = c.when,
+                                  .seed = c.given->seed};
+  s.how = measure(test.calls(), memory, contenders, settings,
                   [&](const std::string& step, double part) { display.show(step.empty() ? what : step, part); });
   display.clear();
   int status = 0;
@@ -108,11 +145,14 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
     if (one.fault && named(c.given->algorithms, one.asked)) status = failure_status;
     if (one.wrong != 0) status = failure_status;
     records.push_back(record(s, one));
+    records.back()["sync"] = c.given->sync;
+    records.back()["arrival"] = c.given->arrival;
+    records.back()["per_pair_bytes"] = s.per_pair_bytes;
     if (one.fault) continue;
     const auto predicted = model(one);
     records.back()["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
   }
-  if (out.text() != nullptr) print_table(out.text(), records);
+  if (out.text() != nullptr && !c.given->osu) print_table(out.text(), records);
   out.add(std::move(records));
   return status;
 }
@@ -133,6 +173,14 @@ sparse_run sparse_arguments(const arguments& a) {
   return {a.workload, a.bytes, a.algorithms, a.memory, a.json, a.opts, a.seed, a.batch, a.repetitions, a.per_pair};
 }
 
+// Without what runs only to be compared with.
+std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records, const arguments& a) {
+  std::vector<nlohmann::json> all;
+  for (const auto& r : records)
+    if (r["asked"] != "native" || named(a.algorithms, "native") || named(a.algorithms, "all")) all.push_back(r);
+  return all;
+}
+
 int work(const choices& c, int rank, int ranks) {
   const arguments& a = *c.given;
   setting s{.workload = a.workload,
@@ -144,7 +192,7 @@ int work(const choices& c, int rank, int ranks) {
   int status = 0;
   if (!a.traffic.empty()) {
     const auto recording = read_recording(a.traffic, ranks);
-    output out(a.json, rank);
+    output out(a.json, rank, a.csv);
     progress display(rank == 0);
     announce(recording, a.traffic, out);
     s.workload = a.traffic;
@@ -156,16 +204,18 @@ int work(const choices& c, int rank, int ranks) {
     out.finish();
     return status;
   }
-  output out(a.json, rank);
+  output out(a.json, rank, a.csv);
   progress display(rank == 0);
   for (const count_t size : c.sizes) {
     const auto how = a.in_place ? buffering::one_buffer : buffering::separate;
-    const workloads::problem_size problem{ranks, a.per_pair ? size * ranks : size, a.seed};
+    const workloads::problem_size problem{ranks, a.per_pair || a.osu ? size * ranks : size, a.seed};
+    s.per_pair_bytes = problem.bytes / ranks;
     const test_case test(c.workload, c.collective, how, problem.bytes, problem.seed);
     const predictor model(c.workload, problem, c.collective, how, a.persistent, c.memory.limit(problem.bytes));
     const auto of = [&](const contender& one) { return one.raw ? model.native() : model(one.name, one.opts); };
     status = std::max(status, measure_case(c, test, s, of, out, display));
   }
+  if (a.osu && rank == 0) fmt::print("{}", osu_of(asked_for(out.records(), a)));
   out.finish();
   return status;
 }
@@ -183,6 +233,8 @@ Examples:
   mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of extra memory
   mpirun -n 8 taquin run --collective sparse -w sparse:4 --per-pair -b 1K -a auto
                                                  beside nbx, counts_reduced and counts_exchanged, written by hand
+  mpirun -n 4 taquin run --osu -b 1..1M -a auto --until 2%
+  mpirun -n 4 taquin run --sync window --arrival random:50us -a auto --csv times.csv
   mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
 }
 
@@ -216,6 +268,15 @@ std::function<int()> setup(CLI::App& app) {
       ->check(at_least_one());
   app.add_option("--batch", a->batch, "exchanges of a repetition; default: as many as the clock needs")
       ->check(at_least_one());
+  app.add_option("--until", a->until, "repeat until each 95% interval is at most so wide, in parts of the median: 2%")
+      ->type_name("PERCENT");
+  app.add_option("--sync", a->sync, "how ranks begin a repetition: barrier, or window: at one moment by their clocks")
+      ->capture_default_str();
+  app.add_option("--arrival", a->arrival,
+                 "who comes later: together, random:50us, last:3 or last:3:1ms, sorted; times count from the last one")
+      ->capture_default_str();
+  app.add_flag("--osu", a->osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
+  app.add_option("--csv", a->csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");
   app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   add_option_flags(app, a->opts);

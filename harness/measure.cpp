@@ -8,6 +8,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "harness/session.hpp"
+#include "harness/statistics.hpp"
 #include "harness/why_not.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
@@ -19,8 +20,9 @@ namespace {
 
 constexpr int least_repetitions = 10;
 constexpr int most_repetitions = 200;
-constexpr double seconds_each = 2;  // per contender, verification included
-constexpr double shortest = 1e-3;   // a repetition
+constexpr double seconds_each = 2;   // per contender, verification included
+constexpr double longest_each = 30;  // where an interval is to become narrow
+constexpr double shortest = 1e-3;    // a repetition
 constexpr int most_inner = 10000;
 
 // The calls of one contender, as they are made and run for the first time. Errors that all ranks of a communicator see
@@ -126,7 +128,8 @@ class first_run {
 };
 
 // Each rank's time for a section, `inner` times.
-double timed(const std::vector<problem>& calls, const section& s, arenas& memory, contender& c, int inner) {
+double timed(const std::vector<problem>& calls, const section& s, arenas& memory, contender& c, int inner,
+             starter& begin) {
   // In place, data must be laid out anew for each exchange.
   const bool alone = !s.overlaps;
   const problem& first = calls[s.first];
@@ -139,8 +142,7 @@ double timed(const std::vector<problem>& calls, const section& s, arenas& memory
   for (std::uint64_t run = 0; run < runs; ++run) {
     for (std::size_t i = s.first; i < s.end; ++i)
       for (std::size_t slot = 0; slot < memory.slots(i); ++slot) calls[i].fill(memory.at(i, slot));
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    const double start = MPI_Wtime();
+    const double start = begin.start();
     for (std::uint64_t k = 0; k < times / runs; ++k) {
       if (!alone)
         execute(calls, s, c.exchanges);
@@ -157,9 +159,16 @@ double timed(const std::vector<problem>& calls, const section& s, arenas& memory
 }
 
 // One repetition: each rank's time for each section, then the slowest rank's.
-double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner) {
+double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner, starter& begin) {
   std::vector<double> seconds;
-  for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner));
+  constexpr int tries = 20;  // where ranks came too late for a common beginning
+  for (int i = 0; i < tries; ++i) {
+    seconds.clear();
+    for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner, begin));
+    if (!begin.missed()) break;
+    c.again += static_cast<std::uint64_t>(inner);
+  }
+  for (const double s : seconds) c.own += s / inner;
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
                            MPI_COMM_WORLD));
   double total = 0;
@@ -168,11 +177,34 @@ double repetition(const std::vector<problem>& calls, arenas& memory, contender& 
 }
 
 // The same number on every rank.
-int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native) {
-  double once = repetition(calls, memory, native, 1);
+int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native, starter& begin) {
+  double once = repetition(calls, memory, native, 1, begin);
+  if (!begin.together()) return 1;  // ranks come one after the other to each exchange
   if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
-  once = std::min(once, repetition(calls, memory, native, 1));
+  once = std::min(once, repetition(calls, memory, native, 1, begin));
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
+}
+
+// The mean seconds of a repetition, over the ranks.
+void over_ranks(contender& c) {
+  const double mine = c.seconds.empty() ? 0 : c.own / static_cast<double>(c.seconds.size());
+  std::array<double, 3> v{mine, -mine, mine};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &v[2], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+  int ranks = 1;
+  TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  c.rank_max = v[0];
+  c.rank_min = -v[1];
+  c.rank_mean = v[2] / ranks;
+}
+
+// Every interval is as narrow as it is to be. The same on all ranks: so are the times.
+bool narrow(const std::vector<contender>& contenders, double until) {
+  return std::ranges::all_of(contenders, [&](const contender& c) {
+    if (c.fault || c.seconds.empty()) return true;
+    const summary s = summarise(c.seconds);
+    return s.ci95.high - s.ci95.low <= until * s.median;
+  });
 }
 
 }  // namespace
@@ -205,13 +237,16 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
   for (contender& c : contenders)
     if (!c.raw && !c.fault) racing.push_back(&c);
 
-  const int most = settings.repetitions > 0 ? settings.repetitions : most_repetitions;
-  const double allowed = seconds_each * static_cast<double>(std::max<std::size_t>(racing.size(), 1));
+  const bool until = settings.until > 0;
+  const int most = settings.repetitions > 0 ? settings.repetitions : (until ? 100 : 1) * most_repetitions;
+  const double allowed =
+      (until ? longest_each : seconds_each) * static_cast<double>(std::max<std::size_t>(racing.size(), 1));
   const double start = MPI_Wtime();
   for (int done = 0; done < most; ++done) {
     double elapsed = MPI_Wtime() - start;
     TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
+    if (until && done >= least_repetitions && narrow(contenders, settings.until)) break;
     progress(settings.repetitions > 0 ? done / static_cast<double>(most)
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(native));
@@ -239,15 +274,21 @@ measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<
     }
     first.end();
   }
-  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front());
+  starter begin(settings.sync, settings.when, settings.seed);
+  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front(), begin);
+  for (contender& c : contenders) c.own = 0, c.again = 0;
   const measured m = race(
-      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner); },
-      [&](double part) { progress({}, part); });
+      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner, begin); },
+      [&](double part) {
+        begin.next_repetition();
+        progress({}, part);
+      });
   const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
   for (contender& c : contenders) {
     if (c.raw)
       for (const problem& p : calls) p.account(c.stats);
-    if (!c.fault) reduce(c, c.raw ? 1 : executed);
+    if (!c.fault) reduce(c, c.raw ? 1 : executed + c.again);
+    over_ranks(c);
     c.exchanges.clear();  // plans are freed before their communicators
   }
   return m;

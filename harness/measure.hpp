@@ -8,6 +8,7 @@
 
 #include "harness/overlap.hpp"
 #include "harness/problem.hpp"
+#include "harness/start.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::harness {
@@ -27,6 +28,11 @@ struct contender {
   std::vector<double> ratios;        ///< to the native repetition just before
   count_t wrong = 0;                 ///< bytes, over all ranks and repetitions
   statistics stats{};                ///< largest over ranks, of one repetition
+  std::uint64_t again = 0;           ///< exchanges of repetitions that were done again
+  double own = 0;                    ///< this rank's seconds, over all repetitions
+  double rank_mean = 0;              ///< of the ranks' mean seconds
+  double rank_min = 0;
+  double rank_max = 0;
 
   std::vector<std::function<void()>> calls;       // of a redistribution
   std::vector<std::vector<operation>> exchanges;  // by call, one for each of its memories
@@ -37,6 +43,10 @@ struct measure_settings {
   int repetitions = 0;  ///< 0: as many as time allows, 10 to 200
   int batch = 0;        ///< exchanges of a repetition; 0: as many as the clock needs
   bool persistent = false;
+  double until = 0;  ///< repetitions until the interval's width is at most this part of each median; 0: as above
+  sync_by sync = sync_by::barrier;
+  arrival when{};
+  std::uint64_t seed = 1;
 };
 
 /// How often the calls of one repetition run back to back, so that it is long enough for the clock.
@@ -47,6 +57,7 @@ struct measured {
 
 /// The race itself: native, A, native, B, … until there are enough repetitions. `repetition` runs one, verifies it, and
 /// returns the slowest rank's seconds; contenders[0] must be raw. Collective over the world.
+/// With `until`, a hundredfold of them at most, and as long as 30 s for each contender.
 measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
               const std::function<double(contender&)>& repetition, const std::function<void(double)>& progress);
 

@@ -9,6 +9,7 @@
 
 #include "harness/errors.hpp"
 #include "harness/session.hpp"
+#include "harness/tables.hpp"
 
 namespace taquin::harness {
 
@@ -20,12 +21,17 @@ void agree_on(const std::optional<std::string>& fault) {
 
 }  // namespace
 
-output::output(const std::string& json, int rank)
-    : path_(json), rank_(rank), text_(rank != 0 ? nullptr : (json == "-" ? stderr : stdout)) {
+output::output(const std::string& json, int rank, const std::string& csv)
+    : json_{json}, csv_{csv}, rank_(rank), text_(rank != 0 ? nullptr : (json == "-" || csv == "-" ? stderr : stdout)) {
+  open(json_);
+  open(csv_);
+}
+
+void output::open(target& t) {
   std::optional<std::string> fault;
-  if (rank == 0 && !path_.empty() && path_ != "-") {
-    file_.open(path_);
-    if (!file_) fault = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
+  if (rank_ == 0 && !t.path.empty() && t.path != "-") {
+    t.file.open(t.path);
+    if (!t.file) fault = fmt::format("cannot write {}: {}", t.path, std::strerror(errno));
   }
   agree_on(fault);
 }
@@ -34,20 +40,23 @@ void output::add(std::vector<nlohmann::json> records) {
   for (auto& r : records) records_.push_back(std::move(r));
 }
 
-void output::finish() {
-  if (path_.empty()) return;
+void output::write(target& t, const std::string& text) {
   std::optional<std::string> fault;
   if (rank_ == 0) {
-    const std::string text = records_.dump(2) + "\n";
-    if (path_ == "-") {
+    if (t.path == "-") {
       if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
         fault = fmt::format("cannot write to standard output: {}", std::strerror(errno));
     } else {
-      file_ << text << std::flush;
-      if (!file_) fault = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
+      t.file << text << std::flush;
+      if (!t.file) fault = fmt::format("cannot write {}: {}", t.path, std::strerror(errno));
     }
   }
   agree_on(fault);
+}
+
+void output::finish() {
+  if (!json_.path.empty()) write(json_, nlohmann::json(records_).dump(2) + "\n");
+  if (!csv_.path.empty()) write(csv_, csv_of(records_));
 }
 
 }  // namespace taquin::harness

@@ -1,4 +1,5 @@
-// Where records and tables go: --json FILE or "-", tables on standard output or, beside JSON there, on standard error.
+// Where records and tables go: --json FILE or "-", --csv FILE or "-", tables on standard output or, beside JSON
+// there, on standard error.
 #pragma once
 
 #include <cstdio>
@@ -11,22 +12,30 @@ namespace taquin::harness {
 
 class output {
  public:
-  /// `json`: a path, "-", or empty for no JSON. Collective over the world: throws failure on every rank when rank 0,
-  /// which alone writes, cannot open the file.
-  output(const std::string& json, int rank);
+  /// `json` and `csv`: a path, "-", or empty for none. Collective over the world: throws failure on every rank when
+  /// rank 0, which alone writes, cannot open a file.
+  output(const std::string& json, int rank, const std::string& csv = {});
 
   /// For tables and remarks; null on ranks that print nothing.
   [[nodiscard]] std::FILE* text() const noexcept { return text_; }
   void add(std::vector<nlohmann::json> records);
-  /// Writes the array. Collective over the world; throws failure on every rank when it cannot be written.
+  [[nodiscard]] const std::vector<nlohmann::json>& records() const noexcept { return records_; }
+  /// Writes them. Collective over the world; throws failure on every rank when it cannot be written.
   void finish();
 
  private:
-  std::string path_;
+  struct target {
+    std::string path;
+    std::ofstream file{};
+  };
+  void open(target& t);
+  void write(target& t, const std::string& text);
+
+  target json_;
+  target csv_;
   int rank_;
   std::FILE* text_;
-  std::ofstream file_;
-  nlohmann::json records_ = nlohmann::json::array();
+  std::vector<nlohmann::json> records_;
 };
 
 }  // namespace taquin::harness

@@ -34,6 +34,11 @@ nlohmann::json record(const setting& s, const contender& c) {
   r["peak_memory"] = c.stats.peak_memory;
   r["median_s"] = times.median;
   r["ci95_s"] = {times.ci95.low, times.ci95.high};
+  auto sorted = c.seconds;
+  std::ranges::sort(sorted);
+  r["percentiles_s"] = {
+      {"p50", quantile(sorted, 0.5)}, {"p90", quantile(sorted, 0.9)}, {"p99", quantile(sorted, 0.99)}};
+  if (c.rank_mean > 0) r["over_ranks_s"] = {{"mean", c.rank_mean}, {"min", c.rank_min}, {"max", c.rank_max}};
   r["ratio_to_native"] = c.ratios.empty() ? 1.0 : median(c.ratios);
   r["rounds"] = c.stats.rounds;
   r["messages"] = c.stats.messages;

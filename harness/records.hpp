@@ -18,6 +18,7 @@ struct setting {
   bool in_place = false;
   bool persistent = false;
   count_t bytes_per_rank = 0;
+  count_t per_pair_bytes = 0;  ///< that were asked for; 0 for a recording
   std::size_t memory_limit = unlimited;
   std::uint64_t seed = 1;
   measured how{};

@@ -35,7 +35,7 @@ struct sparse_blocks {
 };
 
 /// A sparse exchange in two steps. The first, which is the constructor, finds the sources of this rank and the sizes of
-/// what comes from them; the second, receive() or deliver(), moves the data. Move-only.
+/// what comes from them; the second, receive() or deliver(), moves the data, as often as they change. Move-only.
 ///
 /// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
 /// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
@@ -82,11 +82,12 @@ class sparse_call {
   /// follow are dropped.
   using taker = std::function<void(const piece&)>;
 
-  /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Once. Collective.
+  /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Collective. May be
+  /// called again, and so may deliver(): sources and sizes stay, and what `data` holds then is sent.
   void receive(void* into);
   /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in
   /// memory as there is room for, one at least. While `take` works nothing more is asked for: who writes to a disk
-  /// slows down those that send to it. Once; collective, each rank with its own piece size, or receive() on some ranks.
+  /// slows down those that send to it. Collective, each rank with its own piece size, or receive() on some ranks.
   void deliver(count_t elements, const taker& take);
 
  private:

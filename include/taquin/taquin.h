@@ -287,7 +287,7 @@ typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
 typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 
 /* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other:
- * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_data. A rank
+ * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_end. A rank
  * may be a destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming
  * is the number of blocks that come to this rank, and *elements how many elements they have in all. The communicator's
  * options say `memory`, `in_flight`, `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error
@@ -297,14 +297,16 @@ int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], 
 /* The rank that each block comes from, ascending, and its elements; blocks of one rank are in its order. Each array has
  * as many entries as blocks come, or is NULL. Local. */
 int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]);
-/* Receives all blocks, one behind the other, into `buffer`. Once. Collective. */
+/* Receives all blocks, one behind the other, into `buffer`. Collective. May be called again, until TAQUIN_Sparse_end:
+ * what `data` holds then is sent. */
 int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
 /* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all
  * ranks. Local. */
 int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);
 /* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which
- * are the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, all ranks get
- * MPI_ERR_NO_MEM. Its elements lie as `type` says, its extent apart. */
+ * are the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, this rank gets
+ * MPI_ERR_NO_MEM, and so do all others where nothing has been sent by then. Its elements lie as `type` says, its extent
+ * apart. */
 int TAQUIN_Sparse_exchange(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                            MPI_Datatype type, MPI_Comm comm, TAQUIN_Allocate *allocate, void *context, int *incoming,
                            int **sources, MPI_Count **recvcounts, void *buffer);

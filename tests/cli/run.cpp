@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "algorithms/algorithm.hpp"
 #include "base/option_table.hpp"
@@ -179,6 +180,10 @@ TEST(run_options, wrong_arguments_are_told_once_with_status_2) {
       {"-n 4", "mpirun starts the ranks: mpirun -n 4 taquin run ..."},
       {"--layout loose", "loose is none of automatic|indexed|"},
       {"--ports 31", "--ports"},
+      {"--until 2", "--until 2: a part of the median"},
+      {"--sync clock", "--sync clock: known are barrier and window"},
+      {"--arrival soon", "--arrival soon: known are together, random:50us, last:3 and sorted"},
+      {"--osu --json -", "--osu prints a table"},
   };
   expect_refused("run", cases);
 }
@@ -201,6 +206,30 @@ TEST(run_options, every_option_of_the_library_has_a_flag_that_reaches_it) {
         taquin(7, "run -a bruck_v -b 64 --radix " + radix + " --layout packed --nodes 3,4 --reps 2 --json -");
     ASSERT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(r.json()[1]["rounds"], radix == "2" ? 3 : 1);
+  }
+}
+
+TEST(run_options, osu_prints_a_table_of_sizes_and_nothing_else) {
+  const auto r = taquin(3, "run --osu -a auto -b 8..16 --reps 3");
+  ASSERT_EQ(r.status, 0) << r.err;
+  std::istringstream lines(r.out);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    EXPECT_TRUE(line.starts_with(rows == 0 ? "8 " : "16 ") && line.ends_with(" Pass")) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 2) << r.out;
+  EXPECT_EQ(occurrences(r.out, "# OSU MPI All-to-Allv Personalized Exchange Latency Test"), 1) << r.out;
+}
+
+TEST(run_options, ranks_begin_by_a_window_or_one_after_the_other_and_csv_has_a_row_for_each) {
+  for (const char* how : {"--sync window", "--sync window --arrival sorted:20us", "--arrival last:1:20us",
+                          "--sync window --arrival random:20us --until 90%"}) {
+    const auto r = taquin(2, std::string("run -a pairwise,auto -b 64 --reps 12 --csv - ") + how);
+    ASSERT_EQ(r.status, 0) << how << r.err;
+    EXPECT_EQ(occurrences(r.out, "\r\n"), 4) << how << r.out;
+    EXPECT_EQ(occurrences(r.out, std::string(how).find("window") == std::string::npos ? ",barrier," : ",window,"), 3);
   }
 }
 

@@ -26,7 +26,7 @@ FILES = {"TAQUIN_HWLOC": "hwloc", "TAQUIN_HWLOC_INCLUDE": "hwloc", "TAQUIN_LIBDW
 TOOLS = [
     {"cxx", "c", "fortran", "cmake"},
     set(),
-    {"cmake", "debhelper-compat", "dh-python", "gfortran", "help2man", "libmpich-dev", "mpich", "ninja-build",
+    {"cmake", "debhelper-compat", "dh-python", "gfortran", "libmpich-dev", "mpich", "ninja-build",
      "openmpi-bin", "pkg-config"},
 ]
 

@@ -127,7 +127,7 @@ function list(state, key, width) {
     height: 60 + 26 * order.length,
     marginLeft: roomFor(order, width),
     marginRight: 24,
-    x: { type: state.logX && key !== "memory" ? "log" : "linear", label: VALUES[key].label, tickFormat: VALUES[key].format, grid: true, ticks: Math.max(3, Math.floor(width / 110)), nice: true },
+    x: { type: state.logX && key !== "memory" ? "log" : "linear", label: VALUES[key].label, tickFormat: VALUES[key].format, grid: true, ticks: key === "memory" ? byteTicks(Math.max(...points.map((p) => p[key]), ...limits)) : Math.max(3, Math.floor(width / 110)), nice: key !== "memory", zero: key === "memory" },
     y: { domain: order, label: null },
     symbol: { type: "identity" },
     marks: [

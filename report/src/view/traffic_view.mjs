@@ -8,6 +8,7 @@ import { heatmap } from "./heatmap.mjs";
 const BLUE = "var(--c0)";
 const ORANGE = "var(--c1)";
 const MOST_DOTS = 2000;
+const ROW = 44; // pixels of a call site: its name above its bar
 
 const sizeLabel = (s) => (s.from === 0 ? "empty" : bytes(s.from));
 
@@ -203,17 +204,19 @@ function siteTable(get) {
       );
       return Plot.plot({
         width,
-        height: 60 + 44 * bars.length,
+        height: 50 + ROW * bars.length,
+        marginTop: 20,
+        marginBottom: 30,
         marginLeft: 16,
         marginRight: 24,
         y: { domain: bars.map((s) => s.index), axis: null, padding: 0 },
         x: { label: "time", tickFormat: seconds, grid: true, ticks: Math.max(2, Math.floor(width / 130)) },
         color: { domain: ["waiting", "transfer", "waiting and transfer"].filter((n) => parts.some((p) => p.part === n)), range: parts.some((p) => p.part === "waiting") ? [ORANGE, BLUE, "var(--c6)"] : [BLUE], legend: true },
         marks: [
-          Plot.barX(parts, { y: "site", x: "value", fill: "part", insetTop: 22, insetBottom: 6, channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
+          Plot.barX(parts, { y: "site", x: "value", fill: "part", insetTop: 20, insetBottom: 4, channels: { exact: "value" }, tip: { format: { x: false, y: (i) => bars.find((s) => s.index === i)?.label, exact: (v) => seconds(v) } } }),
           Plot.ruleX([0]),
           // Last, so that nothing is drawn over it.
-          Plot.text(bars, { y: "index", frameAnchor: "left", textAnchor: "start", dy: -12, dx: 4, text: (s) => shorter(s.label), fill: "currentColor", stroke: "var(--card)", strokeWidth: 4, fontSize: 12 }),
+          Plot.text(bars, { y: "index", frameAnchor: "left", textAnchor: "start", dy: 11 - ROW / 2, dx: 4, text: (s) => shorter(s.label), fill: "currentColor", stroke: "var(--card)", strokeWidth: 4, fontSize: 12 }),
         ],
       });
     },

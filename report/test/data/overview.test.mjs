@@ -74,3 +74,27 @@ test("a model's word does not stand beside what was measured of the same exchang
   assert.equal(points.filter((p) => p.basis === "predicted").length, 2);
   assert.equal(worthDoing(model({ points })).length, 0);
 });
+
+// Programs whose best remedy is known, with times that are given; bench/advice/run measures the like.
+const REPORT = JSON.parse(readFileSync(new URL("../inputs/report.json", import.meta.url)));
+const reported = (advice) => worthDoing(model({ sources: [prepareReport({ ...REPORT, advice: advice.map((a) => ({ basis: "measured", ...a })) }, "report.json")] }));
+
+test("advised where it is known to help: a late rank is told without a command, a site gets its own rule", () => {
+  const late = { title: "Balance the work before a call", text: "alltoall at x.c:7 waits 90% of its time, most of it for rank 3", saves_seconds: 0.5 };
+  const site = { title: "Leave a call site to the MPI library", text: "alltoall in solve is faster in the MPI library", command: '{"algorithm":"native","site":"solve"}', saves_seconds: 0.2 };
+  const things = reported([late, site]);
+  assert.deepEqual(things.map((t) => [t.title, t.command]), [[late.title, null], [site.title, site.command]]);
+  assert.ok(things.every((t) => !/-a native/.test(t.command ?? "")), "never for all sites");
+});
+
+test("two cards of one title are told apart", () => {
+  const site = (place) => ({ title: "Leave a call site to the MPI library", text: `alltoall at ${place} is faster in the MPI library`, command: `{"site":"${place}"}`, saves_seconds: 0.2 });
+  assert.deepEqual(reported([site("a.c:1"), site("b.c:2")]).map((t) => t.title), ["a.c:1", "b.c:2"].map((p) => `Leave a call site to the MPI library: alltoall at ${p}`));
+});
+
+test("nothing is advised where nothing helps: all algorithms take as long as the MPI library's call", () => {
+  const one = { ranks: 2, workload: "uniform", collective: "alltoallv", bytes_per_rank: 8 };
+  const same = ["native", "auto", "pairwise", "spread_out"].map((algorithm, i) => ({ ...one, algorithm, median_s: 1 + 0.01 * i, ci95_s: [0.98, 1.05] }));
+  assert.deepEqual(worthDoing(model({ points: pointsOfRecords(same, "").points })), []);
+  assert.deepEqual(reported([]), []);
+});

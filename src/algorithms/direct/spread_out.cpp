@@ -23,16 +23,14 @@ schedule_size direct_size(const shape& s) noexcept {
 }
 
 void add_direct_round(schedule& s, const local_exchange& x, const options& o, count_t above) {
-  // Where not all are, receives are posted ahead and take no place among them.
-  const int most = in_flight_of(o);
-  const auto window = static_cast<std::uint32_t>(x.ranks - 1 > most ? most : 2 * x.ranks);
+  const int window = std::min(in_flight_of(o), x.ranks);
   for (int distance = 1; distance < x.ranks; ++distance) {
     const int from = (x.rank - distance + x.ranks) % x.ranks;
     const int to = (x.rank + distance) % x.ranks;
     if (x.recv[from].bytes() > above) s.recv(from, s.recv_block(x, from));
     if (x.send[to].bytes() > above) s.send(to, s.send_block(x, to));
   }
-  s.end_round(window);
+  s.end_round(2 * static_cast<std::uint32_t>(window));
 }
 
 namespace {

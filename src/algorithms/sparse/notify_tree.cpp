@@ -5,8 +5,9 @@
 // Rounds: ⌈log2 p⌉, each one message of up to 64 notices; more follow one by one where more notices leave.
 // Bytes: 24 for each notice in each round that it takes part in.
 // Memory: notices of this rank, and those that pass through it: where all ranks send to one, up to p / 2 of them.
-// Limits: none. The ranks that messages come from are known: nothing comes that no receive waits for but what one rank
-//         has sent in each round. A rank has heard of all others at the end, so calls behind each other cannot mix.
+// Limits: none. The ranks that messages come from are known, and one that is followed by another leaves only when it is
+//         received: nothing comes that no receive waits for but one message in each round. A rank has heard of all
+//         others at the end, so calls behind each other cannot mix.
 // Wins: many ranks, few peers.
 #include <mpi.h>
 
@@ -49,7 +50,11 @@ class notify_round {
  private:
   void send() {
     const std::size_t n = std::min(most, leaving_.size());
-    requests_.send(0, leaving_.data(), static_cast<int>(n * sizeof(notice)), MPI_BYTE, to_, f_.tag, f_.comm.get());
+    const int length = static_cast<int>(n * sizeof(notice));
+    if (n < most)
+      requests_.send(0, leaving_.data(), length, MPI_BYTE, to_, f_.tag, f_.comm.get());
+    else
+      requests_.send_synchronously(0, leaving_.data(), length, MPI_BYTE, to_, f_.tag, f_.comm.get());
     ++f_.messages;
     f_.bytes += n * sizeof(notice);
   }

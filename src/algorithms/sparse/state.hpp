@@ -81,10 +81,7 @@ struct sparse_call::state {
   }
 
   // The data's step on a node. False where they have to come in another way.
-  bool begin_data_on_node(bool ready) {
-    if (!node || !node->begin_data(ready && !moved)) return false;
-    return moved = true;
-  }
+  bool begin_data_on_node(bool ready) { return node && node->begin_data(ready); }
 
   [[nodiscard]] mpi::communicator& comm() const noexcept { return *running.comm(); }
 
@@ -127,7 +124,6 @@ struct sparse_call::state {
   }
 
   void begin_move(std::optional<invalid_argument> bad, std::size_t piece) {
-    if (!bad && moved) bad = invalid_argument{"the data of this sparse exchange have been received", MPI_ERR_REQUEST};
     std::size_t lacking = 0;
     if (!bad) {
       try {
@@ -141,7 +137,6 @@ struct sparse_call::state {
       }
     }
     agree_on(lacking, bad);
-    moved = true;
   }
 
   // Move and account.
@@ -163,7 +158,8 @@ struct sparse_call::state {
     done();
   }
 
-  void account() const {
+  // What was done since the last time.
+  void account() {
     running.account(
         [&](statistics& s) {
           s.rounds += rounds + (!carried || rest_follows ? 2 : 0);
@@ -171,6 +167,7 @@ struct sparse_call::state {
           s.bytes_sent += bytes;
         },
         std::max(budget->peak(), carried_peak));
+    rounds = messages = bytes = 0;
   }
 
   void receive(void* into, const char* fault) {
@@ -241,8 +238,7 @@ struct sparse_call::state {
   std::optional<mpi::in_call> inside;  // a call on the short way
   MPI_Comm user = MPI_COMM_NULL;       // of such a call
   bool served_short = false;
-  bool lacks_result = false;  // no memory for the sources
-  bool moved = false;
+  bool lacks_result = false;                 // no memory for the sources
   std::optional<memory_budget> for_carried;  // before what takes from it
   std::optional<carried_notices> carried;    // a call at once, whose notices have come with the agreement
   bool few_follow = false;                   // which are sent without being asked for

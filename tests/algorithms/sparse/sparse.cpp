@@ -215,9 +215,35 @@ TEST(sparse, takes_types_with_holes) {
   call.receive(got.data());
   const int from = (me + p - 1) % p;
   EXPECT_EQ(got, (std::vector<int>{from, -1, from, -1, from, -1, from, -1, from, -1, from, -1}));
-  EXPECT_THROW(call.receive(got.data()), usage_error) << "once";
+  std::ranges::fill(data, 100 + me);
+  call.receive(got.data());
+  EXPECT_EQ(got[4], 100 + from) << "again, with what the data are now";
   MPI_Type_free(&type);
   MPI_Type_free(&spaced);
+}
+
+// What changes from one to the next are the data.
+TEST(sparse, a_pattern_that_is_found_once_brings_data_many_times) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  for (const count_t n : {3, 3000, 100000}) {
+    const std::array<int, 2> to{(me + 1) % p, 0};
+    std::vector<std::int64_t> data(2 * static_cast<std::size_t>(n));
+    sparse_call call({data.data(), to, count_view(n, 0), MPI_INT64_T}, MPI_COMM_WORLD, {.memory = 100000});
+    std::vector<std::int64_t> got(static_cast<std::size_t>(call.total()));
+    for (int turn = 0; turn < 5; ++turn) {
+      std::ranges::fill(data, 10 * me + turn);
+      if (turn % 2 == 0)
+        call.receive(got.data());
+      else
+        call.deliver(1000, [&](const sparse_call::piece& piece) {
+          std::copy_n(static_cast<const std::int64_t*>(piece.data), piece.count,
+                      got.data() + static_cast<count_t>(piece.block) * n + piece.first);
+        });
+      for (std::size_t b = 0; b < call.sources().size(); ++b)
+        ASSERT_EQ(got[(b + 1) * static_cast<std::size_t>(n) - 1], 10 * call.sources()[b] + turn) << "turn " << turn;
+    }
+  }
 }
 
 TEST(sparse, errors_of_one_rank_are_thrown_on_all_and_nothing_is_sent) {

@@ -1,0 +1,168 @@
+// How many messages of a sparse exchange are on their way that no receive waits for: counted at both ends, in memory
+// that all ranks share, by functions that stand before the MPI library's.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "support/world.hpp"
+#include "taquin/sparse.hpp"
+
+namespace {
+
+constexpr int most_ranks = 16;
+// Notices and the agreement; requests for data; data. As the tags of a call begin (grants.hpp).
+constexpr int kinds = 3;
+
+struct counters {
+  std::atomic<std::int64_t> ahead[kinds][most_ranks][most_ranks];  // messages less receives, by receiver and sender
+  std::atomic<std::int64_t> any[kinds][most_ranks];                // receives from any sender
+  std::atomic<std::int64_t> worst[kinds];
+};
+counters* all = nullptr;
+bool counting = false;
+unsigned slow = 0;  // microseconds that this rank loses before each receive
+
+int kind_of(int tag) { return std::min(tag % taquin::mpi::communicator::tags_per_plan, kinds); }
+
+int own_rank() { return taquin::test::rank_in(MPI_COMM_WORLD); }
+
+void sent(int to, int tag) {
+  const int k = kind_of(tag);
+  if (!counting || k >= kinds) return;
+  ++all->ahead[k][to][own_rank()];
+  std::int64_t unasked = -all->any[k][to];
+  for (const auto& n : all->ahead[k][to]) unasked += std::max<std::int64_t>(n, 0);
+  std::int64_t worst = all->worst[k];
+  while (unasked > worst && !all->worst[k].compare_exchange_weak(worst, unasked)) {
+  }
+}
+
+void awaits(int from, int tag) {
+  const int k = kind_of(tag);
+  if (!counting || k >= kinds) return;
+  if (slow > 0) usleep(slow);
+  if (from == MPI_ANY_SOURCE)
+    ++all->any[k][own_rank()];
+  else
+    --all->ahead[k][own_rank()][from];
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  sent(to, tag);
+  return next<decltype(PMPI_Isend)>("PMPI_Isend")(data, count, type, to, tag, comm, request);
+}
+
+int PMPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  sent(to, tag);
+  return next<decltype(PMPI_Issend)>("PMPI_Issend")(data, count, type, to, tag, comm, request);
+}
+
+int PMPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+  awaits(from, tag);
+  return next<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
+}
+
+}  // extern "C"
+
+namespace taquin::test {
+namespace {
+
+// Of one problem: the most messages of each kind that a rank was sent and had not asked for.
+class in_flight : public testing::Test {
+ protected:
+  void SetUp() override {
+    MPI_Win_allocate_shared(own_rank() == 0 ? sizeof(counters) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own_, &window_);
+    MPI_Aint size = 0;
+    int unit = 0;
+    MPI_Win_shared_query(window_, 0, &size, &unit, &all);
+    if (own_rank() == 0) new (all) counters{};
+    static_cast<void>(neighbours(MPI_COMM_WORLD, {}));  // the ranks have met
+    MPI_Barrier(MPI_COMM_WORLD);
+    counting = true;
+  }
+  void TearDown() override {
+    counting = false;
+    MPI_Win_free(&window_);
+  }
+  static std::int64_t worst(int kind) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    return all->worst[kind];
+  }
+  // One message of each round of notices and of each of the agreement; requests of each rank that gets data.
+  static void expect_bounds(int window) {
+    const int p = size_of(MPI_COMM_WORLD);
+    EXPECT_GT(worst(0), 0) << "it is counted";
+    EXPECT_LE(worst(0), 16);
+    EXPECT_LE(worst(1), std::int64_t{window} * p);
+    EXPECT_LE(worst(2), 0) << "data come to receives that are posted";
+  }
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+  void* own_ = nullptr;
+};
+
+TEST_F(in_flight, many_notices_for_one_slow_rank) {
+  const int me = own_rank();
+  const std::size_t blocks = brief() ? 500 : 5000;
+  const std::vector<int> to(blocks, 0);
+  const std::vector<int> counts(blocks, 1);
+  const std::vector<int> data(blocks, me);
+  if (me == 0) slow = 500;
+  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = "notify_tree", .max_in_flight = 4});
+  slow = 0;
+  EXPECT_EQ(got.data.size(), me == 0 ? blocks * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
+  expect_bounds(4);
+}
+
+// All to one, in as much memory as one of them sends, to a reader that works long.
+TEST_F(in_flight, a_mebibyte_of_each_for_one_slow_rank_in_a_mebibyte) {
+  const int me = own_rank();
+  constexpr std::size_t n = 1U << 17U;
+  const std::vector<std::int64_t> data(n, me);
+  std::size_t came = 0;
+  statistics stats;
+  sparse_exchange_pieces(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
+                         [&](int source, std::span<const std::int64_t> piece) {
+                           for (const auto v : piece) ASSERT_EQ(v, source);
+                           came += piece.size();
+                           usleep(1000);
+                         },
+                         MPI_COMM_WORLD, {.memory = n * sizeof(std::int64_t), .stats = &stats});
+  EXPECT_EQ(came, me == 0 ? n * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
+  EXPECT_LE(stats.peak_memory, n * sizeof(std::int64_t));
+  expect_bounds(32);
+}
+
+TEST_F(in_flight, one_has_something_for_all_and_others_nothing) {
+  const int me = own_rank();
+  const int p = size_of(MPI_COMM_WORLD);
+  std::vector<int> to;
+  if (me == p - 1)
+    for (int rank = 0; rank < p; ++rank) to.insert(to.end(), 40, rank);
+  const std::vector<int> counts(to.size(), 100);
+  const std::vector<int> data(100 * to.size(), me);
+  if (me == p - 1) usleep(50000);
+  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.max_in_flight = 3});
+  EXPECT_EQ(got.data, std::vector<int>(4000, p - 1));
+  expect_bounds(3);
+}
+
+}  // namespace
+}  // namespace taquin::test
