@@ -87,7 +87,8 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
       carried->tell(p);
     }
   }
-  const agreed all = running.agree(p, comm().next_tag(), way, std::pmr::new_delete_resource());
+  const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
+  const agreed all = running.agree(p, tag, way, std::pmr::new_delete_resource());
   if (!all.uniform)
     throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
   budget.emplace(all.memory);
