@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from mpi4py_fft.pencil import Pencil, Subcomm
-from taquin import BudgetExceeded, UsageError, adapters
+from taquin import Blocks, BudgetExceeded, UsageError, adapters
 
 SHAPES = [(8, 12, 4), (7, 9, 5)]
 
@@ -52,3 +52,35 @@ def test_an_array_that_does_not_fit_is_an_error_on_every_rank(comm):
     assert np.array_equal(array, block(first, float))
     transfer.destroy()
     subcomm.destroy()
+
+
+class MPIArray(np.ndarray):
+    """What caput documents of its class of this name."""
+
+    @classmethod
+    def wrap(cls, block, axis, comm):
+        array = np.asarray(block).view(cls)
+        array.axis, array.comm = axis, comm
+        shape = list(block.shape)
+        shape[axis] = comm.allreduce(shape[axis])
+        array.global_shape = tuple(shape)
+        return array
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0)])
+def test_an_array_of_caput_changes_its_axis_in_place(comm, shape, axes):
+    whole = np.arange(np.prod(shape)).reshape(shape)
+    first, second = (
+        Blocks(shape, tuple(comm.size if k == axis else 1 for k in range(3))).local_slice(comm.rank) for axis in axes
+    )
+    array = MPIArray.wrap(whole[first].copy(), axes[0], comm)
+    assert adapters.redistribute_mpi_array(array, axes[0]) is array
+    moved = adapters.redistribute_mpi_array(array, axes[1])
+    assert isinstance(moved, MPIArray) and moved.axis == axes[1] and moved.global_shape == shape
+    assert np.array_equal(np.asarray(moved), whole[second])
+    assert np.shares_memory(moved, array) or moved.nbytes > array.nbytes
+    if comm.size > 1:
+        with pytest.raises(BudgetExceeded):
+            adapters.redistribute_mpi_array(moved, axes[0], memory=0)
+        assert np.array_equal(np.asarray(moved), whole[second])
