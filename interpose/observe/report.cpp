@@ -91,12 +91,6 @@ struct merged {
   }
 };
 
-std::string name_of_call(workloads::call_kind kind, workloads::call_form form) {
-  const std::string name(workloads::name_of(kind));
-  if (form == workloads::call_form::nonblocking) return "i" + name;
-  return form == workloads::call_form::persistent ? name + "_init" : name;
-}
-
 std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
   using key = std::tuple<std::string, std::uint64_t, comm_id, workloads::call_kind, workloads::call_form>;
   std::map<key, merged> all;
@@ -329,6 +323,7 @@ void write_report(const std::vector<rank_log>& logs) {
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
   j["crowded"] = waits_for_processors;
   j["totals"] = {{"seconds", total.seconds}, {"waiting_seconds", total.waiting}};
+  if (!s.trace.empty()) j["trace"] = s.trace;
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));
   for (const advice& a : advices) {
