@@ -20,7 +20,7 @@ namespace {
 
 constexpr int least_repetitions = 10;
 constexpr int most_repetitions = 200;
-constexpr int least_until = 50;  // a few in a row agree with each other and not with the next few
+constexpr int least_until = 50;      // a few in a row agree with each other and not with the next few
 constexpr double seconds_each = 2;   // per contender, verification included
 constexpr double longest_each = 30;  // where an interval is to become narrow
 constexpr double shortest = 1e-3;    // a repetition

@@ -179,8 +179,8 @@ bool crowded(const std::vector<rank_log>& logs) {
   return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
 }
 
-// The rank that the others wait for: most of their waiting, and half as much again as of a rank that comes last as often
-// as any other. Null where there is none: ranks that come last in turn have no work to give away.
+// The rank that the others wait for: most of their waiting, and half as much again as for a rank that comes last as
+// often as any other. Null where there is none: ranks that come last in turn have no work to give away.
 const std::pair<const int, double>* comes_last(const merged& m) {
   if (m.waited_for.empty()) return nullptr;
   double all = 0;
