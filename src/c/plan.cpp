@@ -2,12 +2,8 @@
 #include "taquin/plan.hpp"
 
 #include <memory>
-<<<<<<< HEAD
-#include <string>
-=======
 #include <new>
 #include <optional>
->>>>>>> contract
 #include <utility>
 
 #include "base/invalid_argument.hpp"
@@ -24,12 +20,8 @@ using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
   MPI_Comm comm;  // whose error handler is called
-<<<<<<< HEAD
-  std::unique_ptr<taquin::statistics> counted;
-  taquin::plan plan;
-=======
-  std::optional<taquin::plan> plan;
->>>>>>> contract
+  taquin::statistics counted{};
+  std::optional<taquin::plan> plan{};
 };
 
 namespace {
@@ -40,7 +32,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
     // What is wrong on this rank alone all ranks must hear: from the call.
     const char* fault = plan == nullptr ? "null address for the plan" : nullptr;
-    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{comm, std::nullopt});
+    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
     if (made == nullptr) fault = lacks_memory_text;
     std::optional<owned_options> own;
     std::optional<usage_error> wrong_hint;
@@ -52,18 +44,12 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
       fault = lacks_memory_text;
     }
     exchange x = with_fault(build());
-<<<<<<< HEAD
-    if (!fault.empty()) exchange_fault::set(x, fault.c_str());
-    auto counted = std::make_unique<taquin::statistics>();
-    taquin::options o = own.view();
-    o.stats = counted.get();
-    auto made = std::make_unique<TAQUIN_Plan_state>(TAQUIN_Plan_state{comm, std::move(counted), taquin::plan(x, o)});
-=======
     if (fault != nullptr) exchange_fault::set(x, fault);
-    taquin::plan p(x, own ? own->view() : taquin::options{});
+    taquin::options o = own ? own->view() : taquin::options{};
+    if (made != nullptr) o.stats = &made->counted;
+    taquin::plan p(x, o);
     if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
     made->plan.emplace(std::move(p));
->>>>>>> contract
     *plan = made.release();
   });
 }
@@ -108,7 +94,7 @@ int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t* bytes) {
 }
 
 int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics* statistics) {
-  return with(plan, [&](taquin::plan&) { give_statistics(*plan->counted, statistics); });
+  return with(plan, [&](taquin::plan&) { give_statistics(plan->counted, statistics); });
 }
 
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {

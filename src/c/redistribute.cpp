@@ -2,11 +2,8 @@
 #include "taquin/redistribute.hpp"
 
 #include <memory>
-<<<<<<< HEAD
-=======
 #include <new>
 #include <optional>
->>>>>>> contract
 #include <utility>
 
 #include "base/invalid_argument.hpp"
@@ -26,12 +23,8 @@ using taquin::detail::take_fault;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
-<<<<<<< HEAD
-  std::unique_ptr<taquin::statistics> counted;
-  taquin::redistribution redistribution;
-=======
-  std::optional<taquin::redistribution> redistribution;
->>>>>>> contract
+  taquin::statistics counted{};
+  std::optional<taquin::redistribution> redistribution{};
 };
 
 namespace {
@@ -54,31 +47,21 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* fault = take_fault();
     if (redistribution == nullptr) fault = "null address for the redistribution";
-    auto counted = std::make_unique<taquin::statistics>();
+    // A rank without memory for the handle says so in the call.
+    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow) TAQUIN_Redistribution_state{.comm = comm});
+    if (made == nullptr) fault = taquin::detail::lacks_memory_text;
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
-                                         .stats = counted.get(),
+                                         .stats = made == nullptr ? nullptr : &made->counted,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
                                          .timeout = of_comm.timeout};
-<<<<<<< HEAD
-    auto made = std::make_unique<TAQUIN_Redistribution_state>(TAQUIN_Redistribution_state{
-        comm, std::move(counted),
-        redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type, comm,
-                                    o, fault)});
-    if (redistribution != nullptr) *redistribution = made.release();  // null is a fault on all ranks, thrown above
-=======
-    // A rank without memory for the handle says so in the call.
-    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
-                                                          TAQUIN_Redistribution_state{comm, std::nullopt});
-    if (made == nullptr) fault = taquin::detail::lacks_memory_text;
     auto r = redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
                                          comm, o, fault);
     if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown
     made->redistribution.emplace(std::move(r));
     *redistribution = made.release();
->>>>>>> contract
   });
 }
 
@@ -121,7 +104,7 @@ int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t* b
 
 int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics* statistics) {
   return with(redistribution, [&](const taquin::redistribution&) {
-    taquin::detail::give_statistics(*redistribution->counted, statistics);
+    taquin::detail::give_statistics(redistribution->counted, statistics);
   });
 }
 
