@@ -44,10 +44,10 @@ arrival arrival::parse(const std::string& text) {
   const auto colon = text.find(':');
   const std::string name = text.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
-  if (name == "together" && rest.empty()) return {};
+  if (text == "together") return {};
   if (name == "random" || name == "sorted")
     return {name == "random" ? pattern::random : pattern::sorted, 0,
-            rest.empty() ? usual_delay : parse_time(rest, text)};
+            colon == std::string::npos ? usual_delay : parse_time(rest, text)};
   if (name == "last" && !rest.empty()) {
     arrival a{pattern::last, 0, usual_delay};
     const auto [end, fault] = std::from_chars(rest.data(), rest.data() + rest.size(), a.rank);
