@@ -173,6 +173,7 @@ void check_report(const checked& file) {
   check_version(file, "taquin_report", report_version);
   const double ranks = file.at("ranks").integer(1, most_ranks);
   file.maybe_text("program");
+  file.maybe_text("trace");
   file.maybe_number("nodes", 1, ranks);
   file.maybe_number("seconds", 0, most_seconds);
   file.maybe_number("memory_limit", 0, 2 * most_bytes);
@@ -224,8 +225,31 @@ json read_traffic(const std::filesystem::path& path, int per_node) {
   }
 }
 
+// Traces open elsewhere. One is packets from its first byte on: each has a key, a length and as many bytes.
+void refuse_trace(const std::string& text) {
+  constexpr std::string_view first_packet = "\xe2\x03";  // describes a track, behind its key and length
+  if (text.find(first_packet) != 2 || text.front() != '\n') return;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t packet = at++;
+    std::uint64_t length = 0;
+    unsigned shift = 0;
+    constexpr unsigned bits = 7;
+    while (at < text.size() && (text[at] & 0x80) != 0 && shift < 4 * bits) {
+      length |= (std::uint64_t(text[at++]) & 0x7fU) << shift;
+      shift += bits;
+    }
+    if (at < text.size()) length |= std::uint64_t(text[at++]) << shift;
+    if (text[packet] != '\n' || length == 0 || length > text.size() - at)
+      throw input_fault(fmt::format("is a trace, damaged at byte {}", packet + 1));
+    at += length;
+  }
+  throw input_fault(
+      "is a trace: open it at ui.perfetto.dev; the full report of the same run (TAQUIN_REPORT=full) links to it");
+}
+
 json read_kind(const std::filesystem::path& path, int per_node) {
   const std::string text = read_text(path);
+  refuse_trace(text);
   const json j = detail::parse_json<input_fault>(text, most_depth);
   const checked file(j, "the file");
   if (j.is_array()) return read_array(j);

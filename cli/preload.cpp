@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/program_mpi.hpp"
+#include "harness/sizes.hpp"
 
 namespace taquin::cli {
 
@@ -92,6 +93,28 @@ void check_command(const std::vector<std::string>& command) {
 
 void set_variable(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0) throw failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
+}
+
+std::filesystem::path writable(const std::string& name) {
+  auto path = std::filesystem::absolute(name).lexically_normal();
+  std::error_code ignored;
+  const auto fail = [&](const char* why) { throw failure(fmt::format("cannot write {}: {}", path.string(), why)); };
+  if (std::filesystem::is_directory(path, ignored)) fail(std::strerror(EISDIR));
+  const bool there = std::filesystem::exists(path, ignored);
+  if (access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) fail(std::strerror(errno));
+  return path;
+}
+
+void add_observation_options(CLI::App& app, observation_files& files) {
+  app.add_option("--trace", files.trace, "a trace to write, which opens at ui.perfetto.dev: calls, waiting, messages");
+  app.add_option("--trace-limit", files.trace_limit, "the most bytes of the trace: 4K, 50M; default: 64M");
+  app.add_option("--metrics", files.metrics, "a file of metrics to write, as OpenMetrics text");
+}
+
+void set_variables(const observation_files& files) {
+  if (!files.trace.empty()) set_variable("TAQUIN_TRACE", writable(files.trace).string());
+  if (!files.metrics.empty()) set_variable("TAQUIN_METRICS", writable(files.metrics).string());
+  if (!files.trace_limit.empty()) set_variable("TAQUIN_TRACE_LIMIT", std::to_string(parse_size(files.trace_limit)));
 }
 
 void add_mpi_option(CLI::App& app, std::string& mpi) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,20 @@ void check_command(const std::vector<std::string>& command);
 
 /// Sets a variable for the program.
 void set_variable(const char* name, const std::string& value);
+
+/// The file to write, with its whole path: the program may change its folder. Throws failure where it cannot be
+/// written, before the program runs for hours; does not touch it, as the program may still fail.
+std::filesystem::path writable(const std::string& name);
+
+/// What the preloaded library writes beside a recording or a report. Empty: nothing.
+struct observation_files {
+  std::string trace;
+  std::string trace_limit;
+  std::string metrics;
+};
+void add_observation_options(CLI::App& app, observation_files& files);
+/// For the program.
+void set_variables(const observation_files& files);
 
 /// Adds the option --mpi.
 void add_mpi_option(CLI::App& app, std::string& mpi);

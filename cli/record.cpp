@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -17,22 +14,13 @@ namespace {
 struct arguments {
   std::string mpi;
   std::string output;
+  observation_files files;
 };
-
-// Before the program runs for hours. The file is not touched: the program may still fail.
-std::filesystem::path writable(const std::string& name) {
-  auto path = std::filesystem::absolute(name).lexically_normal();
-  std::error_code ignored;
-  const auto fail = [&](const char* why) { throw failure(fmt::format("cannot write {}: {}", path.string(), why)); };
-  if (std::filesystem::is_directory(path, ignored)) fail(std::strerror(EISDIR));
-  const bool there = std::filesystem::exists(path, ignored);
-  if (access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) fail(std::strerror(errno));
-  return path;
-}
 
 int work(const arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
+  set_variables(a.files);
   if (speaks()) set_variable("TAQUIN_RECORD_PROCESS", std::to_string(getpid()));
   become(command, a.mpi);
 }
@@ -40,6 +28,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-o,--output", a->output, "the traffic file to write")->required();
+  add_observation_options(app, a->files);
   add_mpi_option(app, a->mpi);
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.

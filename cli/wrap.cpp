@@ -18,6 +18,7 @@ struct arguments {
   std::string algorithm;
   std::string memory;
   bool check = false;
+  observation_files files;
 };
 
 // Some algorithms exchange in one buffer alone: an unchanged program does so only with MPI_IN_PLACE.
@@ -58,6 +59,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   }
   if (!a.memory.empty()) set_variable("TAQUIN_MEMORY", std::to_string(parse_size(a.memory)));
   if (a.check) set_variable("TAQUIN_CHECK", "1");
+  set_variables(a.files);
   become(command, a.mpi);
 }
 
@@ -67,6 +69,7 @@ std::function<int()> setup(CLI::App& app) {
                  "a name from 'taquin list', or auto; default: TAQUIN_ALGORITHM or auto");
   app.add_option("-m,--memory", a->memory, "extra bytes per rank that taquin may take: 64, 4K, 50M; default: no limit");
   app.add_flag("--check", a->check, "compare what ranks send with what their peers expect, before each exchange");
+  add_observation_options(app, a->files);
   add_mpi_option(app, a->mpi);
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
@@ -76,6 +79,7 @@ groups, in place with an algorithm that has no such form, within too little memo
 
 Examples:
   mpirun -n 4 taquin wrap -a pairwise ./program input.dat
+  mpirun -n 4 taquin wrap --trace program.pftrace ./program input.dat
   mpirun -n 4 taquin wrap -m 16M ./program -v input.dat)");
   return [a, &app] { return work(*a, app.remaining()); };
 }

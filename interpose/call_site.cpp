@@ -163,7 +163,8 @@ const place& place_of(const void* address) {
   }
   const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   const std::lock_guard lock(mutex);
-  return places->try_emplace(address, place{info.dli_fname != nullptr ? info.dli_fname : "?", offset}).first->second;
+  return places->try_emplace(address, place{info.dli_fname != nullptr ? info.dli_fname : "?", offset, address})
+      .first->second;
 }
 
 }  // namespace taquin::interpose

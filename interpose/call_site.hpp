@@ -20,6 +20,7 @@ call_site resolve(const std::string& object, std::uint64_t offset);
 struct place {
   std::string object;        ///< the program's or library's file
   std::uint64_t offset = 0;  ///< in it
+  const void* address = nullptr;
 };
 /// Of a return address; past MPI's Fortran procedures, their caller's. Remembered.
 const place& place_of(const void* address);

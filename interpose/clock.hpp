@@ -37,6 +37,10 @@ class tick_clock {
   [[nodiscard]] double when(std::uint64_t ticks) const noexcept {
     return last_.seconds - static_cast<double>(last_.ticks - ticks) * between_;
   }
+  /// The same by the rate since the start: as exact as the clocks' readings between the first and the last.
+  [[nodiscard]] double placed(std::uint64_t ticks) const noexcept {
+    return last_.seconds - static_cast<double>(last_.ticks - ticks) * tick_;
+  }
 
  private:
   struct reading {

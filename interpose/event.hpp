@@ -67,10 +67,20 @@ struct call_in_flight {
   std::uint32_t run = 0;   ///< in the log
   std::uint32_t site = 0;  ///< in the log
   double seconds = 0;      ///< so far, in MPI's calls
+  std::uint32_t traced = 0;
 
   /// It has ended: its seconds count.
   void completed() const noexcept;
 };
+
+/// Persistent calls are started in any order, maybe when their communicator is freed: what is to be known of one is
+/// agreed upon when it is made.
+struct persistent_call {
+  observed_comm* comm = nullptr;
+  std::uint64_t number = 0;  ///< among those of its communicator
+};
+/// Waits for no rank.
+persistent_call name_persistent(MPI_Comm comm);
 
 /// One call of the program, from its begin on. The first one on a communicator is collective: it agrees on the
 /// communicator's name, without waiting for the others unless the call is blocking; so are some of the blocking ones,
@@ -78,7 +88,7 @@ struct call_in_flight {
 struct call_event {
   call_event(MPI_Comm comm, call_kind kind, call_form form, const void* site);
   /// A start of a persistent call.
-  call_event(observed_comm* named, call_kind kind, const void* site) noexcept;
+  call_event(const persistent_call& call, call_kind kind, const void* site, std::uint64_t start) noexcept;
   /// The MPI library is to do this one, so that a full report can compare. The same on all ranks.
   [[nodiscard]] bool sampled() const noexcept { return traits.sampled(); }
   /// It has ended well.
@@ -90,8 +100,9 @@ struct call_event {
   const void* site;               ///< the return address
   observed_comm* comm = nullptr;  ///< null: left out
   call_traits traits;
-  std::int32_t entry = -1;  ///< among the communicator's entries that are open; −1: none
-  std::uint64_t begin = 0;  ///< of the tick clock
+  std::int32_t entry = -1;   ///< among the communicator's entries that are open; −1: none
+  std::uint64_t begin = 0;   ///< of the tick clock
+  std::uint64_t number = 0;  ///< for a trace: of the call on its communicator, the same on all ranks
 };
 
 /// Calls that nobody serves are only counted: for a recording that stays empty.
@@ -105,10 +116,6 @@ inline bool observing() noexcept { return observes; }
 /// Begins, where a recording or a report is asked for. Between ranks of different nodes clocks differ: measured here.
 /// Collective over the world; after agree_to_serve.
 void start_observing();
-
-/// Persistent calls are started in any order, maybe when their communicator is freed: its name is agreed upon when they
-/// are made. Waits for no rank. What to give call_event.
-observed_comm* name_communicator(MPI_Comm comm);
 
 /// Gathers what all ranks kept on rank 0 of MPI_COMM_WORLD, which writes the files and the summary. Collective; before
 /// MPI is finalised. Failures are told on standard error and change nothing else.

@@ -30,6 +30,15 @@ double seconds_of(settings& s, std::string_view text, double usual) {
   return usual;
 }
 
+void size_or_default(settings& s, const char* name, std::size_t& size) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return;
+  if (const auto bytes = size_of(text))
+    size = *bytes;
+  else
+    s.warnings.push_back(std::string(name) + "='" + text + "' is ignored: not a size such as 64, 4K, 50M, 2G");
+}
+
 // Recording alone leaves the program's calls as they are, so that the times are the MPI library's.
 settings read() {
   settings s;
@@ -39,6 +48,9 @@ settings read() {
   };
   s.as_given = taquin_variables();
   s.record = variable("TAQUIN_RECORD");
+  s.trace = variable("TAQUIN_TRACE");
+  s.metrics = variable("TAQUIN_METRICS");
+  size_or_default(s, "TAQUIN_TRACE_LIMIT", s.trace_limit);
   if (const auto text = variable("TAQUIN_REPORT"); text == "summary") {
     s.at_end = settings::report::summary;
   } else if (text == "full" || text.starts_with("full:")) {
@@ -71,12 +83,7 @@ settings read() {
     if (const auto why = detail::environment::fault_of(name); !why.empty()) drop(s, name, why);
   const std::string_view memory = variable("TAQUIN_MEMORY");
   s.route = s.record.empty() || !variable("TAQUIN_ALGORITHM").empty() || !memory.empty();
-  if (memory.empty()) return s;
-  if (const auto bytes = size_of(memory)) {
-    s.memory = *bytes;
-  } else {
-    s.warnings.push_back("TAQUIN_MEMORY='" + std::string(memory) + "' is ignored: not a size such as 64, 4K, 50M, 2G");
-  }
+  size_or_default(s, "TAQUIN_MEMORY", s.memory);
   return s;
 }
 

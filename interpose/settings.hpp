@@ -17,6 +17,9 @@ struct settings {
   bool route = true;                            ///< calls go through taquin
   std::size_t memory = unlimited;               ///< TAQUIN_MEMORY
   std::string record;                           ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  std::string trace;                            ///< TAQUIN_TRACE: the file of a trace; empty: none
+  std::size_t trace_limit = default_trace;      ///< TAQUIN_TRACE_LIMIT: the most bytes that it may have
+  std::string metrics;                          ///< TAQUIN_METRICS: the file of metrics; empty: none
   std::chrono::duration<double> patience{10};   ///< TAQUIN_PATIENCE: seconds to wait for ranks without the library
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
   enum class report { none, summary, full };
@@ -27,6 +30,11 @@ struct settings {
   std::vector<std::string> warnings;                   ///< what is wrong with variables that are ignored
 
   static const settings& get();
+  /// Calls are to be looked at.
+  [[nodiscard]] bool observes() const noexcept {
+    return at_end != report::none || !record.empty() || !trace.empty() || !metrics.empty();
+  }
+  static constexpr std::size_t default_trace = std::size_t{64} << 20U;
 };
 
 /// Taquin's variables as they are now, but for those that belong to one process.

@@ -16,8 +16,8 @@ instructions() {
   "${MPIRUN:-mpirun}" -n 1 env LD_PRELOAD="$library" "$@" valgrind --tool=callgrind \
     --callgrind-out-file="$work/out" "$work/many_calls" "$calls" 2>&1 | sed -n 's/.*Collected : //p'
 }
-for report in none summary full:/dev/null; do
-  few=$(instructions 1000 TAQUIN_REPORT=$report)
-  more=$(instructions 11000 TAQUIN_REPORT=$report)
-  echo "$report $(((more - few) / 10000)) instructions a call"
+for setting in TAQUIN_REPORT=none TAQUIN_REPORT=summary TAQUIN_REPORT=full:/dev/null TAQUIN_TRACE=/dev/null; do
+  few=$(instructions 1000 $setting TAQUIN_TRACE_LIMIT=0)
+  more=$(instructions 11000 $setting TAQUIN_TRACE_LIMIT=0)
+  echo "$setting $(((more - few) / 10000)) instructions a call"
 done

@@ -12,9 +12,6 @@
 
 namespace taquin::interpose {
 
-namespace {
-
-// The world ranks of an intracommunicator's ranks; empty when some process is of another world.
 std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::vector<int> own(ranks.size());
@@ -29,6 +26,8 @@ std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
   if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end()) ranks.clear();
   return ranks;
 }
+
+namespace {
 
 // The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A call
 // that waits for no other rank must not do so here: its communicator's name may come later.

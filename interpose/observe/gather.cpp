@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "interpose/event.hpp"
+#include "interpose/observe/metrics.hpp"
 #include "interpose/observe/recorder_state.hpp"
 #include "interpose/observe/report.hpp"
+#include "interpose/observe/trace_file.hpp"
 #include "interpose/say.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
@@ -36,6 +39,18 @@ std::vector<std::uint8_t> receive_all(int from, MPI_Comm comm) {
     TAQUIN_MPI(PMPI_Recv(bytes.data() + at, static_cast<int>(std::min(most, bytes.size() - at)), MPI_BYTE, from, 0,
                          comm, MPI_STATUS_IGNORE));
   return bytes;
+}
+
+std::vector<std::uint8_t> bytes_of(const std::vector<traced_event>& events) {
+  std::vector<std::uint8_t> bytes(events.size() * sizeof(traced_event));
+  if (!bytes.empty()) std::memcpy(bytes.data(), events.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<traced_event> events_of(const std::vector<std::uint8_t>& bytes) {
+  std::vector<traced_event> events(bytes.size() / sizeof(traced_event));
+  if (!bytes.empty()) std::memcpy(events.data(), bytes.data(), bytes.size());
+  return events;
 }
 
 std::string command_line() {
@@ -74,13 +89,17 @@ void write_observations() noexcept {
     s.known.flush(s);
     keep_open_entries(s);
     for (const auto& c : s.counts) own.others.push_back(c.load());
+    s.traced.hand_over(s, own);
     if (rank > 0) {
       send_all(own.packed(), comm);
+      send_all(bytes_of(own.events), comm);
     } else {
       own.program = command_line();
       std::vector<rank_log> logs(static_cast<std::size_t>(size));
-      for (int from = 1; from < size; ++from)
-        logs[static_cast<std::size_t>(from)] = rank_log::unpacked(receive_all(from, comm));
+      for (int from = 1; from < size; ++from) {
+        rank_log& log = logs[static_cast<std::size_t>(from)] = rank_log::unpacked(receive_all(from, comm));
+        log.events = events_of(receive_all(from, comm));
+      }
       logs.front() = std::move(own);
       close_entries(logs);
       const workloads::traffic traffic = assemble(logs);
@@ -93,6 +112,8 @@ void write_observations() noexcept {
           say(std::string("nothing is recorded: ") + e.what());
         }
       }
+      if (!given.trace.empty()) write_trace(logs, given.trace_limit, given.trace);
+      if (!given.metrics.empty()) write_metrics(logs, given.metrics);
       if (given.at_end != settings::report::none) write_report(logs);
     }
     TAQUIN_MPI(PMPI_Comm_free(&comm));

@@ -13,7 +13,7 @@ namespace {
 
 std::uint32_t site_index(recorder_state& s, const call_key& key) {
   static const place nowhere;
-  const place& from = s.full ? *static_cast<const place*>(key.site) : nowhere;
+  const place& from = s.places ? *static_cast<const place*>(key.site) : nowhere;
   auto& log = s.writer.log();
   const auto [found, fresh] = s.sites.try_emplace({&from, key.comm, key.traits.kind(), key.traits.form()},
                                                   static_cast<std::uint32_t>(log.sites.size()));

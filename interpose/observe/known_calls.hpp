@@ -32,8 +32,9 @@ struct known_call {
   call_key key;
   count_t send_element = -1;  ///< bytes; −1: not all blocks have elements of one type
   count_t receive_element = -1;
-  bool equal = false;      ///< all blocks that are sent, and all that are received
-  std::uint32_t site = 0;  ///< index into rank_log::sites
+  bool equal = false;        ///< all blocks that are sent, and all that are received
+  std::uint32_t site = 0;    ///< index into rank_log::sites
+  std::uint32_t traced = 0;  ///< 1 + index into rank_log::traced
   std::uint64_t calls = 0;
   std::uint64_t ticks = 0;
   double squares = 0;  ///< of the ticks of each call, added up

@@ -28,6 +28,12 @@ std::uint32_t log_writer::add_comm(known_comm comm) {
   return static_cast<std::uint32_t>(log_.comms.size() - 1);
 }
 
+std::string name_of_call(workloads::call_kind kind, workloads::call_form form) {
+  const std::string name(workloads::name_of(kind));
+  if (form == workloads::call_form::nonblocking) return "i" + name;
+  return form == workloads::call_form::persistent ? name + "_init" : name;
+}
+
 void run_of_calls::took(double seconds) noexcept {
   min = timed == 0 ? seconds : std::min(min, seconds);
   max = std::max(max, seconds);
@@ -77,6 +83,8 @@ std::vector<std::uint8_t> rank_log::packed() const {
     for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site, e.stands_for});
   }
   for (const known_comm& c : comms) j["comms"].push_back({c.id.leader, c.id.serial, c.rank, c.world_ranks});
+  j["traced"] = {json::array(), untraced};
+  for (const traced_call& t : traced) j["traced"][0].push_back({t.site, t.row, t.algorithm});
   for (const run_of_calls& r : runs)
     j["runs"].push_back({r.what.comm, r.what.row, static_cast<int>(r.what.kind), r.what.in_place, r.what.element_bytes,
                          r.repeats, r.total, r.min, r.max, static_cast<int>(r.what.form), r.waiting, r.what.in_flight});
@@ -100,6 +108,8 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
                         r.at(10)});
   log.seconds = j.at("seconds");
   log.node = j.at("node");
+  for (const json& t : j.at("traced").at(0)) log.traced.push_back({t.at(0), t.at(1), t.at(2)});
+  log.untraced = j.at("traced").at(1);
   log.others = j.at("others").get<std::vector<std::uint64_t>>();
   for (const json& s : j.at("sites")) {
     log.sites.push_back({s.at(0),

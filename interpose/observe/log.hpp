@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/observe/traced_event.hpp"
 #include "workloads/traffic.hpp"
 
 namespace taquin::interpose {
@@ -84,6 +85,13 @@ struct site_log {
   std::vector<count_t> flows;  ///< bytes to each rank
 };
 
+/// What the trace says of calls that are alike.
+struct traced_call {
+  std::uint32_t site = 0;  ///< index into rank_log::sites
+  std::uint32_t row = 0;   ///< index into rank_log::rows
+  std::string algorithm;
+};
+
 struct rank_log {
   std::string program;
   double seconds = 0;  ///< from MPI_Init to MPI_Finalize
@@ -94,6 +102,9 @@ struct rank_log {
   std::vector<known_comm> comms;
   std::vector<std::vector<count_t>> rows;  ///< bytes to each rank; equal ones are stored once
   std::vector<run_of_calls> runs;
+  std::vector<traced_call> traced;
+  std::vector<traced_event> events;  ///< not packed
+  std::uint64_t untraced = 0;        ///< events that the trace had no room for
 
   /// A call, which stands for `calls`, has waited for its last rank, and came so long after its first one.
   void waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival, int last);
@@ -114,6 +125,9 @@ class log_writer {
   rank_log log_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> row_ids_;  // by the rows' hashes: each row is kept once
 };
+
+/// MPI's name of a call, in small letters.
+std::string name_of_call(workloads::call_kind kind, workloads::call_form form);
 
 /// Tells waiting apart in the calls that are still open: all ranks' entries of each are here.
 void close_entries(std::vector<rank_log>& logs);

@@ -60,11 +60,17 @@ void compare_clocks(recorder_state& s, int rank, const std::vector<int>& first) 
   TAQUIN_MPI(PMPI_Comm_free(&comm));
 }
 
+// The place of a call: that of the communicator's last one, or looked up. MPI's Fortran procedures have none.
+const place* from(const call_event& e) {
+  observed_comm& c = *e.comm;
+  if (c.last_place == nullptr || c.last_place->address != e.site) c.last_place = &place_of(e.site);
+  return c.last_place;
+}
+
 call_key key_of(const recorder_state& s, const call_event& e, bool in_place, const outcome& o) {
   call_traits traits = e.traits;
   traits.set_in_place(in_place);
-  return {s.full ? static_cast<const void*>(&place_of(e.site)) : e.site, o.algorithm.data(), e.comm->index, traits,
-          s.in_flight};
+  return {s.places ? from(e) : e.site, o.algorithm.data(), e.comm->index, traits, s.in_flight};
 }
 
 // Why taquin has not done it.
@@ -98,6 +104,10 @@ known_call& known(recorder_state& s, const call_event& e, const outcome& o, cons
 }
 
 inline void keep(recorder_state& s, const call_event& e, known_call& k, const outcome& o, std::uint64_t ticks) {
+  if (s.traced.on()) [[unlikely]] {
+    s.traced.keep(s, e, k, o.peak_memory, e.begin + ticks);
+    trace::leave();
+  }
   const std::uint32_t run = s.known.count(s, k, o.peak_memory);
   k.ticks += ticks;
   k.squares += static_cast<double>(ticks) * static_cast<double>(ticks);
@@ -122,7 +132,7 @@ void count(other_call what) noexcept {
 
 void start_observing() {
   const settings& given = settings::get();
-  if (given.record.empty() && given.at_end == settings::report::none) return;
+  if (!given.observes()) return;
   recorder_state& s = recorder_state::get();
   int rank = 0;
   int level = MPI_THREAD_MULTIPLE;
@@ -130,6 +140,7 @@ void start_observing() {
   s.threads = level == MPI_THREAD_MULTIPLE;
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
+  s.places = s.full || !given.trace.empty() || !given.metrics.empty();
   s.clock.start();
   TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
   TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -140,19 +151,31 @@ void start_observing() {
   TAQUIN_MPI(PMPI_Allgather(&s.offset, 1, MPI_DOUBLE, offsets.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD));
   s.offset = offsets[static_cast<std::size_t>(s.node)];
   s.begin = now();
+  if (!given.trace.empty()) s.traced.start(given.trace_limit / first.size() / bytes_of_a_traced_event);
   observes = true;
 }
 
-observed_comm* name_communicator(MPI_Comm comm) { return find(recorder_state::get(), comm, call_form::persistent); }
+persistent_call name_persistent(MPI_Comm comm) {
+  observed_comm* const c = find(recorder_state::get(), comm, call_form::persistent);
+  return {c, c != nullptr ? c->persistent++ : 0};
+}
 
-call_event::call_event(observed_comm* named, call_kind kind, const void* from) noexcept
-    : site(from), comm(named), traits{kind, call_form::persistent}, begin(recorder_state::get().clock.ticks()) {}
+call_event::call_event(const persistent_call& call, call_kind kind, const void* from, std::uint64_t start) noexcept
+    : site(from),
+      comm(call.comm),
+      traits{kind, call_form::persistent},
+      begin(recorder_state::get().clock.ticks()),
+      number(std::uint64_t{1} << 63U | call.number << 32U | start) {}
 
 call_event::call_event(MPI_Comm on, call_kind kind, call_form form, const void* from)
     : site(from), comm(find(recorder_state::get(), on, form)), traits{kind, form} {
   recorder_state& s = recorder_state::get();
   begin = s.clock.ticks();
   if (comm == nullptr) return;
+  if (s.traced.on()) [[unlikely]] {
+    number = comm->numbered++;
+    s.traced.enter(*this);
+  }
   // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
   if (form != call_form::blocking || kind > call_kind::alltoallw) return;
   observed_comm& c = *comm;
@@ -203,7 +226,12 @@ call_in_flight call_event::started(const outcome& o, const moved& m) {
   const std::uint32_t run = s.known.count(s, k, o.peak_memory);
   if (!o.reason.empty()) count_fallback(s, k, o);
   ++s.in_flight;
-  return {true, traits.sampled(), run, k.site, s.clock.seconds(s.clock.ticks() - begin)};
+  std::uint32_t traced = 0;
+  if (s.traced.on()) {
+    traced = s.traced.keep(s, *this, k, o.peak_memory, 0);
+    trace::leave();
+  }
+  return {true, traits.sampled(), run, k.site, s.clock.seconds(s.clock.ticks() - begin), traced};
 }
 
 void call_in_flight::completed() const noexcept {
@@ -211,6 +239,7 @@ void call_in_flight::completed() const noexcept {
   recorder_state& s = recorder_state::get();
   const state_lock lock(s);
   --s.in_flight;
+  s.traced.completes(traced);
   s.writer.log().runs[run].took(seconds);
   site_log& at = s.writer.log().sites[site];
   at.seconds += seconds;

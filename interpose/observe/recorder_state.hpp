@@ -19,6 +19,7 @@
 #include "interpose/event.hpp"
 #include "interpose/observe/known_calls.hpp"
 #include "interpose/observe/log.hpp"
+#include "interpose/observe/trace.hpp"
 
 namespace taquin::interpose {
 
@@ -46,7 +47,10 @@ struct observed_comm {
   std::uint32_t index = 0;  // in the log
   int size = 0;
   std::uint64_t calls = 0;       // blocking ones
+  std::uint64_t numbered = 0;    // of all forms but persistent ones
+  std::uint64_t persistent = 0;  // that were made
   known_call* last = nullptr;    // of this communicator, or it has become another's
+  const place* last_place = nullptr;
   std::uint32_t stands_for = 1;  // calls, each entry that is open
   std::vector<open_entry> open;
 };
@@ -56,6 +60,8 @@ struct recorder_state {
   bool threads = false;  // calls may come from several at once
   bool full = false;     // the report
   bool records = false;
+  bool places = false;  // call sites are told apart
+  trace traced;
   tick_clock clock;
   log_writer writer;
   std::deque<observed_comm> comms;
@@ -104,6 +110,8 @@ inline observed_comm* find(recorder_state& s, MPI_Comm comm, call_form form) {
   }
   return look_up(s, comm, form);
 }
+/// The world ranks of an intracommunicator's ranks; empty when some process is of another world.
+std::vector<int> world_ranks_of(MPI_Comm comm, int size);
 /// MPI deletes attributes when a communicator is freed: its handle may be another's then.
 int forget_communicator(MPI_Comm comm, int keyval, void* value, void* state);
 /// Names that are on their way arrive.

@@ -91,12 +91,6 @@ struct merged {
   }
 };
 
-std::string name_of_call(workloads::call_kind kind, workloads::call_form form) {
-  const std::string name(workloads::name_of(kind));
-  if (form == workloads::call_form::nonblocking) return "i" + name;
-  return form == workloads::call_form::persistent ? name + "_init" : name;
-}
-
 std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
   using key = std::tuple<std::string, std::uint64_t, comm_id, workloads::call_kind, workloads::call_form>;
   std::map<key, merged> all;
@@ -185,6 +179,18 @@ bool crowded(const std::vector<rank_log>& logs) {
   return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
 }
 
+// The rank that the others wait for: most of their waiting, and half as much again as for a rank that comes last as
+// often as any other. Null where there is none: ranks that come last in turn have no work to give away.
+const std::pair<const int, double>* comes_last(const merged& m) {
+  if (m.waited_for.empty()) return nullptr;
+  double all = 0;
+  for (const auto& [rank, waited] : m.waited_for) all += waited;
+  const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+  constexpr double most = 0.5;
+  const double share = std::max(most, 1.5 / static_cast<double>(m.world_ranks.size()));
+  return worst->second > share * all ? &*worst : nullptr;
+}
+
 // What was measured to help, in order of what it saves.
 std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
   constexpr double worth_saying = 0.01;  // of the run
@@ -192,8 +198,8 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
   std::vector<advice> all;
   for (const merged& m : sites) {
     if (!waits_for_processors && m.waiting > worth_saying * run && m.waiting_share() > mostly &&
-        !m.waited_for.empty()) {
-      const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+        comes_last(m) != nullptr) {
+      const auto* const worst = comes_last(m);
       all.push_back({"Balance the work before a call",
                      fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
                                  100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),
@@ -317,6 +323,7 @@ void write_report(const std::vector<rank_log>& logs) {
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
   j["crowded"] = waits_for_processors;
   j["totals"] = {{"seconds", total.seconds}, {"waiting_seconds", total.waiting}};
+  if (!s.trace.empty()) j["trace"] = s.trace;
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));
   for (const advice& a : advices) {

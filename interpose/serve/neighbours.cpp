@@ -255,7 +255,7 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     const int code = native();
     if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;
-    if (observing()) seen = {name_communicator(comm), what, site, among_neighbours(comm, x), {}};
+    if (observing()) seen = {name_persistent(comm), what, site, among_neighbours(comm, x), {}};
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
     return code;
   } catch (...) {

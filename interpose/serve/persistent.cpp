@@ -42,7 +42,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
     if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;
     if (observing())
-      seen = {name_communicator(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left};
+      seen = {name_persistent(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left};
     track(*request, std::make_unique<tracked_request>(comm, std::move(ways), std::move(seen)));
     return code;
   } catch (...) {

@@ -90,7 +90,7 @@ int tracked_request::started(by who, double begun) noexcept {
   call_ = {};
   if (observed_) {
     try {
-      call_event call(observed_->comm, observed_->kind, observed_->site);
+      call_event call(observed_->call, observed_->kind, observed_->site, starts_);
       if (sampled_) call.traits.sample();
       call_ = call.started(who == by::plan ? ways_->by_taquin() : observed_->left, observed_->data);
     } catch (...) {

@@ -25,7 +25,7 @@ class tracked_request {
  public:
   /// What a recording or a report keeps of each start.
   struct observation {
-    observed_comm* comm = nullptr;  ///< of name_communicator
+    persistent_call call;  ///< of name_persistent
     call_kind kind = call_kind::alltoall;
     const void* site = nullptr;
     moved data;

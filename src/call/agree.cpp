@@ -11,6 +11,7 @@
 
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
+#include "call/agreement_rounds.hpp"
 #include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -33,6 +34,7 @@ class dissemination {
   dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
+        rounds_(comm.size()),
         payload_(payload),
         head_(in_place ? sizeof(record) : record::head),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
@@ -41,31 +43,16 @@ class dissemination {
   /// Makes `v` what all ranks know together. A rank with another payload, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
   void run(record& v) {
-    const int p = comm_.size();
-    const int radix = agreement_radix(p);
     std::array<MPI_Request, most_radix - 1> requests;
-    int k = 0;
-    int width = 1;
-    for (; width < p; width *= radix, ++k) {
-      const int digits = std::min(radix - 1, (p - 1) / width);
+    for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
       told_ = v;
-      digit_ = p / width % radix;
-      v.unmatched_rest = digit_ == 0 ? told_.unmatched_rest : told_.unmatched;
-      log_round(comm_, tag_, width, digits, requests, ends{this, v, k, buffer_.data()});
+      rounds_.begin(v);
+      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, ends{this, v, k, buffer_.data()});
     }
-    if (width > p) v.unmatched = v.unmatched_rest;
+    rounds_.end(v);
   }
 
  private:
-  // Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a
-  // record after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them,
-  // which follow from those of the round before: with d, the digit of p at w, the second is of d·w ranks by d first
-  // sums, and of p mod w more by the second sum of the rank d·w before this one. After the last round p mod w is p.
-  void add_up(record& v, int digit, const record& theirs) const {
-    if (digit < digit_) v.unmatched_rest += theirs.unmatched;
-    if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;
-  }
-
   // Without payload the same record goes to all. Messages with a payload leave from one buffer, one behind the other.
   struct ends {
     dissemination* all;
@@ -89,7 +76,7 @@ class dissemination {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
       v.learn(theirs);
-      all->add_up(v, digit, theirs);
+      all->rounds_.add_up(v, digit, theirs);
       if (all->payload_ != nullptr && from.size() >= all->head_)
         all->payload_->unload(round, digit, from.subspan(all->head_));
     }
@@ -103,13 +90,13 @@ class dissemination {
 
   mpi::communicator& comm_;
   int tag_;
+  agreement_rounds rounds_;
   piggyback* payload_;
   std::size_t head_;
   std::size_t size_;
   raw_buffer buffer_;
   record told_;
   record theirs_;
-  int digit_ = 0;  // of p, at the round's weight
 };
 
 // A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with
@@ -209,14 +196,14 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   }
 }
 
-// The culprit tells the others what is wrong. Where all ranks have that fault none of them is to blame.
+// The rank with the invalid argument tells the others. Where all ranks have the same one, no rank is named.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  const told_argument own = tell(bad);
-  told_argument news = comm.rank() == rank ? own : told_argument{};
-  mpi::broadcast(std::span(&news, 1), rank, comm.get());
-  int everywhere = comm.size() > 1 && own.text == news.text ? 1 : 0;
+  const invalid_argument_record own = tell(bad);
+  invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
+  mpi::broadcast(std::span(&told, 1), rank, comm.get());
+  int everywhere = comm.size() > 1 && own.text == told.text ? 1 : 0;
   if (comm.size() > 1) mpi::allreduce(everywhere, MPI_MIN, comm.get());
-  refuse(everywhere != 0 ? all_ranks : rank, news);
+  refuse(everywhere != 0 ? all_ranks : rank, told);
 }
 
 // Which ranks call something else, where that is what they disagree on. Collective.
@@ -246,18 +233,18 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
 void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
 // Texts are cut to what fits.
-told_argument tell(const std::optional<invalid_argument>& bad) noexcept {
-  told_argument news;
-  if (!bad) return news;
-  std::memcpy(news.text.data(), bad->what.data(), std::min(bad->what.size(), news.text.size() - 1));
-  news.mpi_class = bad->mpi_class;
-  news.peer = bad->peer;
-  return news;
+invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept {
+  invalid_argument_record told;
+  if (!bad) return told;
+  std::memcpy(told.text.data(), bad->what.data(), std::min(bad->what.size(), told.text.size() - 1));
+  told.mpi_class = bad->mpi_class;
+  told.peer = bad->peer;
+  return told;
 }
 
-void refuse(int rank, const told_argument& news) {
+void refuse(int rank, const invalid_argument_record& told) {
   const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
-  throw on_all_ranks(usage_error(fmt::format("{}: {}", who, news.text.data()), news.mpi_class, rank, news.peer));
+  throw on_all_ranks(usage_error(fmt::format("{}: {}", who, told.text.data()), told.mpi_class, rank, told.peer));
 }
 
 int agreement_radix(int ranks) noexcept {
@@ -276,7 +263,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   ours.choices >>= 1U;  // numbers travel with a sign
   ours.carried = way.blocks != nullptr;
   ours.early = ours.begun = way.early != nullptr;
-  record v{.culprit = mine.bad ? comm.rank() + 1 : 0};
+  record v{.invalid_rank = mine.bad ? comm.rank() + 1 : 0};
   v.tell(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
@@ -290,18 +277,18 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
   const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
-  const bool wrong = v.culprit != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
+  const bool wrong = v.invalid_rank != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
   if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, tag, way.early_tag);
-  if (v.culprit != 0 || !alike) mpi::allreduce(v.culprit, MPI_MAX, comm.get());
-  if (v.culprit != 0) report(comm, v.culprit - 1, mine.bad);
+  if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
+  if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.bad);
   if (!alike) report_calls(comm, mine);
   return all;
 }
 
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
-  int culprit_rank = bad ? comm.rank() : -1;
-  if (comm.size() > 1) mpi::allreduce(culprit_rank, MPI_MAX, comm.get());
-  if (culprit_rank >= 0) report(comm, culprit_rank, bad);
+  int invalid_rank = bad ? comm.rank() : -1;
+  if (comm.size() > 1) mpi::allreduce(invalid_rank, MPI_MAX, comm.get());
+  if (invalid_rank >= 0) report(comm, invalid_rank, bad);
 }
 
 // Rank by rank, so that it takes no memory: it is asked for where something is wrong.

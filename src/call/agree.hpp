@@ -136,16 +136,16 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
 void meet_on_node(channel& node);
 
 /// An invalid argument as one rank tells it to the others.
-struct told_argument {
+struct invalid_argument_record {
   std::array<char, 448> text{};
   std::int32_t mpi_class = MPI_ERR_ARG;
   std::int32_t peer = -1;
 };
-told_argument tell(const std::optional<invalid_argument>& bad) noexcept;
+invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept;
 /// In place of a rank: every one has the same fault, so that none is named.
 inline constexpr int all_ranks = -1;
 /// Throws the usage_error of what `rank` has told.
-[[noreturn]] void refuse(int rank, const told_argument& news);
+[[noreturn]] void refuse(int rank, const invalid_argument_record& told);
 
 /// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
 /// something is wrong.

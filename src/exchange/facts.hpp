@@ -102,7 +102,7 @@ struct fact_record {
 #include "exchange/facts.def"
   };
 
-  std::int32_t culprit = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
+  std::int32_t invalid_rank = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
   std::uint32_t flags = 0;
   /// rank_facts::unmatched, added up over the ranks that this record is of: no rank's may be learned twice.
   std::uint64_t unmatched = 0;
@@ -123,7 +123,7 @@ struct fact_record {
   }
   void learn(const fact_record& theirs) noexcept {
     for (std::size_t i = 0; i < slots; ++i) numbers[i] = std::max(numbers[i], theirs.numbers[i]);
-    culprit = std::max(culprit, theirs.culprit);
+    invalid_rank = std::max(invalid_rank, theirs.invalid_rank);
     flags |= theirs.flags;
     unmatched += theirs.unmatched;
   }

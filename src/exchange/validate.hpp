@@ -10,7 +10,7 @@
 
 namespace taquin::detail {
 
-/// The first defect of this rank's arguments, if any: negative counts, a null buffer or type for a block with data,
+/// The first invalid argument of this rank, if any: negative counts, a null buffer or type for a block with data,
 /// receive blocks that overlap (in place: send blocks as well), with MPICH one buffer for both sides. Local; O(ranks)
 /// when blocks are in order, otherwise O(ranks log ranks). Blocks of types with holes may interleave legally and are
 /// not compared.

@@ -4,15 +4,25 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 namespace taquin::mpi {
 
-/// The key of a thing of type T. Its address tells keys apart, so each is one object of the whole program:
-/// `static constexpr slot<thing> key{};`.
+class slots;
+
+/// The key of a thing of type T: an object with static lifetime, `inline static const slot<thing> kept_as;`. It has the
+/// next number, so that looking something up costs no search.
 template <typename T>
-struct slot {};
+class slot {
+ public:
+  slot() noexcept;
+
+ private:
+  friend class slots;
+  std::size_t number_;
+};
 
 /// What has been put under keys. Destroyed last put first: what was made of another thing goes before that.
 class slots {
@@ -21,56 +31,51 @@ class slots {
   slots(const slots&) = delete;
   slots& operator=(const slots&) = delete;
   ~slots() {
-    while (used_ > 0) all_[--used_].what = nullptr;
+    while (used_ > 0) all_[order_[--used_]] = nullptr;
   }
 
   /// Something was put, null perhaps.
   template <typename T>
   [[nodiscard]] bool has(const slot<T>& key) const noexcept {
-    return find(&key) < used_;
+    return (was_put_ >> key.number_ & 1U) != 0;
   }
   /// What was put last, or null.
   template <typename T>
   [[nodiscard]] T* get(const slot<T>& key) const noexcept {
-    const std::size_t i = find(&key);
-    return i < used_ ? as<T>(all_[i].what.get()) : nullptr;
+    // put() takes what it gives: const where T is.
+    return static_cast<T*>(
+        const_cast<void*>(all_[key.number_].get()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
   template <typename T>
   [[nodiscard]] std::shared_ptr<T> share(const slot<T>& key) const noexcept {
-    const std::size_t i = find(&key);
-    return i < used_ ? std::shared_ptr<T>(all_[i].what, as<T>(all_[i].what.get())) : nullptr;
+    return {all_[key.number_], get(key)};
   }
   /// Keeps it instead of what was there.
   template <typename T>
   T* put(const slot<T>& key, std::shared_ptr<T> what) noexcept {
-    const std::size_t i = find(&key);
-    assert(i < all_.size() && "make `most` larger");
-    T* const there = what.get();
-    all_[i] = {&key, std::move(what)};
-    if (i == used_) ++used_;
-    return there;
+    if (!has(key)) order_[used_++] = static_cast<std::uint8_t>(key.number_);
+    was_put_ |= 1U << key.number_;
+    all_[key.number_] = std::move(what);
+    return get(key);
   }
 
  private:
-  static constexpr std::size_t most = 6;
-  struct entry {
-    const void* key = nullptr;
-    std::shared_ptr<const void> what;
-  };
-
-  // put() takes what it gives: const where T is.
   template <typename T>
-  static T* as(const void* what) noexcept {
-    return static_cast<T*>(const_cast<void*>(what));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  }
-  [[nodiscard]] std::size_t find(const void* key) const noexcept {
-    std::size_t i = 0;
-    while (i < used_ && all_[i].key != key) ++i;
-    return i;
+  friend class slot;
+  static constexpr std::size_t most = 6;
+  static std::size_t next_number() noexcept {
+    static std::size_t next = 0;
+    assert(next < most && "make `most` larger");
+    return next++;
   }
 
-  std::array<entry, most> all_;
-  std::size_t used_ = 0;
+  std::array<std::shared_ptr<const void>, most> all_;
+  std::array<std::uint8_t, most> order_{};  // numbers, as they were first put
+  std::uint32_t was_put_ = 0;               // a bit for each number
+  std::uint32_t used_ = 0;
 };
+
+template <typename T>
+slot<T>::slot() noexcept : number_(slots::next_number()) {}
 
 }  // namespace taquin::mpi

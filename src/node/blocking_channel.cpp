@@ -165,7 +165,7 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
   const attribute* const a = kept().find(comm);
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
-  state.kept.put(rank_places::key, std::shared_ptr<const rank_places>(a->places));
+  state.kept.put(rank_places::kept_as, std::shared_ptr<const rank_places>(a->places));
 }
 
 const rank_places* places_of(MPI_Comm comm) {

@@ -27,7 +27,7 @@ struct known_comm {
   const rank_places* places = nullptr;      ///< null: its ranks cannot be asked
 
   static known_comm of(const mpi::communicator& c) noexcept {
-    return {c.get(), &c.calls(), c.kept.get(rank_places::key)};
+    return {c.get(), &c.calls(), c.kept.get(rank_places::kept_as)};
   }
 };
 

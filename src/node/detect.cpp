@@ -23,8 +23,8 @@ namespace {
 
 // Where a communicator's state keeps its nodes: those that were found or that TAQUIN_NODES describes, and those that a
 // call's options gave last.
-constexpr mpi::slot<const node_view> found_nodes{};
-constexpr mpi::slot<const node_view> given_nodes{};
+const mpi::slot<const node_view> found_nodes;
+const mpi::slot<const node_view> given_nodes;
 
 /// The ranks of `comm` as ranks of MPI_COMM_WORLD, MPI_UNDEFINED for those that are not in it.
 std::vector<int> world_ranks(MPI_Comm comm, int size) {

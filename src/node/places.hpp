@@ -24,7 +24,7 @@ struct rank_place {
 struct rank_places {
   std::vector<rank_place> of;
   /// Where a communicator's state keeps them; nothing there: its ranks cannot be asked.
-  static constexpr mpi::slot<const rank_places> key{};
+  inline static const mpi::slot<const rank_places> kept_as;
 };
 
 /// What is known of a rank now.

@@ -30,7 +30,7 @@ class preparation {
 
   // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
   agreed agree_with_payload();
-  // Between nodes: begin_between_nodes.cpp.
+  // Between nodes a call begins before ranks know what it is: docs/internals/nodes.md.
   agreed agree_between(agreement_way& way, const algorithm* last, bool may);
   void begin_between(agreement_way& way, const algorithm* last);
   void complete_unwanted() noexcept;

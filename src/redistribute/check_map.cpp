@@ -51,7 +51,7 @@ void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t bl
 
 namespace {
 
-// Two blocks for one place, each as its rank and its number among the blocks of that rank for the culprit.
+// Two blocks for one place, each as its rank and its number among the blocks of that rank for the message.
 struct clash {
   std::int32_t rank = -1;  // whose place it is
   slot place = 0;
@@ -120,22 +120,22 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
 
 task agree_on(machine& m, const std::optional<invalid_argument>& bad) {
-  std::array<std::uint64_t, 1> culprit{bad ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
-  co_await m.net->maximum(culprit);
-  if (culprit[0] == 0) co_return;
-  using words = std::array<word, sizeof(told_argument) / sizeof(word)>;
-  const auto rank = static_cast<int>(culprit[0]) - 1;
-  auto news = std::bit_cast<words>(tell(bad));
-  co_await m.net->share(rank, news);
-  refuse(rank, std::bit_cast<told_argument>(news));
+  std::array<std::uint64_t, 1> invalid_rank{bad ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
+  co_await m.net->maximum(invalid_rank);
+  if (invalid_rank[0] == 0) co_return;
+  using words = std::array<word, sizeof(invalid_argument_record) / sizeof(word)>;
+  const auto rank = static_cast<int>(invalid_rank[0]) - 1;
+  auto told = std::bit_cast<words>(tell(bad));
+  co_await m.net->share(rank, told);
+  refuse(rank, std::bit_cast<invalid_argument_record>(told));
 }
 
 task check_injective(machine& m, const targets& t) {
   const auto mine = find_clash(m.rank, *m.map, t, m.memory);
-  std::array<std::uint64_t, 1> culprit{mine ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
-  co_await m.net->maximum(culprit);
-  if (culprit[0] == 0) co_return;
-  const auto rank = static_cast<int>(culprit[0]) - 1;
+  std::array<std::uint64_t, 1> invalid_rank{mine ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
+  co_await m.net->maximum(invalid_rank);
+  if (invalid_rank[0] == 0) co_return;
+  const auto rank = static_cast<int>(invalid_rank[0]) - 1;
   using words = std::array<word, sizeof(clash) / sizeof(word)>;
   auto told = std::bit_cast<words>(mine.value_or(clash{}));
   co_await m.net->share(rank, told);

@@ -132,8 +132,9 @@ int slots_engine::source_of(slot x) {
 }
 
 // Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
-// that. What is read is never under way: then chains count until they close, or all free places would take blocks that
-// are copied once more. Who waits for a chain to close need not open another: it closes by reads into free slots.
+// that. Where blocks are read out of their ranks' memory, a read is complete at once and no request is under way to
+// count: chains count until they close. Otherwise all free places would take blocks that are copied once more. A rank
+// that waits for a chain to close need not open another: the chain closes by reads into free slots.
 void slots_engine::issue() {
   while (flying_ < ops_.size()) {
     int best = 0;

@@ -13,6 +13,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/simulated_time.hpp"
+#include "schedule/activity.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -140,6 +141,17 @@ void executor::unpack_message(std::uint32_t i) {
   }
 }
 
+// A message is complete.
+void executor::taken(std::uint32_t i) {
+  unpack_message(i);
+  tell_complete(i);
+}
+
+void executor::tell_complete(std::uint32_t i) const noexcept {
+  if (heard_by != nullptr) [[unlikely]]
+    heard_by->completes(wires_[i].told);
+}
+
 // A plan's peers that send nothing back could be flooded by one start after another: what goes to them waits for its
 // receiver in each start of so many.
 std::uint32_t executor::answered_starts() const noexcept {
@@ -148,9 +160,12 @@ std::uint32_t executor::answered_starts() const noexcept {
 
 // Posts a message; `slot` keeps its request.
 void executor::post(std::uint32_t slot, std::uint32_t i) {
-  const wire& w = wires_[i];
+  wire& w = wires_[i];
   const message& m = schedule_.messages[i];
   pack_message(i);
+  if (heard_by != nullptr) [[unlikely]]
+    w.told = heard_by->posts(m.way == direction::send ? activity::way::sends : activity::way::receives, where_.comm,
+                             m.peer, m.lane, static_cast<std::uint64_t>(schedule_.bytes(m)));
   const int tag = where_.tag + m.lane;
   in_slot_[slot] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
@@ -195,6 +210,8 @@ void executor::enter() {
 
 void executor::begin() {
   walk_.enter();
+  if (heard_by != nullptr && walk_.slots() > 0) [[unlikely]]
+    told_ = heard_by->begins(walk_.round());
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
   copy_locally();
 }
@@ -231,6 +248,8 @@ bool executor::walked(std::uint32_t i) {
 bool executor::over() const noexcept { return walk_.over() && (!gate_ || slots_.in_flight() == 0); }
 
 void executor::leave() {
+  if (heard_by != nullptr && walk_.slots() > 0) [[unlikely]]
+    heard_by->completes(told_);
   if (walk_.now().arrives && where_.shared != nullptr) {
     where_.shared->arrive();
     mpi::spend_on_lines(1);
@@ -258,8 +277,8 @@ void executor::complete_some(bool block) {
   const auto one = [&](std::size_t n, const MPI_Status&) {
     const auto slot = static_cast<std::uint32_t>(n);
     const std::uint32_t i = in_slot_[slot];
-    if (gate_ && (i & unasked) != 0) return;
-    unpack_message(i);
+    if (gate_ && (i & unasked) != 0) return tell_complete(i & ~unasked);
+    taken(i);
     walk_.complete(walk_.lane_of(schedule_.messages[i]));
     if (!walk_.staged()) post_more(0, slot);
   };
@@ -283,8 +302,8 @@ bool executor::advance(bool block) {
   if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
       walk_.open() == used) {  // nothing follows: complete all at once
     if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
-    if (!staging_.empty())
-      for (std::uint32_t slot = 0; slot < used; ++slot) unpack_message(in_slot_[slot]);
+    if (!staging_.empty() || heard_by != nullptr)
+      for (std::uint32_t slot = 0; slot < used; ++slot) taken(in_slot_[slot]);
     walk_.complete_all();
     return true;
   }

@@ -58,6 +58,7 @@ class executor final : public operation, private mpi::awaited {
   struct wire {
     void* data = nullptr;
     int count = 0;
+    std::uint32_t told = 0;  // what completes() is told
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::byte* staging = nullptr;  // packed messages only
   };
@@ -95,6 +96,8 @@ class executor final : public operation, private mpi::awaited {
   void make_requests();
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
+  void taken(std::uint32_t m);
+  void tell_complete(std::uint32_t m) const noexcept;
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter();
@@ -132,7 +135,8 @@ class executor final : public operation, private mpi::awaited {
   std::optional<gate> gate_;
   static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
   std::uint32_t starts_ = 0;
-  statistics totals_;  // of one exchange
+  statistics totals_;       // of one exchange
+  std::uint32_t told_ = 0;  // of the round
 };
 
 }  // namespace taquin::detail

@@ -42,8 +42,8 @@ executor::wire executor::make_wire(const message& m, std::byte*& staging) {
   auto c = simple(m) ? mpi::make_counted(first.count, schedule_.types[first.type].type)
                      : mpi::make_counted(schedule_.bytes(m), MPI_BYTE);
   if (c.owner) derived_.push_back(std::move(c.owner));
-  if (simple(m)) return {at(first), c.count, c.type, nullptr};
-  const wire w{staging, c.count, c.type, staging};
+  if (simple(m)) return {at(first), c.count, 0, c.type, nullptr};
+  const wire w{staging, c.count, 0, c.type, staging};
   staging += schedule_.bytes(m);
   return w;
 }
@@ -53,7 +53,7 @@ executor::wire executor::make_derived(const message& m) {
   MPI_Datatype all = indexed(m) ? make_indexed(m) : make_struct(m);
   derived_.emplace_back(all);
   TAQUIN_MPI(PMPI_Type_commit(&all));
-  return {MPI_BOTTOM, 1, all, nullptr};
+  return {MPI_BOTTOM, 1, 0, all, nullptr};
 }
 
 MPI_Datatype executor::make_indexed(const message& m) {

@@ -121,7 +121,7 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
 
 chooser& chooser::of(mpi::communicator& comm) {
   if (chooser* const made = known(comm)) return *made;
-  return *comm.kept.put(key, std::shared_ptr<chooser>(new chooser(comm)));
+  return *comm.kept.put(kept_as, std::shared_ptr<chooser>(new chooser(comm)));
 }
 
 std::vector<const algorithm*> chooser::ranked(const shape& s, const options& o, std::size_t limit) {

@@ -27,7 +27,7 @@ class chooser {
   /// on another machine, is a warning on rank 0 and the built-in model serves.
   static chooser& of(mpi::communicator& comm);
   /// What `of` has made, or null. Local.
-  static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(key); }
+  static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
 
   /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Collective; where
   /// processors differ, rank 0 chooses what is not remembered.
@@ -69,7 +69,7 @@ class chooser {
   }
 
  private:
-  static constexpr mpi::slot<chooser> key{};
+  inline static const mpi::slot<chooser> kept_as;
   explicit chooser(mpi::communicator& comm);
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is

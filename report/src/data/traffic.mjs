@@ -150,6 +150,7 @@ export function prepareReport(data, name) {
     kind: "report",
     name,
     program: data.program ?? "",
+    trace: data.trace ?? null,
     ranks: data.ranks,
     nodes: data.nodes ?? null,
     group: 1,

@@ -65,6 +65,9 @@ export function overview(model) {
     const heading = [source.kind === "recording" ? "Recording " : "Run ", h("code", { title: source.name }, source.name.split("/").at(-1))];
     const told = [
       source.program ? h("p", { class: "note" }, "of ", h("code", {}, source.program)) : null,
+      source.trace
+        ? h("p", { class: "note" }, "Its trace, ", h("code", {}, source.trace), ", opens at ", h("a", { href: "https://ui.perfetto.dev" }, "ui.perfetto.dev"), ".")
+        : null,
       h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
       source.kind === "recording" && source.totals.waiting === null
         ? h("p", { class: "note" }, "This recording does not tell waiting apart from transfer: its times hold both. Recordings of this version of taquin, and reports of preloaded runs, tell it.")

@@ -123,8 +123,8 @@ void in_place_protocol::take(const event& e) {
       return machine.arrived(static_cast<int>(e.id), e.units.length);
     case event::kind::fetched:
       if (!machine.fetched(e.peer, e.units.at, e.units.length))
-        throw usage_error(fmt::format("rank {} fetches what rank {} has not", e.peer, rank), MPI_ERR_OTHER, e.peer,
-                          rank);
+        throw usage_error(fmt::format("rank {} expects more data from rank {} than that sends", e.peer, rank),
+                          MPI_ERR_OTHER, e.peer, rank);
       return;
     case event::kind::quiet:
       return;

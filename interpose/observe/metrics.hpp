@@ -1,0 +1,14 @@
+// What ranks measured, as OpenMetrics text. No MPI in here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpose/observe/log.hpp"
+
+namespace taquin::interpose {
+
+/// Writes the file and says so, or why not, on standard error.
+void write_metrics(const std::vector<rank_log>& logs, const std::string& file);
+
+}  // namespace taquin::interpose

@@ -1,0 +1,70 @@
+// How the machine of in_place makes holes larger where a message has as many runs as it may.
+#include "algorithms/in_place/in_place_machine.hpp"
+#include "base/sizes.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// A compaction copies at most so many units for each that it makes usable, unless nothing else is left to do.
+constexpr count_t most_held = 2;
+
+}  // namespace
+
+bool in_place_machine::begin_any_compaction(bool last_resort) {
+  for (std::size_t i = 0; i < recvs_.gaps().size(); ++i)
+    if (begin_compaction(i, last_resort)) return true;
+  return false;
+}
+
+// The paper's compaction of one block's rest, the gaps around gap i between two locations that data have arrived at:
+// what is left to be sent moves to its end, piece by piece from the last. It is for messages that have as many runs as
+// they may, where it is worth its copies; as the `last_resort` wherever there is a hole. Returns whether it has begun.
+bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
+  const auto gaps = recvs_.gaps();
+  const auto pieces = sends_.pieces();
+  const auto rests = [&](std::size_t k) {
+    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::coming;
+  };
+  const auto source = as_size(gaps[i].source);
+  const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;
+  if (!rests(i) || !(full || last_resort)) return false;
+  std::size_t first = i;
+  while (first > 0 && rests(first - 1) && gaps[first - 1].end() == gaps[first].at) --first;
+  std::size_t last = i;
+  while (rests(last + 1) && gaps[last].end() == gaps[last + 1].at) ++last;
+  const count_t begin = gaps[first].at;
+  const count_t end = gaps[last].end();
+  if (sends_.free_from(begin, 1) > 0) return false;
+  count_t held = 0;
+  std::size_t p = sends_.first_after(begin);
+  for (; p < pieces.size() && pieces[p].at < end; ++p) {
+    if (pieces[p].slot >= 0) return false;
+    held += pieces[p].length;
+  }
+  const count_t free = end - begin - held;
+  if (free == 0 || (!last_resort && (free < limits_.small_chunk || held > most_held * free))) return false;
+  compacted_ = p;
+  compact_begin_ = begin;
+  compact_end_ = end;
+  return true;
+}
+
+// The next move of a compaction that has begun. Nothing else happens to the rank until it has ended.
+std::optional<local_move> in_place_machine::compact() {
+  while (compact_begin_ < compact_end_ && compacted_ > 0) {
+    const piece p = sends_.pieces()[compacted_ - 1];
+    if (p.end() <= compact_begin_) break;
+    --compacted_;
+    const count_t to = compact_end_ - p.length;
+    compact_end_ = to;
+    if (to == p.at) continue;
+    sends_.relocate(compacted_, to);
+    changed_ = true;
+    return local_move{p.at, to, p.length, p.peer == rank_ ? -1 : p.peer};
+  }
+  compact_end_ = compact_begin_;
+  return {};
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,30 @@
+// What a schedule does while it runs, for who wants to draw it: the preloaded library's trace. Nobody does by default,
+// and then each place costs one look at a pointer.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace taquin::detail {
+
+/// Hears of rounds and messages, on the thread that runs the schedule. Throws nothing and makes no call that waits.
+class activity {
+ public:
+  enum class way : std::uint8_t { sends, receives };
+
+  /// Returns what completes() is to be told.
+  virtual std::uint32_t begins(std::size_t round) noexcept = 0;
+  /// A message of so many bytes is posted; `peer` is a rank of `comm`. Returns what completes() is to be told.
+  virtual std::uint32_t posts(way which, MPI_Comm comm, int peer, int lane, std::uint64_t bytes) noexcept = 0;
+  virtual void completes(std::uint32_t told) noexcept = 0;
+
+ protected:
+  ~activity() = default;
+};
+
+/// Set before the program's first exchange and never taken back.
+inline constinit activity* heard_by = nullptr;
+
+}  // namespace taquin::detail
