@@ -1,5 +1,5 @@
-// Plans of ranges, and exchanges in place of one: any contiguous range, counts of any integer type, blocks in a row or with
-// displacements. A thin layer on taquin::plan.
+// Plans of ranges, and exchanges in place of one: any contiguous range, counts of any integer type.
+// Blocks are in a row, or where displacements say. A thin layer on taquin::plan.
 #pragma once
 
 #include <mpi.h>
