@@ -18,10 +18,13 @@ class inline_pool final : public std::pmr::memory_resource {
   inline_pool(const inline_pool&) = delete;
   inline_pool& operator=(const inline_pool&) = delete;
 
+  /// What is set aside is in no budget until it is asked for. So there is a bound, which algorithms of some 800 ranks
+  /// need; where more is wanted nothing is set aside.
+  static constexpr std::size_t most_set_aside = std::size_t{48} << 10U;
   /// So many bytes will be there when they are asked for in pieces, whatever the heap has left then. May throw
   /// bad_alloc.
   void set_aside(std::size_t bytes) {
-    if (bytes > pool_.size()) spare_.reset(new std::byte[spare_size_ = bytes]);
+    if (bytes > pool_.size() && bytes <= most_set_aside) spare_.reset(new std::byte[spare_size_ = bytes]);
   }
   void forget_spare() noexcept {
     if (spare_used_ == 0) spare_.reset();

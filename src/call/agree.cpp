@@ -11,6 +11,7 @@
 
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
+#include "call/agreement_rounds.hpp"
 #include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -33,6 +34,7 @@ class dissemination {
   dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
+        rounds_(comm.size()),
         payload_(payload),
         head_(in_place ? sizeof(record) : record::head),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
@@ -41,31 +43,16 @@ class dissemination {
   /// Makes `v` what all ranks know together. A rank with another payload, or with none, may be sent more than it takes:
   /// every rank then has either what was told or the note that something was lost.
   void run(record& v) {
-    const int p = comm_.size();
-    const int radix = agreement_radix(p);
     std::array<MPI_Request, most_radix - 1> requests;
-    int k = 0;
-    int width = 1;
-    for (; width < p; width *= radix, ++k) {
-      const int digits = std::min(radix - 1, (p - 1) / width);
+    for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
       told_ = v;
-      digit_ = p / width % radix;
-      v.unmatched_rest = digit_ == 0 ? told_.unmatched_rest : told_.unmatched;
-      log_round(comm_, tag_, width, digits, requests, ends{this, v, k, buffer_.data()});
+      rounds_.begin(v);
+      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, ends{this, v, k, buffer_.data()});
     }
-    if (width > p) v.unmatched = v.unmatched_rest;
+    rounds_.end(v);
   }
 
  private:
-  // Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a
-  // record after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them,
-  // which follow from those of the round before: with d, the digit of p at w, the second is of d·w ranks by d first
-  // sums, and of p mod w more by the second sum of the rank d·w before this one. After the last round p mod w is p.
-  void add_up(record& v, int digit, const record& theirs) const {
-    if (digit < digit_) v.unmatched_rest += theirs.unmatched;
-    if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;
-  }
-
   // Without payload the same record goes to all. Messages with a payload leave from one buffer, one behind the other.
   struct ends {
     dissemination* all;
@@ -89,7 +76,7 @@ class dissemination {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
       v.learn(theirs);
-      all->add_up(v, digit, theirs);
+      all->rounds_.add_up(v, digit, theirs);
       if (all->payload_ != nullptr && from.size() >= all->head_)
         all->payload_->unload(round, digit, from.subspan(all->head_));
     }
@@ -103,13 +90,13 @@ class dissemination {
 
   mpi::communicator& comm_;
   int tag_;
+  agreement_rounds rounds_;
   piggyback* payload_;
   std::size_t head_;
   std::size_t size_;
   raw_buffer buffer_;
   record told_;
   record theirs_;
-  int digit_ = 0;  // of p, at the round's weight
 };
 
 // A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with

@@ -1,0 +1,78 @@
+// The caller's array and staging as one range of units.
+#include "protocol/store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory_resource>
+#include <numeric>
+#include <vector>
+
+namespace taquin::test {
+namespace {
+
+using detail::store;
+using detail::unit_run;
+
+const element ints{.type = MPI_INT, .size = 4, .extent = 4, .true_extent = 4};
+
+/// Six units of two ints, and two of staging.
+struct six_units {
+  std::vector<int> data = std::vector<int>(12);
+  store units{data.data(), 6, 2, ints, 2, std::pmr::new_delete_resource()};
+  six_units() { std::iota(data.begin(), data.end(), 0); }
+};
+
+TEST(a_store, has_staging_behind_the_array) {
+  six_units s;
+  EXPECT_EQ(s.units.border(), 6);
+  EXPECT_EQ(s.units.end(), 8);
+  EXPECT_EQ(s.units.unit_bytes(), 8U);
+  EXPECT_TRUE(s.units.plain());
+  EXPECT_EQ(s.units.at(5), reinterpret_cast<std::byte*>(&s.data[10]));
+  EXPECT_EQ(s.units.at(7), s.units.at(6) + 8);
+}
+
+TEST(a_store, copies_to_staging_and_back) {
+  six_units s;
+  s.units.copy(1, 6, 2);
+  s.units.copy(6, 4, 2);
+  EXPECT_EQ(s.data, (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 4, 5}));
+  EXPECT_EQ(s.units.bytes_copied(), 32U);
+}
+
+TEST(a_store, moves_runs_that_overlap) {
+  six_units up;
+  up.units.move(0, 2, 4);
+  EXPECT_EQ(up.data, (std::vector{0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}));
+  six_units down;
+  down.units.move(2, 0, 4);
+  EXPECT_EQ(down.data, (std::vector{4, 5, 6, 7, 8, 9, 10, 11, 8, 9, 10, 11}));
+}
+
+TEST(a_store, gathers_runs_and_writes_them) {
+  six_units s;
+  const std::array<unit_run, 2> runs{unit_run{4, 1}, unit_run{0, 2}};
+  EXPECT_EQ(detail::units_of(runs), 3);
+  std::array<int, 6> packed{};
+  s.units.gather(runs, reinterpret_cast<std::byte*>(packed.data()));
+  EXPECT_EQ(packed, (std::array{8, 9, 0, 1, 2, 3}));
+  EXPECT_EQ(s.units.bytes_copied(), 24U);
+  s.units.write(reinterpret_cast<const std::byte*>(packed.data()), {3, 3});
+  EXPECT_EQ(s.data, (std::vector{0, 1, 2, 3, 4, 5, 8, 9, 0, 1, 2, 3}));
+  EXPECT_EQ(s.units.bytes_copied(), 24U);  // reading and writing do not count
+}
+
+TEST(a_store, goes_on_with_another_array) {
+  six_units s;
+  std::vector<int> other(12, 7);
+  s.units.copy(0, 6);
+  s.units.set_data(other.data());
+  s.units.copy(6, 5);
+  EXPECT_EQ(other[10], 0);
+  EXPECT_EQ(other[11], 1);
+  EXPECT_EQ(s.data[10], 10);
+}
+
+}  // namespace
+}  // namespace taquin::test
