@@ -20,6 +20,7 @@ namespace {
 
 constexpr int least_repetitions = 10;
 constexpr int most_repetitions = 200;
+constexpr int least_until = 50;      // a few in a row agree with each other and not with the next few
 constexpr double seconds_each = 2;   // per contender, verification included
 constexpr double longest_each = 30;  // where an interval is to become narrow
 constexpr double shortest = 1e-3;    // a repetition
@@ -246,7 +247,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
     double elapsed = MPI_Wtime() - start;
     TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
-    if (until && done >= least_repetitions && narrow(contenders, settings.until)) break;
+    if (until && done >= least_until && narrow(contenders, settings.until)) break;
     progress(settings.repetitions > 0 ? done / static_cast<double>(most)
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(native));

@@ -51,7 +51,7 @@ struct part {
 
 /// Of one rank. What is not listed of its outgoing blocks has left it.
 struct block_map {
-  bool known = false;               ///< an exchange in place has failed, and there was memory for this
+  bool known = false;               ///< false: it has failed before anything moved, or there was no memory for this
   count_t unit_bytes = 0;           ///< data bytes of a unit: an element, or a byte where no rank's type has holes
   std::vector<part> outgoing{};     ///< stands or unknown
   std::vector<part> incoming{};     ///< all of them, in order of place: arrived, staged, missing or unknown
@@ -59,7 +59,7 @@ struct block_map {
 };
 
 /// The map of the last exchange in place (algorithm `in_place`) that has failed in this thread, blocking or planned, on
-/// this rank. Local. Valid until the next fails.
+/// this rank. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure

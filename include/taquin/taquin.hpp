@@ -13,6 +13,7 @@
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/patterns.hpp"       // IWYU pragma: export
 #include "taquin/plan.hpp"           // IWYU pragma: export
+#include "taquin/range_plans.hpp"    // IWYU pragma: export
 #include "taquin/ranges.hpp"         // IWYU pragma: export
 #include "taquin/redistribute.hpp"   // IWYU pragma: export
 #include "taquin/shared_buffer.hpp"  // IWYU pragma: export

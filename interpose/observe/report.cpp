@@ -179,6 +179,18 @@ bool crowded(const std::vector<rank_log>& logs) {
   return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
 }
 
+// The rank that the others wait for: most of their waiting, and half as much again as for a rank that comes last as
+// often as any other. Null where there is none: ranks that come last in turn have no work to give away.
+const std::pair<const int, double>* comes_last(const merged& m) {
+  if (m.waited_for.empty()) return nullptr;
+  double all = 0;
+  for (const auto& [rank, waited] : m.waited_for) all += waited;
+  const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+  constexpr double most = 0.5;
+  const double share = std::max(most, 1.5 / static_cast<double>(m.world_ranks.size()));
+  return worst->second > share * all ? &*worst : nullptr;
+}
+
 // What was measured to help, in order of what it saves.
 std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
   constexpr double worth_saying = 0.01;  // of the run
@@ -186,8 +198,8 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
   std::vector<advice> all;
   for (const merged& m : sites) {
     if (!waits_for_processors && m.waiting > worth_saying * run && m.waiting_share() > mostly &&
-        !m.waited_for.empty()) {
-      const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+        comes_last(m) != nullptr) {
+      const auto* const worst = comes_last(m);
       all.push_back({"Balance the work before a call",
                      fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
                                  100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),

@@ -16,6 +16,7 @@
 #include "handles.hpp"
 #include "options.hpp"
 #include "redistribute/access.hpp"
+#include "sparse.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/migrate.hpp"
 #include "taquin/plan.hpp"
@@ -225,6 +226,9 @@ PYBIND11_MODULE(_core, m) {
   m.attr("options") = table();
   m.def("run", &run_once, py::arg("form"), py::arg("send"), py::arg("recv"), py::arg("comm"), py::arg("keywords"),
         "Runs an exchange once and returns its statistics.");
+
+  m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
+        py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), "Runs a sparse exchange.");
 
   py::class_<plan_object>(m, "Plan", "A prepared exchange.")
       .def(py::init<const std::string&, const py::object&, const py::object&, const py::object&, const py::dict&>(),

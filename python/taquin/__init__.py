@@ -17,6 +17,7 @@ from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._options import Options
 from ._plan import Plan, plan
 from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
+from ._sparse import SparseBlocks, sparse_exchange, sparse_exchange_arrays
 from ._statistics import Statistics
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "PeerLeft",
     "Plan",
     "Redistribution",
+    "SparseBlocks",
     "Statistics",
     "TimedOut",
     "UsageError",
@@ -38,5 +40,7 @@ __all__ = [
     "migrate",
     "plan",
     "redistribute_nd",
+    "sparse_exchange",
+    "sparse_exchange_arrays",
     "transpose",
 ]

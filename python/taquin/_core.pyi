@@ -1,5 +1,5 @@
 # The extension module, as the Python layer uses it.
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 from mpi4py import MPI
@@ -8,6 +8,16 @@ from numpy.typing import NDArray
 options: dict[str, tuple[str, tuple[str, ...]]]
 
 def run(form: str, send: object, recv: object, comm: MPI.Comm, keywords: dict[str, Any]) -> dict[str, Any]: ...
+
+def sparse_exchange(
+    address: int,
+    destinations: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    type: MPI.Datatype,
+    comm: MPI.Comm,
+    keywords: dict[str, Any],
+    room: Callable[[int], int],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], dict[str, Any]]: ...
 
 class Plan:
     def __init__(

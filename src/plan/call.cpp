@@ -77,8 +77,9 @@ std::uint32_t choices_of(const exchange& x, bool named) noexcept {
          (named ? 32U : 0U);
 }
 
-// Ranks that have nothing for each other meet in calls 1, 3, 6, 11, … of such a row, at least every 1024th: what is
-// wrong on one rank, or data that move again, are told then.
+// Ranks that have nothing for each other meet in five calls in a row, then after 16, 32, … others, at least after every
+// 1024: what is wrong on one rank, or data that move again, are told there.
+constexpr std::uint32_t first_idle = 16;
 constexpr std::uint32_t most_idle = 1024;
 
 void note_idle(channel& node, std::uint32_t choices, bool idle) {
@@ -88,6 +89,7 @@ void note_idle(channel& node, std::uint32_t choices, bool idle) {
     return;
   }
   i.period = std::min(std::max(2 * i.period, 1U), most_idle);
+  if (i.period < first_idle) return;
   i.choices = choices;
   i.until = node.calls()->calls.load(std::memory_order_relaxed) + i.period;
 }

@@ -1,5 +1,6 @@
 #include "taquin/plan.hpp"
 
+#include "algorithms/in_place/in_place_map.hpp"
 #include "call/call.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
@@ -34,6 +35,7 @@ bool detail::completes_alone(const plan& p) noexcept {
 
 void run(const exchange& x, const options& o) {
   detail::check_communicator(x.comm);
+  if (x.in_place) detail::forget_map();
   const auto on_node = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
                                      [&] { return detail::run_on_node(x, o); });
   if (on_node.error_at_end) [[unlikely]]

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
@@ -35,6 +36,7 @@ bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
 }  // namespace
 
 void preparation::run(bool lacks_memory) {
+  if (x_.in_place) forget_map();
   // A blocking call on a node was counted when the short way was tried.
   p_.running.meet(x_.comm, !reused_);
   p_.running.stage([&] {

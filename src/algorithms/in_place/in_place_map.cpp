@@ -110,6 +110,8 @@ void keep_map_of(const in_place_protocol& p) noexcept {
   }
 }
 
+void forget_map() noexcept { last = {}; }
+
 }  // namespace taquin::detail
 
 namespace taquin::failure {

@@ -28,7 +28,7 @@ constexpr std::uint32_t tell(std::size_t has, std::size_t takes) noexcept {
   return static_cast<std::uint32_t>(has) | (takes == unlimited ? most_told : static_cast<std::uint32_t>(finite)) << 16U;
 }
 
-constexpr std::byte* at_address(std::uint64_t place) noexcept {
+std::byte* at_address(std::uint64_t place) noexcept {
   return reinterpret_cast<std::byte*>(place);  // NOLINT(performance-no-int-to-ptr)
 }
 

@@ -1,0 +1,185 @@
+"""Sparse exchanges: each rank knows to whom it sends; from whom something comes is found out."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, NamedTuple, Optional
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._errors import UsageError
+from ._messages import address_of
+from ._options import Memory, check_comm, check_statistics, describe, given, keywords
+from ._statistics import Statistics
+
+Array = NDArray[Any]
+_Sent = tuple[NDArray[np.int32], NDArray[np.int64], Array]
+
+
+class SparseBlocks(NamedTuple):
+    """What :func:`sparse_exchange_arrays` brought.
+
+    >>> import numpy, taquin
+    >>> taquin.SparseBlocks(numpy.array([0]), numpy.array([2]), numpy.zeros(2)).counts
+    array([2])
+    """
+
+    sources: NDArray[np.int32]
+    """The rank that each block comes from, ascending."""
+    counts: NDArray[np.int64]
+    """Rows of each block."""
+    data: Array
+    """All blocks, one behind the other."""
+
+
+def _rows(values: ArrayLike) -> Array:
+    rows = np.ascontiguousarray(values)
+    if rows.dtype.hasobject:
+        raise TypeError(f"items of dtype {rows.dtype} are references to Python objects, which mean nothing elsewhere")
+    if rows.ndim == 0 or not rows[:1].nbytes and rows.size:
+        raise ValueError("rows along a first axis are wanted")
+    return rows
+
+
+def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
+    numbers = np.asarray(values)
+    if numbers.size and numbers.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {numbers.dtype}")
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must be a list, not of shape {numbers.shape}")
+    if numbers.size and (numbers.min() < -1 or numbers.max() > most):
+        raise ValueError(f"{name}: a number is not within 0 and {most}")
+    return numbers.astype(np.int64)
+
+
+def _run(
+    make: Callable[[], _Sent], comm: MPI.Comm, choices: dict[str, Any], statistics: Optional[Statistics]
+) -> SparseBlocks:
+    check_statistics(statistics)
+    check_comm(comm, intra=True)
+    fault: Optional[Exception] = None
+    options: dict[str, Any] = {}
+    to, counts, rows = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
+    try:
+        options = keywords(**choices)
+        to, counts, rows = make()
+    except Exception as wrong:  # the other ranks must not wait for this one
+        fault, options["fault"] = wrong, describe(wrong)
+    result: list[Array] = []
+
+    def room(elements: int) -> int:
+        result.append(np.empty((elements,) + rows.shape[1:], rows.dtype))
+        return address_of(result[0])
+
+    row = MPI.BYTE.Create_contiguous(rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))).Commit()
+    try:
+        sources, arrived, done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room)
+    except UsageError as error:
+        raise error from fault
+    finally:
+        row.Free()
+    if statistics is not None:
+        statistics._add(done)
+    return SparseBlocks(sources, arrived, result[0])
+
+
+def sparse_exchange(
+    blocks: Mapping[int, ArrayLike],
+    comm: MPI.Comm,
+    *,
+    like: Optional[ArrayLike] = None,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
+    statistics: Optional[Statistics] = None,
+) -> dict[int, Array]:
+    """Sends arrays to some ranks, and returns what comes from whom: neither side needs to know it before.
+
+    What comes is one array, of which those that are returned are parts, in the order of their sources. The result, and
+    one copy of what is sent where it goes to several ranks, are beside the memory.
+
+    :param blocks: an array for each rank that gets one. Rows along the first axis; the dtype and the other axes are the
+        same for all of them and on all ranks.
+    :param comm: an mpi4py communicator. Collective over it.
+    :param like: an array, or rows, of the kind that may come; needed where `blocks` is empty.
+    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param algorithm: a sparse algorithm that ``python3 -m taquin list`` prints.
+    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
+    :param statistics: added to.
+    :raises UsageError: on every rank, when an argument of any rank is wrong.
+    :raises BudgetExceeded: on every rank, when `memory` is too small.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> came = taquin.sparse_exchange({(comm.rank + 1) % comm.size: numpy.full(3, comm.rank)}, comm)
+    >>> [int(source) == (comm.rank - 1) % comm.size and bool((rows == source).all()) for source, rows in came.items()]
+    [True]
+    """
+    choices = given(locals())
+
+    def make() -> _Sent:
+        if not isinstance(blocks, Mapping):
+            raise TypeError(f"a dict from ranks to arrays is wanted, not {type(blocks).__name__}")
+        parts = [_rows(part) for part in blocks.values()]
+        if like is None and not parts:
+            raise ValueError("nothing is sent here: like= must say what may come")
+        kind = parts[0] if like is None else _rows(like)
+        for rank, part in zip(blocks, parts):
+            if part.dtype != kind.dtype or part.shape[1:] != kind.shape[1:]:
+                raise ValueError(
+                    f"the array for rank {rank} has rows of {part.dtype} and shape {part.shape[1:]}, another one of "
+                    f"{kind.dtype} and {kind.shape[1:]}"
+                )
+        to = _integers("ranks", list(blocks), comm.Get_size() - 1).astype(np.int32)
+        counts = np.array([len(part) for part in parts], np.int64)
+        return to, counts, parts[0] if len(parts) == 1 else np.concatenate([kind[:0], *parts])
+
+    came = _run(make, comm, choices, statistics)
+    ends = np.cumsum(came.counts)
+    return {int(s): came.data[e - n : e] for s, n, e in zip(came.sources, came.counts, ends)}
+
+
+def sparse_exchange_arrays(
+    destinations: ArrayLike,
+    counts: ArrayLike,
+    data: ArrayLike,
+    comm: MPI.Comm,
+    *,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    timeout: Optional[float] = None,
+    on_timeout: str = "wait",
+    statistics: Optional[Statistics] = None,
+) -> SparseBlocks:
+    """The same for arrays: the first `counts[0]` rows of `data` go to rank `destinations[0]`, the next `counts[1]` to
+    `destinations[1]`, and so on. Nothing is copied of what is sent.
+
+    A rank may be a destination several times; its blocks keep their order. Where nothing is sent, `data` is an array
+    without rows, of the dtype and shape of what may come.
+
+    The other parameters and the errors are those of :func:`sparse_exchange`.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> sources, counts, data = taquin.sparse_exchange_arrays([0], [2], numpy.full((2, 3), comm.rank), comm)
+    >>> (len(sources), data.shape) == ((comm.size, (2 * comm.size, 3)) if comm.rank == 0 else (0, (0, 3)))
+    True
+    """
+    choices = given(locals())
+
+    def make() -> _Sent:
+        rows = _rows(data)
+        to = _integers("destinations", destinations, comm.Get_size() - 1).astype(np.int32)
+        sizes = _integers("counts", counts, (1 << 62))
+        if to.shape != sizes.shape:
+            raise ValueError(f"one count per destination: {to.size}, not {sizes.size}")
+        if sizes.size and sizes.min() < 0 or int(sizes.sum()) != len(rows):
+            raise ValueError(f"the counts are not those of the data, which has {len(rows)} rows")
+        return to, sizes, rows
+
+    return _run(make, comm, choices, statistics)
