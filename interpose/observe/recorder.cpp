@@ -179,9 +179,9 @@ call_event::call_event(MPI_Comm on, call_kind kind, call_form form, const void* 
   // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
   if (form != call_form::blocking || kind > call_kind::alltoallw) return;
   observed_comm& c = *comm;
-  const std::uint64_t number = c.calls++;
+  const std::uint64_t nth = c.calls++;
   if (s.full && c.calls % sampling == 0) traits.sample();
-  if (number >= most_open && number % sampled_entry != 0) return;
+  if (nth >= most_open && nth % sampled_entry != 0) return;
   if (c.open.size() == most_open) {  // all ranks have begun as many calls, whatever became of them
     tell_waiting_apart(c, on);
     begin = s.clock.ticks();

@@ -166,8 +166,8 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
 }
 
 const algorithm* chooser::predicted(const shape& s, const options& o, bool reused, std::size_t limit) {
-  const std::uint64_t key = choice_key(s, o, reused, limit);
-  const auto found = remembered_.find(key);
+  const std::uint64_t choice = choice_key(s, o, reused, limit);
+  const auto found = remembered_.find(choice);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
   if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
     a = select(s, o, reused, limit, profile_);
@@ -175,7 +175,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
     if (a == nullptr)
       throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
     if (remembered_.size() >= most_remembered) remembered_.clear();
-    remembered_[key] = a;
+    remembered_[choice] = a;
   }
   return a;
 }

@@ -69,10 +69,14 @@ class broken_exchange {
     count_t listed = 0;
     for (const failure::part& p : map.incoming) {
       listed += p.length;
-      if (over) EXPECT_EQ(p.what, state::arrived) << "rank " << rank;
+      if (over) {
+        EXPECT_EQ(p.what, state::arrived) << "rank " << rank;
+      }
       for (count_t k = 0; k < p.length; ++k) {
         const origin truth = origin_of(p.peer, rank, p.offset + k);
-        if (p.what == state::arrived) ASSERT_EQ(mine[static_cast<std::size_t>(p.at + k)], truth) << "rank " << rank;
+        if (p.what == state::arrived) {
+          ASSERT_EQ(mine[static_cast<std::size_t>(p.at + k)], truth) << "rank " << rank;
+        }
         if (p.what == state::staged) {
           origin kept = 0;
           std::memcpy(&kept, map.staged.data() + static_cast<std::size_t>(p.at + k) * sizeof kept, sizeof kept);

@@ -125,7 +125,7 @@ TEST_F(in_flight, many_notices_for_one_slow_rank) {
   const std::vector<int> counts(blocks, 1);
   const std::vector<int> data(blocks, me);
   if (me == 0) slow = 500;
-  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = "notify_tree", .max_in_flight = 4});
+  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = "notify_tree", .in_flight = 4});
   slow = 0;
   EXPECT_EQ(got.data.size(), me == 0 ? blocks * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
   expect_bounds(4);
@@ -159,7 +159,7 @@ TEST_F(in_flight, one_has_something_for_all_and_others_nothing) {
   const std::vector<int> counts(to.size(), 100);
   const std::vector<int> data(100 * to.size(), me);
   if (me == p - 1) usleep(50000);
-  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.max_in_flight = 3});
+  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.in_flight = 3});
   EXPECT_EQ(got.data, std::vector<int>(4000, p - 1));
   expect_bounds(3);
 }
