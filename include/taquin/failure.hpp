@@ -42,11 +42,11 @@ enum class state : std::uint8_t {
 
 /// `length` units of the block for or from `peer`, from its unit `offset` on. Places count units from the buffer.
 struct part {
-  state what = state::missing;
-  int peer = 0;
-  count_t offset = 0;
-  count_t length = 0;
-  count_t at = -1;
+  state what = state::missing;  ///< what has become of it
+  int peer = 0;                 ///< the rank that it goes to or comes from
+  count_t offset = 0;           ///< units of the block before it
+  count_t length = 0;           ///< units of it
+  count_t at = -1;              ///< its place; −1: none
 };
 
 /// Of one rank. What is not listed of its outgoing blocks has left it.

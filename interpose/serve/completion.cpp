@@ -19,6 +19,8 @@ using namespace taquin::interpose;
 namespace {
 
 void complete(const found& one, double begun) noexcept {
+  // Requests that the MPI library has completed at once have one handle: the first of them in an array stands for all.
+  if (tracked(one.handle) != one.request) return;
   one.request->completed(now() - begun);
   if (one.request->persistent()) return;
   if (one.by_plan) *one.program = MPI_REQUEST_NULL;

@@ -52,9 +52,9 @@ constexpr bool has_values(const option_row& row) {
 
 // A structured binding has as many names as there are fields: these are all, and as many as the list has.
 [[maybe_unused]] void no_other_field(const options& all) {
-  [[maybe_unused]] const auto& [algorithm, memory, in_flight, nodes, check, tune, progress, on_timeout, timeout,
-                                bruck, two_phase, multilevel, node_aggregated, hierarchical_factor, in_place,
-                                in_place_phases, stats] = all;
+  [[maybe_unused]] const auto& [algorithm, memory, in_flight, nodes, check, tune, progress, on_timeout, timeout, bruck,
+                                two_phase, multilevel, node_aggregated, hierarchical_factor, in_place, in_place_phases,
+                                stats] = all;
   [[maybe_unused]] const auto& [radix, layout] = bruck;
   [[maybe_unused]] const auto& [inner] = two_phase;
   [[maybe_unused]] const auto& [levels] = multilevel;

@@ -18,9 +18,7 @@ class early_exchange final : public operation, public early_start {
 
   /// All of its messages are on their way when it has begun: a rank that answers those of others, because the call has
   /// failed, makes no progress with its own.
-  static bool posts_all(const options& o, int ranks) noexcept {
-    return ranks <= in_flight_of(o);
-  }
+  static bool posts_all(const options& o, int ranks) noexcept { return ranks <= in_flight_of(o); }
 
   void begin() override { direct_->start(); }
   [[nodiscard]] count_t sent(int peer) const override { return peer == rank_ ? 0 : x_.send.bytes(peer); }

@@ -111,8 +111,8 @@ class executor final : public operation, private mpi::awaited {
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool meet(bool block);
-  [[nodiscard]] count_t room(std::size_t slot) const noexcept {
-    return schedule_.bytes(schedule_.messages[in_slot_[slot] & ~unasked]);
+  [[nodiscard]] count_t room(std::size_t number) const noexcept {
+    return schedule_.bytes(schedule_.messages[in_slot_[number] & ~unasked]);
   }
   void complete_some(bool block);
   bool advance(bool block);

@@ -294,8 +294,8 @@ static void options_belong_to_the_communicator(MPI_Comm world) {
   CHECK(back.layout == TAQUIN_LAYOUT_AUTOMATIC && strcmp(back.inner, "spread_out") == 0 &&
         strcmp(back.levels, "bruck_v,spread_out") == 0);
   CHECK_OK(TAQUIN_Comm_get_options(copy, &back));
-  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.in_flight == 3 &&
-        back.check == 1 && back.tune == 1 && back.scratch_sends == 1);
+  CHECK(strcmp(back.algorithm, "pairwise") == 0 && back.memory == 1 << 20 && back.in_flight == 3 && back.check == 1 &&
+        back.tune == 1 && back.scratch_sends == 1);
   CHECK(back.layout == TAQUIN_LAYOUT_PACKED && strcmp(back.inner, "pairwise") == 0 &&
         strcmp(back.levels, "one_factor,bruck_v") == 0);
   CHECK(back.aux_parts == 2 && back.aux_heap == 1 && back.sparse_requests == 1 && back.leaders == 2);

@@ -201,8 +201,9 @@ TEST(ranges, bad_input_on_one_rank_is_refused_on_all) {
   EXPECT_NE(with([](auto& c) { ++c[0]; }).find("not those of the data"), std::string::npos);
   EXPECT_EQ(with([](auto&) {}), "");
   std::vector<int> none;
-  EXPECT_TRUE(refusal([&] { static_cast<void>(alltoallv(data, none, world)); })
-                  .starts_with(ranks() > 1 ? "all ranks: counts must" : "rank 0: counts must"));
+  EXPECT_TRUE(refusal([&] {
+                static_cast<void>(alltoallv(data, none, world));
+              }).starts_with(ranks() > 1 ? "all ranks: counts must" : "rank 0: counts must"));
   std::vector<std::uint64_t> huge(static_cast<std::size_t>(ranks()), 0);
   huge[0] = std::uint64_t{1} << 63U;
   EXPECT_NE(refusal([&] { static_cast<void>(alltoallv(std::vector<int>{}, huge, world)); }), "");

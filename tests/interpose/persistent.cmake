@@ -25,7 +25,7 @@ foreach(ranks ${rank_counts})
   endforeach()
   persistent_test(measured_by_seven_starts ${ranks} seven_starts measured "algorithms +native 3, ${own} 4[\n].*status 0")
   persistent_test(persistent_passed_on ${ranks} one_by_one never "algorithms +native 54[\n].*status 0")
-  persistent_test(persistent_between_neighbours ${ranks} neighbours always "algorithms +native 3, ${own} 1[\n].*status 0")
+  persistent_test(persistent_between_neighbours ${ranks} neighbours always "algorithms +neighbour_slots 3, ${own} 1[\n].*status 0")
 endforeach()
 persistent_test(persistent_by_a_named_algorithm 3 any_order measured "algorithms +spread_out 36[\n].*status 0"
   TAQUIN_ALGORITHM=spread_out)

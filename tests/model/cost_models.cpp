@@ -32,8 +32,8 @@ std::vector<std::unique_ptr<schedule>> uniform(const algorithm& a, int p, count_
     local_exchange x{.rank = r, .ranks = p};
     x.send = {nullptr, {bytes, 0}, {0, bytes}, 1, element::bytes(1)};
     x.recv = x.send;
-    all.push_back(std::make_unique<schedule>(
-        a.build(x, sh, options{.in_flight = in_flight}, std::pmr::new_delete_resource())));
+    all.push_back(
+        std::make_unique<schedule>(a.build(x, sh, options{.in_flight = in_flight}, std::pmr::new_delete_resource())));
   }
   return all;
 }

@@ -93,7 +93,9 @@ int main(int argc, char **argv) {
   int ranks = 0;
   MPI_Comm_size(smaller, &ranks);
   printf("rank %d: left call %d after %.2f s with class %s; %d ranks go on, %s\n", rank, count, took,
-         class == MPIX_ERR_PROC_FAILED ? "PROC_FAILED" : class == MPIX_ERR_REVOKED ? "REVOKED" : "another",
+         class == MPIX_ERR_PROC_FAILED ? "PROC_FAILED"
+         : class == MPIX_ERR_REVOKED   ? "REVOKED"
+                                       : "another",
          ranks, bad != 0 ? "WRONG" : "right");
   fflush(stdout);
   MPI_Comm_free(&smaller);
