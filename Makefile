@@ -105,6 +105,7 @@ lint-changed: lint-quick ## the same, with clang-tidy over the files that differ
 lint-quick: lint-packages
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset lint
+	cmake --build build/lint --target generated
 	cppcheck --quiet --project=build/lint/compile_commands.json --suppressions-list=.cppcheck-suppressions --library=googletest \
 	  --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j $(CTEST_PARALLEL_LEVEL)
 

@@ -154,12 +154,12 @@ static void plans_run_again(MPI_Comm comm) {
                                          {"taquin_memory", "64X", "such as 65536, 64K"},
                                          {"taquin_memry", "64K", "known are taquin_algorithm, taquin_memory"},
                                          {"taquin_layout", "loose", "taquin_layout"},
-                                         {"taquin_layout", "6", "layout 6"},
+                                         {"taquin_layout", "6", "layout must be between 0 and 5, got 6"},
                                          {"taquin_nodes", "1,", "taquin_nodes"},
-                                         {"taquin_ports", "31", "ports 31"},
+                                         {"taquin_ports", "31", "ports must be between 0 and 30, got 31"},
                                          {"taquin_timeout", "-1", "timeout"},
-                                         {"taquin_radix", "1", "radix 1"},
-                                         {"taquin_aux_parts", "-1", "aux_parts -1"}};
+                                         {"taquin_radix", "1", "radix must be"},
+                                         {"taquin_aux_parts", "-1", "aux_parts must be"}};
   char one_node[16];
   size_t bytes = TAQUIN_UNLIMITED;
   struct problem x;

@@ -2,6 +2,8 @@
 find_package(Protobuf)
 if(Protobuf_FOUND)
   protobuf_generate_cpp(sources headers ${CMAKE_CURRENT_LIST_DIR}/perfetto.proto)
+  add_custom_target(generated_protobuf DEPENDS ${sources} ${headers})
+  add_dependencies(generated generated_protobuf)
   add_executable(check_trace ${CMAKE_CURRENT_LIST_DIR}/check_trace.cpp ${sources} ${headers})
   target_include_directories(check_trace SYSTEM PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
   target_link_libraries(check_trace PRIVATE protobuf::libprotobuf)
