@@ -158,7 +158,7 @@ TEST(ranges, one_buffer_serves_both_sides) {
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
 
   buffer = before;
-  plan p = plan_alltoallv_in_place(std::span(buffer), counts_to(), counts_from<long long>(), world, {.memory = 4096});
+  plan p = plan_alltoallv_in_place(std::span(buffer), counts_to(), counts_from<long long>(), world, {.memory = 8192});
   p.run();
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
 
