@@ -50,11 +50,11 @@ def test_options_reach_the_algorithm(comm, algorithm):
 @pytest.mark.parametrize(
     "options, match",
     [
-        ({"radix": 1}, "radix 1 is below 2"),
+        ({"radix": 1}, "radix must be ≥ 2, got 1"),
         ({"radix": 2.5}, "no whole number"),
         ({"radix": 1 << 40}, "more than 32 bits"),
         ({"layout": "loose"}, "none of 'automatic', 'indexed'"),
-        ({"ports": 31}, "ports 31 is not within 0 and 30"),
+        ({"ports": 31}, "ports must be between 0 and 30, got 31"),
         ({"nodes": 2}, "not iterable"),
         ({"nodes": [0]}, "nodes"),
         ({"inner": "quickest"}, "quickest"),
