@@ -122,7 +122,7 @@ void carried_notices::take_data(std::byte* into, int ranks) const {
       else
         unpack(from, into, n.count, e);
     }
-    into += n.count * e.extent;  // cppcheck-suppress uselessAssignmentPtrArg: captured
+    into += n.count * e.extent;  // cppcheck-suppress uselessAssignmentPtrArg
   });
 }
 

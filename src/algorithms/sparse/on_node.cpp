@@ -58,7 +58,7 @@ void sparse_on_node::receive(std::byte* into) {
   step_->each([&](const node_step::block& b) {
     const count_t n = elements_of(b);
     step_->copy(b, 0, n, into);
-    into += n * mine_.element.extent;  // cppcheck-suppress uselessAssignmentPtrArg: captured
+    into += n * mine_.element.extent;  // cppcheck-suppress uselessAssignmentPtrArg
   });
 }
 
