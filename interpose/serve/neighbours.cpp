@@ -284,6 +284,9 @@ int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
 namespace taquin::interpose {
 
 std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
+#ifndef OPEN_MPI  // MPICH 4.0's own persistent exchanges on later communicators may not end after served ones
+  return nullptr;
+#endif
   if (const kept_service* const found = kept().find(comm)) return *found;
   int topology = MPI_UNDEFINED;
   TAQUIN_MPI(PMPI_Topo_test(comm, &topology));

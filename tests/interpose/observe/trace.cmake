@@ -41,10 +41,12 @@ if(Protobuf_FOUND)
   set(trace ${CMAKE_CURRENT_BINARY_DIR}/no_room.pftrace)
   neighbour_test(trace_within_no_room "the trace lacks 12 later events.*bytes=0[\n]status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_TRACE=${trace} TAQUIN_TRACE_LIMIT=0 ${regions} && $<TARGET_FILE:check_trace> ${trace} 0 events=0 most=0")
-  neighbour_test(report_of_a_trace_says_where_it_opens "^taquin report: [^\n]*: is a trace: open it at ui.perfetto.dev"
-    "${np2} LD_PRELOAD=${library} TAQUIN_TRACE=${trace}.whole ${regions} 2>/dev/null && $<TARGET_FILE:taquin_command> report ${trace}.whole -o page.html")
-  neighbour_test(report_of_a_damaged_trace_says_where "^taquin report: [^\n]*: is a trace, damaged at byte [0-9]+[\n]"
-    "${np2} LD_PRELOAD=${library} TAQUIN_TRACE=${trace}.all ${regions} 2>/dev/null && head -c 700 ${trace}.all > ${trace}.cut && $<TARGET_FILE:taquin_command> report ${trace}.cut -o page.html")
+  if(TAQUIN_REPORT_PAGE)
+    neighbour_test(report_of_a_trace_says_where_it_opens "^taquin report: [^\n]*: is a trace: open it at ui.perfetto.dev"
+      "${np2} LD_PRELOAD=${library} TAQUIN_TRACE=${trace}.whole ${regions} 2>/dev/null && $<TARGET_FILE:taquin_command> report ${trace}.whole -o page.html")
+    neighbour_test(report_of_a_damaged_trace_says_where "^taquin report: [^\n]*: is a trace, damaged at byte [0-9]+[\n]"
+      "${np2} LD_PRELOAD=${library} TAQUIN_TRACE=${trace}.all ${regions} 2>/dev/null && head -c 700 ${trace}.all > ${trace}.cut && $<TARGET_FILE:taquin_command> report ${trace}.cut -o page.html")
+  endif()
 endif()
 neighbour_test(trace_with_a_wrong_limit_is_told
   "TAQUIN_TRACE_LIMIT='much' is ignored: not a size such as 64, 4K, 50M, 2G[\n].*trace of 12 events.*status 0"
