@@ -124,7 +124,8 @@ struct options {
   std::string_view algorithm = "auto";
   /// Extra bytes per rank that taquin may take; default: no limit. In place with any counts (alltoallv_in_place) every
   /// byte more makes an exchange faster, so that the default there is 1% of the most that any rank sends or receives,
-  /// at least 64 KiB, and at least four times what the algorithm cannot do without. To lift that limit give a large number that is not `unlimited`.
+  /// at least 64 KiB, and at least four times what the algorithm cannot do without. To lift that limit give a large
+  /// number that is not `unlimited`.
   std::size_t memory = unlimited;
   /// The most messages that a rank has sent and that are not taken, and the most that come to a rank before it has
   /// asked for them; 0, the default: 32. A large number lifts the limit. It holds for taquin's own messages with data,

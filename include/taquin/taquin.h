@@ -51,8 +51,8 @@ enum {
   TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
 };
 
-/* Options of a communicator. Fields are only ever added at the end. The initializer sets every default: "auto", no limit
- * of memory, 0 or NULL, whose meaning is said at each field. */
+/* Options of a communicator. Fields are only ever added at the end. The initializer sets every default: "auto", no
+ * limit of memory, 0 or NULL, whose meaning is said at each field. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
