@@ -1,4 +1,5 @@
-// notify_nbx: notices and small data go to their destinations at once; a barrier that does not block tells that all have come.
+// notify_nbx: notices and small data go to their destinations at once; a barrier that does not block tells that all
+// have come.
 //
 // Source: T. Hoefler, C. Siebert & A. Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange",
 //         2010: nonblocking consensus. Here a rank has at most `in_flight` messages on their way, and calls that follow

@@ -3,8 +3,8 @@
 // With radix r, the way of a notice, (destination − rank) mod p, has digits; it takes a hop for each that is not 0, the
 // lowest first: digit d at r^k is a hop in class k to rank + d·r^k. Each hop has a channel, with one message on its way
 // and the place for one in each rank. A channel's last message says so, and leaves when nothing more can come for it:
-// the rank's own blocks are done, and so are all channels of lower classes that come in. So few notices take one message
-// for each channel, as in a Bruck exchange, and many fill as many as they need.
+// the rank's own blocks are done, and so are all channels of lower classes that come in. So few notices take one
+// message for each channel, as in a Bruck exchange, and many fill as many as they need.
 //
 // It ends: what comes in class k goes on in higher ones only, and what comes in the last is for this rank.
 #pragma once
