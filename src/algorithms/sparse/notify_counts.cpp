@@ -73,6 +73,14 @@ std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) 
   return as_size(ranks) * sizeof(std::int32_t) + direct_notices::footprint(in_flight, message_bytes);
 }
 
+// A reduction in log rounds, of which each halves what is told, and then the notices.
+std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
+  std::uint64_t rounds = 0;
+  while ((std::int64_t{1} << rounds) < s.ranks) ++rounds;
+  return direct_notices::nanoseconds(s) + rounds * (sparse_latency + 2 * sparse_overhead) +
+         4 * static_cast<std::uint64_t>(s.ranks);
+}
+
 }  // namespace
 
 extern const sparse_algorithm notify_counts;
@@ -82,6 +90,8 @@ const sparse_algorithm notify_counts{
     .source = "MPI_Reduce_scatter_block",
     .rounds = "1 and a reduction, + 2",
     .find = find,
-    .memory = memory};
+    .memory = memory,
+    .nanoseconds = nanoseconds,
+    .most_ranks = direct_notices::most_ranks};
 
 }  // namespace taquin::detail
