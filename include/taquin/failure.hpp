@@ -39,12 +39,11 @@ enum class state : int {
   missing,   ///< from a peer: not here as far as is known; the peer had it last
   unknown,   ///< of a peer's and this rank's that two ranks were swapping, or that was moved when a call failed: it may
              ///< be in either place, or damaged
-  displaced  ///< a block of a redistribution that is to stay on, or has come to, this rank: whole, at `at`, which is not
-             ///< its place
+  displaced  ///< a block of a redistribution for this rank: whole, at `at`, which is not its place
 };
 
-/// `length` units from unit `offset` on, in a row. In an exchange in place `offset` counts the units of the block for or
-/// from `peer`; places count units from the buffer. In a redistribution or migration a unit is a block (an element),
+/// `length` units from unit `offset` on, in a row. In an exchange in place `offset` counts the units of the block for
+/// or from `peer`; places count units from the buffer. In a redistribution or migration a unit is a block (an element),
 /// and `offset` is the place in the array of the rank that it goes to.
 struct part {
   state what = state::missing;  ///< what has become of it
@@ -64,8 +63,8 @@ struct block_map {
   std::vector<std::byte> staged{};  ///< data, without holes
 };
 
-/// The map of the last exchange in place (algorithms `in_place` and `in_place_phases`), redistribution or migration that
-/// has failed in this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
+/// The map of the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration that has failed
+/// in this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure

@@ -1,5 +1,5 @@
 // What is whole of an exchange in place, a redistribution or a migration that memory or an MPI call has ended on one
-// rank, compared with the data: every element says where it comes from. TAQUIN_TEST_FAILURES: how many failures of each.
+// rank, compared with the data: every element says where it comes from. TAQUIN_TEST_FAILURES: how many of each.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
