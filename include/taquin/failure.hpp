@@ -63,8 +63,8 @@ struct block_map {
   std::vector<std::byte> staged{};  ///< data, without holes
 };
 
-/// The map of the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration that has failed
-/// in this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
+/// The map of the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration that failed in
+/// this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure
