@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <new>
 
-#include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
+#include "call/failure_map.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
