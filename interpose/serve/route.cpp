@@ -61,7 +61,7 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
     return true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
-    // Where taquin chooses, the algorithm that did not fit was nobody's wish.
+    // Where taquin chooses, the user has not named the algorithm that did not fit: the message names the limit instead.
     const std::string what = detail::environment::get().algorithm.empty()
                                  ? "no algorithm fits within the " + std::to_string(s.memory) +
                                        " bytes of TAQUIN_MEMORY; the least of them needs " +
