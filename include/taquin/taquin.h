@@ -234,6 +234,44 @@ const char *TAQUIN_Last_error(void);
  * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
 void TAQUIN_Set_fault(const char *what);
 
+/* ---- What is whole after a call has failed ---- */
+
+/* What has become of a run of data: taquin::failure::state in taquin/failure.hpp says more. */
+enum {
+  TAQUIN_STANDS,   /* for a peer: whole, at `at` */
+  TAQUIN_ARRIVED,  /* from a peer: whole and in its place, at `at` */
+  TAQUIN_STAGED,   /* whole, but not in the caller's array: among the staged units, from unit `at` on */
+  TAQUIN_MISSING,  /* from a peer, which had it last: not here */
+  TAQUIN_UNKNOWN,  /* being swapped or moved when the call failed: perhaps damaged */
+  TAQUIN_DISPLACED /* a block of this rank: whole, at `at`, which is not its place */
+};
+
+/* `length` units for or from `peer`. In place: from unit `offset` of the peer's block. Of a redistribution a unit is a
+ * block, and `offset` its place on the rank that it goes to. `at`: where it is; -1: nowhere. */
+typedef struct TAQUIN_Part {
+  int state;
+  int peer;
+  MPI_Count offset;
+  MPI_Count length;
+  MPI_Count at;
+} TAQUIN_Part;
+
+/* Of one rank. What is not listed of its outgoing data has left it. */
+typedef struct TAQUIN_Block_map {
+  int known;               /* 0: nothing has moved, or there was no memory for the map */
+  MPI_Count unit_bytes;    /* data bytes of a unit */
+  MPI_Count outgoing_size; /* parts in `outgoing`: what is still to leave its place */
+  const TAQUIN_Part *outgoing;
+  MPI_Count incoming_size; /* parts in `incoming`: all that comes to this rank or stays on it */
+  const TAQUIN_Part *incoming;
+  MPI_Count staged_units;
+  const void *staged; /* their data, without holes */
+} TAQUIN_Block_map;
+
+/* The map of the last exchange in place or redistribution that has failed in this thread. What it points to is valid
+ * until the next one begins. Local. */
+int TAQUIN_Failure_blocks(TAQUIN_Block_map *map);
+
 /* ---- Memory that the ranks of a node can map ---- */
 
 /* Memory of `size` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange needs

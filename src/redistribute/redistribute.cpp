@@ -15,6 +15,7 @@
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/failure_map.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
 #include "node/detect.hpp"
@@ -25,6 +26,7 @@
 #include "redistribute/check_map.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/patience.hpp"
+#include "redistribute/redistribution_map.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin {
@@ -90,6 +92,7 @@ struct redistribution::state final {
   ~state() { running.forget(); }
 
   void begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
+    forget_map();
     running.meet(x.comm);
     running.stage([&] {
       const element e = describe(x, lacks_memory);
@@ -166,6 +169,7 @@ struct redistribution::state final {
 
   void start(const given_map& given) {
     running.check_idle("the redistribution");
+    forget_map();
     in_error_forget(
         [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); });
   }
@@ -188,6 +192,7 @@ struct redistribution::state final {
     try {
       step();
     } catch (...) {
+      if (moving) keep_map_of([this] { return moving->map(); });
       moving.reset();
       throw;
     }
@@ -257,6 +262,8 @@ struct redistribution::state final {
       s.bytes_sent += all_.net->bytes_sent() + all_.net->control_bytes();
       s.bytes_copied += all_.units->bytes_copied() - copied_;
     }
+
+    [[nodiscard]] failure::block_map map() const { return map_of(map_, known_, m_.rank); }
 
     std::pmr::memory_resource* memory;  // of the tasks
 
