@@ -12,6 +12,7 @@
 #include "algorithms/sparse/notices.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
+#include "taquin/options.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -54,7 +55,21 @@ struct finding {
   }
 };
 
+/// What all ranks know of a call before its sources are found.
+struct sparse_shape {
+  int ranks = 1;
+  std::uint64_t blocks = 0;  ///< of the rank that has most
+  std::size_t in_flight = 32;
+  std::size_t memory = unlimited;  ///< bytes, the least of any rank
+};
+
+/// What a message costs where predictions are made, in nanoseconds: the built-in model's of messages between nodes.
+inline constexpr std::uint64_t sparse_latency = 10000;
+inline constexpr std::uint64_t sparse_overhead = 500;
+
 struct sparse_algorithm {
+  static constexpr std::size_t least_message = 64;
+
   std::string_view name;
   std::string_view summary;
   std::string_view source;
@@ -63,8 +78,18 @@ struct sparse_algorithm {
   void (*find)(finding& f);
   /// Bytes that it takes of a rank's memory for messages of so many bytes.
   std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
+  /// Its predicted time: the slowest rank's messages and rounds, between nodes.
+  std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
+  /// Of so many ranks `auto` takes it at most; null: of any number.
+  int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
   /// Of one that is tried before anything else: what it serves.
   std::string_view needs{};
+
+  /// `auto` may take it.
+  [[nodiscard]] bool suits(const sparse_shape& s) const noexcept {
+    return find != nullptr && (most_ranks == nullptr || most_ranks(s) >= s.ranks) &&
+           memory(s.ranks, s.in_flight, least_message) <= s.memory / 2;
+  }
 };
 #define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
 #include "algorithms/sparse/sparse.def"

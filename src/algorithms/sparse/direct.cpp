@@ -2,8 +2,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+
 #include "base/sizes.hpp"
-#include "mpi/check.hpp"
+#include "mpi/probed.hpp"
 
 namespace taquin::detail {
 
@@ -13,6 +15,12 @@ direct_notices::direct_notices(finding& f) : f_(f), buffers_(f.memory), receiver
 
 std::size_t direct_notices::footprint(std::size_t in_flight, std::size_t message_bytes) noexcept {
   return array_list::bytes<direct_notices>(in_flight, message_bytes);
+}
+
+// A message and its answer, in windows.
+std::uint64_t direct_notices::nanoseconds(const sparse_shape& s) noexcept {
+  const std::uint64_t messages = std::min<std::uint64_t>(s.blocks, as_size(s.ranks)) + s.blocks / 100;
+  return 2 * sparse_latency * (1 + messages / std::max<std::size_t>(s.in_flight, 1)) + 2 * messages * sparse_overhead;
 }
 
 std::size_t direct_notices::fill(own_notices& mine, std::span<std::byte> to, std::size_t message_bytes) {
@@ -67,25 +75,12 @@ void direct_notices::unpack(std::span<const std::byte> message) {
 }
 
 bool direct_notices::take() {
-  int found = 0;
-  int bytes = 0;
-  MPI_Status status;
+  mpi::probed message;
+  if (!message.look(f_.comm.get(), f_.tag + finding::first_tag)) return false;
   std::byte* const into = buffers_.data() + requests_.size() * f_.message_bytes;
-  const int tag = f_.tag + finding::first_tag;
-#ifdef TAQUIN_SMPI  // which has no matched probes; simulated ranks have one thread each
-  TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, tag, f_.comm.get(), &found, &status));
-  if (found == 0) return false;
-  TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-  TAQUIN_MPI(PMPI_Recv(into, bytes, MPI_BYTE, status.MPI_SOURCE, tag, f_.comm.get(), MPI_STATUS_IGNORE));
-#else
-  MPI_Message message = MPI_MESSAGE_NULL;
-  TAQUIN_MPI(PMPI_Improbe(MPI_ANY_SOURCE, tag, f_.comm.get(), &found, &message, &status));
-  if (found == 0) return false;
-  TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-  TAQUIN_MPI(PMPI_Mrecv(into, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
-#endif
+  message.receive(into);
   ++taken_;
-  unpack({into, as_size(bytes)});
+  unpack({into, as_size(message.bytes)});
   return true;
 }
 

@@ -18,6 +18,11 @@ class direct_notices {
   explicit direct_notices(finding& f);
   static std::size_t footprint(std::size_t in_flight, std::size_t message_bytes) noexcept;
 
+  /// What sending and taking cost, in nanoseconds.
+  static std::uint64_t nanoseconds(const sparse_shape& s) noexcept;
+  /// No rank has more sources than messages may wait at it.
+  static int most_ranks(const sparse_shape& s) noexcept { return static_cast<int>(s.in_flight) + 1; }
+
   /// Sends what can be sent: at most `in_flight` messages of this rank are on their way, one to each receiver, until it
   /// has taken it. Blocks that follow each other and go to one rank share messages. True: there was something to do.
   bool send();

@@ -45,12 +45,12 @@ class counted final : private mpi::awaited {
   std::size_t messages_for_this_rank() {
     std::int32_t sum = 0;
     const std::span<const std::int32_t> counts(counts_);
-    mpi::collectives::run(
-        std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)), "MPI_Ireduce_scatter_block",
-        [this](const void* from, void* to, const int*, MPI_Request* request) {
-          return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block, f_.comm.get(),
-                                             request, from, to, 1, MPI_INT32_T, MPI_SUM);
-        });
+    mpi::collectives::run(std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)),
+                          "MPI_Ireduce_scatter_block", [this](const void* from, void* to, MPI_Request* request) {
+                            return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,
+                                                               f_.comm.get(), request, from, to, 1, MPI_INT32_T,
+                                                               MPI_SUM);
+                          });
     return as_size(sum);
   }
 
@@ -73,6 +73,14 @@ std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) 
   return as_size(ranks) * sizeof(std::int32_t) + direct_notices::footprint(in_flight, message_bytes);
 }
 
+// A reduction in log rounds, of which each halves what is told, and then the notices.
+std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
+  std::uint64_t rounds = 0;
+  while ((std::int64_t{1} << rounds) < s.ranks) ++rounds;
+  return direct_notices::nanoseconds(s) + rounds * (sparse_latency + 2 * sparse_overhead) +
+         4 * static_cast<std::uint64_t>(s.ranks);
+}
+
 }  // namespace
 
 extern const sparse_algorithm notify_counts;
@@ -82,6 +90,8 @@ const sparse_algorithm notify_counts{
     .source = "MPI_Reduce_scatter_block",
     .rounds = "1 and a reduction, + 2",
     .find = find,
-    .memory = memory};
+    .memory = memory,
+    .nanoseconds = nanoseconds,
+    .most_ranks = direct_notices::most_ranks};
 
 }  // namespace taquin::detail

@@ -25,6 +25,10 @@ std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) 
   return routed_memory(ranks, radix_of(ranks, in_flight), message_bytes);
 }
 
+std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
+  return routed_nanoseconds(s, radix_of(s.ranks, s.in_flight));
+}
+
 }  // namespace
 
 extern const sparse_algorithm notify_grid;
@@ -35,6 +39,7 @@ const sparse_algorithm notify_grid{
     .source = "grids of processes; KaMPIng",
     .rounds = "2 + 2",
     .find = find,
-    .memory = memory};
+    .memory = memory,
+    .nanoseconds = nanoseconds};
 
 }  // namespace taquin::detail

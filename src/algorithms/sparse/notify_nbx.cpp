@@ -87,6 +87,12 @@ std::size_t memory(int, std::size_t in_flight, std::size_t message_bytes) noexce
   return direct_notices::footprint(in_flight, message_bytes);
 }
 
+std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
+  std::uint64_t rounds = 0;
+  while ((std::int64_t{1} << rounds) < s.ranks) ++rounds;
+  return direct_notices::nanoseconds(s) + rounds * (sparse_latency + 2 * sparse_overhead);
+}
+
 }  // namespace
 
 extern const sparse_algorithm notify_nbx;
@@ -97,6 +103,8 @@ const sparse_algorithm notify_nbx{
     .source = "Hoefler, Siebert & Lumsdaine: NBX",
     .rounds = "2 + 2",
     .find = find,
-    .memory = memory};
+    .memory = memory,
+    .nanoseconds = nanoseconds,
+    .most_ranks = direct_notices::most_ranks};
 
 }  // namespace taquin::detail

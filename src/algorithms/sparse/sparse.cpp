@@ -2,8 +2,7 @@
 
 namespace taquin {
 
-void sparse_call::state::find(const sparse_blocks& mine) {
-  const sparse_algorithm& how = *find_sparse(opts.algorithm);
+void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm& how) {
   running.algorithm = how.name;
   if (how.find == nullptr)
     throw on_all_ranks(usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION));
@@ -16,7 +15,7 @@ void sparse_call::state::find(const sparse_blocks& mine) {
 // From what all ranks know alike: the longest messages whose memory is half of what they have, at most.
 std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   constexpr std::size_t most = 4096;
-  constexpr std::size_t least = 64;
+  constexpr std::size_t least = sparse_algorithm::least_message;
   const auto needs = [&](std::size_t n) { return how.memory(comm().size(), in_flight_of(opts), n); };
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;

@@ -11,6 +11,7 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "algorithms/sparse/between_nodes.hpp"
 #include "algorithms/sparse/check.hpp"
+#include "algorithms/sparse/choice.hpp"
 #include "algorithms/sparse/grants.hpp"
 #include "algorithms/sparse/on_node.hpp"
 #include "base/checked.hpp"
@@ -104,7 +105,7 @@ struct sparse_call::state {
   void receive_carried(std::byte* into, const char* fault);
 
   // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
-  void find(const sparse_blocks& mine);
+  void find(const sparse_blocks& mine, const sparse_algorithm& how);
   // One try: data of blocks up to `carried` bytes travel with their notices. False, on all ranks alike, where some rank
   // has no memory; without such data that is an error.
   [[nodiscard]] checked span_of(checked elements) const noexcept {
@@ -258,6 +259,8 @@ struct sparse_call::state {
   std::size_t carried_peak = 0;              // bytes of that step
   bool all_at_once = false;                  // every rank makes the call at once
   bool at_once_here = false;                 // and its notices came in a find
+  double begun = PMPI_Wtime();
+  sparse_choices* measures = nullptr;  // this call
   std::uint64_t rounds = 0;
   checked total = 0;
   std::uint64_t messages = 0;

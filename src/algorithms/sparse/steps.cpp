@@ -72,12 +72,15 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.bad = lacks_memory ? out_of_memory() : describe(x.blocks, x.fault, comm().size());
   fingerprint choices;
   choices.add("sparse");
-  choices.add(p.bad ? "" : find_sparse(opts.algorithm)->name);
+  choices.add(p.bad ? "" : opts.algorithm);
   choices.add(patience::of(opts).seconds > 0);
   p.memory = opts.memory;
   p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
   p.algorithm = opts.algorithm;
   choices.add(static_cast<std::uint64_t>(in_flight_of(opts)));
+  sparse_choices& remembered = sparse_choices::of(comm());
+  p.max_rank_bytes = x.blocks.destinations.size();
+  p.last_time = remembered.tell();
   p.choices = choices.value();
   (x.at_once ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
   agreement_way way = way_of(comm(), running.node());
@@ -96,11 +99,15 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   if (!all.uniform)
     throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
   budget.emplace(all.memory);
+  remembered.learn(all.last_time);
   if (carried && all.carried && carried_notices::fit(all, comm().size()))
     return take_carried(*way.between, all, x.at_once);
   carried.reset();
   all_at_once = !all.holes;
-  find(x.blocks);
+  const bool chosen = opts.algorithm == "auto";
+  find(x.blocks, chosen ? *remembered.choose({comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory})
+                        : *find_sparse(opts.algorithm));
+  if (chosen && all_at_once) measures = &remembered;
 }
 
 void sparse_call::state::take_carried(internode& step, const agreed& all, bool at_once) {
@@ -144,6 +151,7 @@ void sparse_call::state::receive_told(std::byte* into, const char* fault) {
     }
     move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
     run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+    if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
   });
   if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
 }
