@@ -8,8 +8,8 @@
 
 namespace taquin::detail {
 
-/// Puts staged blocks of `map` into free places of the array `units`, as far as there are any: into their own place where
-/// that is one. Local.
+/// Puts staged blocks of `map` into free places of the array `units`, as far as there are any: into their own place
+/// where that is one. Local.
 void unstage(failure::block_map& map, store& units);
 
 /// Takes out of each rank's `map` what another has as well: a block stays where it has arrived, else with one of those
