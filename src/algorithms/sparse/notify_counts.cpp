@@ -45,12 +45,12 @@ class counted final : private mpi::awaited {
   std::size_t messages_for_this_rank() {
     std::int32_t sum = 0;
     const std::span<const std::int32_t> counts(counts_);
-    mpi::collectives::run(
-        std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)), "MPI_Ireduce_scatter_block",
-        [this](const void* from, void* to, const int*, MPI_Request* request) {
-          return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block, f_.comm.get(),
-                                             request, from, to, 1, MPI_INT32_T, MPI_SUM);
-        });
+    mpi::collectives::run(std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)),
+                          "MPI_Ireduce_scatter_block", [this](const void* from, void* to, MPI_Request* request) {
+                            return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,
+                                                               f_.comm.get(), request, from, to, 1, MPI_INT32_T,
+                                                               MPI_SUM);
+                          });
     return as_size(sum);
   }
 
