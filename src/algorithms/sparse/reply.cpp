@@ -1,5 +1,5 @@
-// The way back: what has come is answered. It is a sparse exchange of its own, whose destinations are the sources of the
-// first, found once.
+// The way back: what has come is answered. It is a sparse exchange of its own, whose destinations are the sources of
+// the first, found once.
 #include <algorithm>
 #include <memory_resource>
 #include <new>
