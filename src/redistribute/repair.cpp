@@ -11,6 +11,7 @@
 #include "call/failure_map.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/communicator.hpp"
 
 namespace taquin::detail {
 
@@ -48,7 +49,7 @@ std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
 struct numbers {
   explicit numbers(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
 
-  void exchange(MPI_Comm comm) {
+  void exchange(mpi::communicator& comm) {
     const std::size_t p = to.size();
     const auto counts = std::span(layout).first(p);
     const auto came = std::span(layout).subspan(2 * p, p);
@@ -129,7 +130,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now
       to.push_back(one.peer);
       to.push_back(static_cast<int>(one.offset));
     });
-  claims.exchange(now);
+  claims.exchange(mpi::communicator::of(now));
   std::set<std::pair<int, int>> known;
   for (const part& p : map.incoming)
     for_each_block(p, [&](const part& one) {
@@ -143,7 +144,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now
       answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
     }
   }
-  answers.exchange(now);
+  answers.exchange(mpi::communicator::of(now));
   std::vector<std::size_t> next(as_size(ranks), 0);
   std::vector<part> kept;
   for (const part& p : map.outgoing)

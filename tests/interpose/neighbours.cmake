@@ -194,3 +194,23 @@ if(TAQUIN_MPI STREQUAL "openmpi")
   neighbour_test(neighbourhoods_are_reported "neighbour_slots.*status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_neighbourhoods>")
 endif()
+
+# Calls in which one rank does harm, on a node, between nodes, and by messages. A call that waits so long fails.
+add_executable(interpose_hostile hostile.c)
+target_link_libraries(interpose_hostile PRIVATE MPI::MPI_C)
+function(hostile_program name ranks problems)
+  add_test(NAME interpose.hostile_${name}_np${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+    env LD_PRELOAD=${library} $<TARGET_FILE:interpose_hostile> 0 ${problems})
+  set_tests_properties(interpose.hostile_${name}_np${ranks} PROPERTIES TIMEOUT ${timeout} PROCESSORS 2
+    LABELS "mpi;interpose" PASS_REGULAR_EXPRESSION "hostile: ${problems} problems, 0 failures"
+    ENVIRONMENT "${mpi_environment};TAQUIN_TIMEOUT=10,fail;TAQUIN_COMMUNICATOR_LIMIT=20000;${ARGN}")
+endfunction()
+hostile_program(on_a_node 2 60)
+hostile_program(on_nodes_of_one 2 60 TAQUIN_NODES=1,1)
+if(TAQUIN_MPI STREQUAL "openmpi")
+  hostile_program(on_a_node 4 60)
+  hostile_program(on_nodes 4 60 TAQUIN_NODES=2,2)
+  hostile_program(by_messages 3 40 TAQUIN_SHARED_MEMORY=0)
+else()
+  hostile_program(by_messages 3 15 TAQUIN_SHARED_MEMORY=0)
+endif()
