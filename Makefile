@@ -1,6 +1,6 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized test-sanitized-subset soak fuzz test-cluster test-scale test-packages \
+.PHONY: help release demo test test-sanitized test-sanitized-subset test-clang soak fuzz test-cluster test-scale test-packages \
   test-matrix lint lint-changed lint-quick format docs deb regret install uninstall clean packages lint-packages
 
 PRESETS ?= ci mpich
@@ -44,6 +44,10 @@ test-sanitized: ## the tests with address and undefined-behaviour sanitizers, th
 
 test-sanitized-subset: packages ## errors, plans, in place, sparse: with address and undefined-behaviour sanitizers
 	cmake --workflow --preset asan-subset
+
+test-clang: ## what is installed, built by Clang, and programs of others that use it
+	@scripts/install-packages scripts/packages.txt scripts/packages-clang.txt
+	cmake --workflow --preset clang
 
 soak: packages ## random problems, and calls that one rank harms, for SECONDS=60 each by MPI and RANKS, or PROBLEMS=n
 	@for preset in release mpich; do cmake --preset $$preset && \

@@ -25,8 +25,11 @@ void add(CLI::App& app, const option_row& row, std::string& into) {
   app.add_option(flag_of(row), into, help_of(row))->capture_default_str();
 }
 void add(CLI::App& app, const option_row& row, bool& into) { app.add_flag(flag_of(row), into, help_of(row)); }
-void add(CLI::App& app, const option_row& row, float& into) {
-  app.add_option(flag_of(row), into, help_of(row))->check(CLI::NonNegativeNumber)->type_name("SECONDS");
+void add(CLI::App& app, const option_row& row, time_limit& into) {
+  app.add_option_function<float>(
+         flag_of(row), [&into](float seconds) { into = seconds; }, help_of(row))
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
 }
 void add(CLI::App&, const option_row&, std::size_t&) {}  // the memory: a part of what is sent, in most commands
 template <class Choice>

@@ -10,6 +10,7 @@
 
 #include "harness/records.hpp"
 #include "harness/statistics.hpp"
+#include "mpi/check.hpp"
 
 namespace taquin::cli {
 
@@ -42,6 +43,17 @@ std::optional<std::string> rival(const std::map<std::string, timing>& times, con
 }
 
 }  // namespace
+
+bool time_limit_of_all::over() const {
+  bool now = MPI_Wtime() - start_ >= seconds_;
+  TAQUIN_MPI(MPI_Bcast(&now, 1, MPI_CXX_BOOL, 0, MPI_COMM_WORLD));
+  return now;
+}
+
+std::string left_over(const std::string& what, std::size_t number, double seconds) {
+  if (number == 0) return {};
+  return fmt::format("{} {} were not measured within {:g} s; --within takes more\n", number, what, seconds);
+}
 
 timing timing_of(const std::vector<double>& seconds) {
   constexpr double least = 1e-9;  // a clock's tick may be longer than an exchange of nothing

@@ -1,6 +1,8 @@
 // Rules for a program's calls, made of measured times.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,8 +22,26 @@ struct timing {
 /// With fewer samples nothing is told apart.
 inline constexpr std::size_t least_samples = 4;
 
+/// An algorithm that takes more than this multiple of the fastest one's time is not measured on.
+inline constexpr double not_worth_measuring = 2;
+
+/// The time that a measurement may take.
+class time_limit_of_all {
+ public:
+  explicit time_limit_of_all(double seconds) noexcept : seconds_(seconds) {}
+  /// Whether it is over, by the clock of rank 0. Collective over the world.
+  [[nodiscard]] bool over() const;
+
+ private:
+  double seconds_;
+  double start_ = MPI_Wtime();
+};
+
 /// From the seconds of at least one repetition; of fewer than least_samples the interval is unbounded.
 timing timing_of(const std::vector<double>& seconds);
+
+/// "3 WHAT were not measured within 300 s: ..."; empty for none.
+std::string left_over(const std::string& what, std::size_t number, double seconds);
 
 /// A kind of call, and how long it took by each algorithm.
 struct measured_call {

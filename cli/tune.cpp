@@ -36,6 +36,7 @@ struct arguments {
   std::string bytes = "8..64K";
   int step = 3;
   int repetitions = 11;
+  double within = 300;
 };
 
 /// One exchange of the grid.
@@ -46,16 +47,33 @@ struct cell {
   buffering how = buffering::separate;
 };
 
+// The first and the last of n, then each time the middle of the widest gap: where time is over, what is left lies
+// between.
+std::vector<std::size_t> coarse_first(std::size_t n) {
+  std::vector<std::size_t> order{0};
+  if (n > 1) order.push_back(n - 1);
+  while (order.size() < n) {
+    auto sorted = order;
+    std::ranges::sort(sorted);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i + 1 < sorted.size(); ++i)
+      if (sorted[i + 1] - sorted[i] > sorted[at + 1] - sorted[at]) at = i;
+    order.push_back((sorted[at] + sorted[at + 1]) / 2);
+  }
+  return order;
+}
+
 std::vector<cell> grid(const arguments& a) {
-  const auto sizes = parse_sizes(a.bytes);
+  const auto all = parse_sizes(a.bytes);
+  std::vector<count_t> sizes;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i % detail::as_size(a.step) == 0 || i + 1 == all.size()) sizes.push_back(all[i]);
   std::vector<cell> cells;
-  for (const auto& w : a.workloads)
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (i % detail::as_size(a.step) != 0 && i + 1 != sizes.size()) continue;
+  for (const std::size_t i : coarse_first(sizes.size()))
+    for (const auto& w : a.workloads)
       for (const bool persistent : {false, true})
         for (const auto how : {buffering::separate, buffering::one_buffer})
           cells.push_back({w, sizes[i], persistent, how});
-    }
   return cells;
 }
 
@@ -75,7 +93,8 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   contenders[0].asked = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
-  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = c.persistent}, [](auto&&...) {});
+  measure(test.calls(), memory, contenders,
+          {.repetitions = repetitions, .persistent = c.persistent, .drop = not_worth_measuring}, [](auto&&...) {});
   std::vector<detail::measured_point> points;
   for (const auto& one : contenders) {
     if (one.raw || one.fault) continue;
@@ -132,7 +151,7 @@ int work(const arguments& a, int rank, int ranks) {
   if (rank == 0) fmt::print(stderr, "{}\n{}", words_of(p.made_on), detail::poor_fits(p.model.kind, p.fits));
   progress display(rank == 0);
   if (recording) {
-    const std::string table = tune_traffic(*recording, a.repetitions, p, display);
+    const std::string table = tune_traffic(*recording, a.repetitions, a.within, p, display);
     display.clear();
     write(rank, a.file, p);
     if (rank == 0)
@@ -141,9 +160,11 @@ int work(const arguments& a, int rank, int ranks) {
     return 0;
   }
   const auto cells = grid(a);
+  const time_limit_of_all limit(a.within);
   std::string fastest;
   int unclear = 0;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  std::size_t i = 0;
+  for (; i < cells.size() && !limit.over(); ++i) {
     const cell& c = cells[i];
     const std::string what =
         fmt::format("{} {} per pair{}{}", c.workload, show_size(c.bytes), c.persistent ? ", persistent" : "",
@@ -160,8 +181,8 @@ int work(const arguments& a, int rank, int ranks) {
   display.clear();
   write(rank, a.file, p);
   if (rank == 0)
-    fmt::print("{}\n{} times of {} exchanges written to {}: set TAQUIN_PROFILE to it\n{}", fastest, p.points.size(),
-               cells.size(), a.file,
+    fmt::print("{}\n{} times of {} exchanges written to {}: set TAQUIN_PROFILE to it\n{}{}", fastest, p.points.size(),
+               i, a.file, left_over("exchanges of sizes between", cells.size() - i, a.within),
                unclear == 0
                    ? ""
                    : fmt::format("in {} of them the fastest is not told apart from another; auto takes the least "
@@ -188,9 +209,15 @@ std::function<int()> setup(CLI::App& app) {
       ->excludes(traffic)
       ->capture_default_str();
   app.add_option("--reps", a->repetitions, "repetitions of each")->check(at_least_one())->capture_default_str();
+  app.add_option("--within", a->within, "seconds that all of it may take; it says what was not measured")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str()
+      ->type_name("SECONDS");
   app.footer(workload_help() + R"(
-Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; the profile holds
-the times beside the fitted model and what that says. What holds is the number of ranks that ran: tune on those that the program has.
+Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; one that takes twice
+as long as the fastest after 4 repetitions is not repeated on. Sizes are taken from both ends to the middle, until
+--within is over. The profile holds the times beside the fitted model and what that says. What holds is the number of
+ranks that ran: tune on those that the program has.
 
 With --traffic each kind of call of a program is measured, and rules say which algorithm does it. There is a rule where
 the 95% interval of the best algorithm is below those of auto and of the MPI library's own call, and none elsewhere.

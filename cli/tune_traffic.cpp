@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory_resource>
 #include <optional>
@@ -40,6 +41,14 @@ std::vector<workloads::recorded_call> kinds_of_calls(const workloads::traffic& t
   return all;
 }
 
+// Those that move most bytes come first.
+void sort_by_bytes(std::vector<workloads::recorded_call>& kinds, const workloads::traffic& t) {
+  std::ranges::stable_sort(kinds, std::greater{}, [&](const workloads::recorded_call& call) {
+    const detail::shape s = workloads::shape_of(t, call);
+    return static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)) * static_cast<double>(call.repeats);
+  });
+}
+
 // Its time by each algorithm that serves, and by what it goes by without a rule.
 std::map<std::string, timing> times_of(const workloads::traffic& t, const workloads::recorded_call& call,
                                        int repetitions) {
@@ -55,7 +64,8 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
   contenders[0].asked = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
-  measure(test.calls(), memory, contenders, {.repetitions = repetitions}, [](auto&&...) {});
+  measure(test.calls(), memory, contenders, {.repetitions = repetitions, .drop = not_worth_measuring},
+          [](auto&&...) {});
   std::map<std::string, timing> times;
   for (const contender& c : contenders) {
     if (c.raw || c.fault) continue;
@@ -67,12 +77,16 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
 
 }  // namespace
 
-std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::profile& p, progress& display) {
+std::string tune_traffic(const workloads::traffic& t, int repetitions, double within, detail::profile& p,
+                         progress& display) {
   const auto nodes = detail::first_ranks_of_machines(MPI_COMM_WORLD);
-  const auto kinds = kinds_of_calls(t);
+  auto kinds = kinds_of_calls(t);
+  sort_by_bytes(kinds, t);
+  const time_limit_of_all limit(within);
   std::vector<measured_call> measured;
   std::string table;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+  std::size_t i = 0;
+  for (; i < kinds.size() && !limit.over(); ++i) {
     const auto& call = kinds[i];
     const detail::shape s = workloads::shape_of(t, call);
     std::set<int> on;
@@ -102,6 +116,7 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::p
     table +=
         fmt::format("no rule for {} on {} ranks{}{}: {}; auto decides\n", show_size(static_cast<count_t>(d.of.bytes)),
                     d.of.ranks, d.of.reused ? ", by a plan" : "", d.of.in_place ? ", in place" : "", words_of(d));
+  table += left_over("kinds of calls that move less", kinds.size() - i, within);
   return table;
 }
 

@@ -10,7 +10,9 @@
 namespace taquin::cli {
 
 /// Measures every kind of call of the recording with all algorithms that serve it, and adds times and rules to the
-/// profile, whose model is known. Returns a table of what is fastest. Collective over the world; the same on all ranks.
-std::string tune_traffic(const workloads::traffic& t, int repetitions, detail::profile& p, harness::progress& display);
+/// profile, whose model is known. Takes no longer than `within` seconds: what moves most bytes comes first. Returns a
+/// table of what is fastest. Collective over the world; the same on all ranks.
+std::string tune_traffic(const workloads::traffic& t, int repetitions, double within, detail::profile& p,
+                         harness::progress& display);
 
 }  // namespace taquin::cli

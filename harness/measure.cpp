@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "algorithms/algorithm.hpp"
 #include "harness/session.hpp"
@@ -25,6 +26,7 @@ constexpr double seconds_each = 2;   // per contender, verification included
 constexpr double longest_each = 30;  // where an interval is to become narrow
 constexpr double shortest = 1e-3;    // a repetition
 constexpr int most_inner = 10000;
+constexpr int before_dropping = 4;  // repetitions
 
 // The calls of one contender, as they are made and run for the first time. Errors that all ranks of a communicator see
 // alike disqualify it.
@@ -186,6 +188,13 @@ int calibrate(const std::vector<problem>& calls, arenas& memory, contender& nati
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
 }
 
+// Takes out those who are not in the running any more. The same on all ranks: so are the times.
+void drop_slow(std::vector<contender*>& racing, double drop) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const contender* c : racing) least = std::min(least, median(c->seconds));
+  std::erase_if(racing, [&](const contender* c) { return median(c->seconds) > drop * least; });
+}
+
 // The mean seconds of a repetition, over the ranks.
 void over_ranks(contender& c) {
   const double mine = c.seconds.empty() ? 0 : c.own / static_cast<double>(c.seconds.size());
@@ -248,6 +257,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
     TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (settings.repetitions == 0 && done >= least_repetitions && elapsed > allowed) break;
     if (until && done >= least_until && narrow(contenders, settings.until)) break;
+    if (settings.drop > 0 && done == before_dropping && !racing.empty()) drop_slow(racing, settings.drop);
     progress(settings.repetitions > 0 ? done / static_cast<double>(most)
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(native));
@@ -284,8 +294,8 @@ measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<
         begin.next_repetition();
         progress({}, part);
       });
-  const auto executed = static_cast<std::uint64_t>(m.repetitions) * static_cast<std::uint64_t>(m.inner) + 1;
   for (contender& c : contenders) {
+    const auto executed = c.seconds.size() * static_cast<std::uint64_t>(m.inner) + 1;
     if (c.raw)
       for (const problem& p : calls) p.account(c.stats);
     if (!c.fault) reduce(c, c.raw ? 1 : executed + c.again);

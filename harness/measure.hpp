@@ -44,6 +44,7 @@ struct measure_settings {
   int batch = 0;        ///< exchanges of a repetition; 0: as many as the clock needs
   bool persistent = false;
   double until = 0;  ///< repetitions until the interval's width is at most this part of each median; 0: as above
+  double drop = 0;   ///< who takes more than this multiple of the fastest is out after a few; 0: nobody
   sync_by sync = sync_by::barrier;
   arrival when{};
   std::uint64_t seed = 1;

@@ -7,6 +7,7 @@
 
 #include "base/sizes.hpp"
 #include "mpi/check.hpp"
+#include "mpi/probed.hpp"
 
 namespace taquin::harness {
 
@@ -18,15 +19,13 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-// Receives one message that a probe has found, behind what has come.
-void take(MPI_Message& message, const MPI_Status& status, sparse_came& came) {
-  int bytes = 0;
-  TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
+// Behind what has come.
+void receive(mpi::probed& message, sparse_came& came) {
   const std::size_t at = came.data.size();
-  came.sources.push_back(status.MPI_SOURCE);
-  came.counts.push_back(bytes);
-  came.data.resize(at + detail::as_size(bytes));
-  TAQUIN_MPI(PMPI_Mrecv(came.data.data() + at, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+  came.sources.push_back(message.from);
+  came.counts.push_back(message.bytes);
+  came.data.resize(at + detail::as_size(message.bytes));
+  message.receive(came.data.data() + at);
 }
 
 // Sends every block at once; with `send` the MPI library's synchronous or plain one.
@@ -53,11 +52,7 @@ class nbx_way final : public sparse_by_hand {
     });
     MPI_Request barrier = MPI_REQUEST_NULL;
     for (int done = 0; done == 0;) {
-      int found = 0;
-      MPI_Message message = MPI_MESSAGE_NULL;
-      MPI_Status status;
-      TAQUIN_MPI(PMPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &found, &message, &status));
-      if (found != 0) take(message, status, came);
+      if (mpi::probed message; message.look(comm_, tag)) receive(message, came);
       if (barrier != MPI_REQUEST_NULL) {
         TAQUIN_MPI(PMPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
       } else {
@@ -90,10 +85,9 @@ class counts_reduced_way final : public sparse_by_hand {
       return PMPI_Isend(at, n, MPI_BYTE, to, tag_, comm_, r);
     });
     for (; coming > 0; --coming) {
-      MPI_Message message = MPI_MESSAGE_NULL;
-      MPI_Status status;
-      TAQUIN_MPI(PMPI_Mprobe(MPI_ANY_SOURCE, tag_, comm_, &message, &status));
-      take(message, status, came);
+      mpi::probed message;
+      message.wait(comm_, tag_);
+      receive(message, came);
     }
     TAQUIN_MPI(PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
   }

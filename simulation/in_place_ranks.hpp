@@ -107,10 +107,25 @@ inline std::vector<in_place_counts> run_in_place(std::span<const in_place_rank> 
 
 using phase_requests = in_place_phases_protocol::requests;
 
-inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks, const element& unit,
-                                               phase_requests how, simulated_order order, std::uint64_t seed = 0,
-                                               std::function<void(const simulated_move&)> trace = {}) {
-  const auto p = static_cast<int>(ranks.size());
+/// The exchange by in_place_phases of all ranks.
+class phases_run {
+ public:
+  phases_run(std::span<const phase_rank> ranks, const element& unit, phase_requests how, simulated_order order,
+             std::uint64_t seed)
+      : network(seed, order) {
+    for (const phase_rank& r : ranks) {
+      states_.push_back(std::make_unique<state>(static_cast<int>(states_.size()), static_cast<int>(ranks.size()), r,
+                                                unit, how, network));
+      tasks_.push_back(states_.back()->protocol.run());
+    }
+  }
+  void run() { network.run(tasks_); }
+  [[nodiscard]] const in_place_phases_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
+
+  simulated_network network;
+
+ private:
   struct state {
     in_place_phases_machine machine;
     store units;
@@ -122,19 +137,21 @@ inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks
                    network.add(units, in_place_phases_protocol::limits(r.out.size(), r.in.size(), how)),
                    std::pmr::new_delete_resource(), std::pmr::new_delete_resource()) {}
   };
-  simulated_network network(seed, order);
-  network.trace(std::move(trace));
-  std::vector<std::unique_ptr<state>> states;
-  std::vector<task> tasks;
-  for (const phase_rank& r : ranks) {
-    states.push_back(std::make_unique<state>(static_cast<int>(states.size()), p, r, unit, how, network));
-    tasks.push_back(states.back()->protocol.run());
-  }
-  network.run(tasks);
+  std::vector<std::unique_ptr<state>> states_;
+  std::vector<task> tasks_;
+};
+
+inline std::vector<in_place_counts> run_phases(std::span<const phase_rank> ranks, const element& unit,
+                                               phase_requests how, simulated_order order, std::uint64_t seed = 0,
+                                               std::function<void(const simulated_move&)> trace = {}) {
+  phases_run all(ranks, unit, how, order, seed);
+  all.network.trace(std::move(trace));
+  all.run();
+  const auto p = static_cast<int>(ranks.size());
   const std::uint64_t dense_messages = bruck::count(p, bruck::radix_of({}, p)).messages;
   std::vector<in_place_counts> counts;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    in_place_counts c{network.counts(r), states[r]->units.bytes_copied() / as_size(unit.size)};
+    in_place_counts c{all.network.counts(r), all.bytes_copied(r) / as_size(unit.size)};
     c.messages += c.collectives * dense_messages;
     counts.push_back(c);
   }

@@ -61,6 +61,8 @@ class simulated_network {
   [[nodiscard]] const simulated_counts& counts(std::size_t rank) const;
   /// Called with every move, in their order.
   void trace(std::function<void(const simulated_move&)> seen) { trace_ = std::move(seen); }
+  /// Called whenever a rank's task begins to send, post, receive, fetch or read. What it throws the task throws.
+  void watch_calls(std::function<void()> seen) { called_ = std::move(seen); }
   /// Called whenever a rank has done something, before the next event.
   void watch(std::function<void()> seen) { seen_ = std::move(seen); }
 
@@ -135,6 +137,7 @@ class simulated_network {
   std::vector<delivery> on_their_way_;
   std::function<void(const simulated_move&)> trace_;
   std::function<void()> seen_;
+  std::function<void()> called_;
   std::uint64_t round_ = 0;
   std::uint64_t actions_ = 0;  // of all ranks
 };

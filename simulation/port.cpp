@@ -12,6 +12,7 @@ constexpr std::size_t none = SIZE_MAX;
 }  // namespace
 
 void simulated_port::post(int to, std::span<const word> words) {
+  if (network_.called_) network_.called_();
   simulated_network::require(words.size() <= limits_.words, "a message is too long");
   network_.between(rank_, to).messages.emplace_back(words.begin(), words.end());
   network_.on_their_way_.push_back({simulated_network::delivery::what::message, {rank_, to}});
@@ -20,6 +21,7 @@ void simulated_port::post(int to, std::span<const word> words) {
 }
 
 void simulated_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
+  if (network_.called_) network_.called_();
   simulated_network::require(into.size() == 1 || into.size() <= limits_.scattered,
                              "a transfer is received into too many runs");
   simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are under way");
@@ -29,6 +31,7 @@ void simulated_port::receive(int from, std::span<const unit_run> into, std::uint
 }
 
 bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
+  if (network_.called_) network_.called_();
   auto& all = network_.between(rank_, to).sends;
   all.push_back({std::vector(from.begin(), from.end()), id});
   auto& out = all.back();
@@ -61,6 +64,7 @@ void simulated_port::refuse(int to) {
 }
 
 void simulated_port::read(int, word, std::span<const remote_part> parts) {
+  if (network_.called_) network_.called_();
   for (const remote_part& part : parts)
     std::memcpy(part.to, reinterpret_cast<const void*>(part.address), part.bytes);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -117,6 +121,7 @@ bool simulated_port::try_withdraw(int peer) {
 }
 
 bool simulated_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
+  if (network_.called_) network_.called_();
   auto& wire = network_.between(from, rank_);
   if (wire.withdrawn || wire.offered.length != expected || network_.at(from).node_ != node_) return false;
   simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are under way");

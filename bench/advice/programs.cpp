@@ -1,7 +1,7 @@
 // Programs whose best remedy is known, for bench/advice/run: advice_program KIND [CALLS].
 //   imbalance  the last rank comes 2 ms late to every call
 //   balanced   the same work, of all ranks
-//   exchange   64 KiB for each other rank, nothing else
+//   exchange   4 KiB for each other rank, nothing else
 //   small      16 bytes for each other rank, nothing else
 // Rank 0 says how long the slowest rank took, in seconds.
 #include <mpi.h>
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const std::string kind = argc > 1 ? argv[1] : "exchange";
   const int calls = argc > 2 ? std::atoi(argv[2]) : 1000;
-  const int bytes = kind == "exchange" ? 1 << 16 : kind == "small" ? 16 : 1024;
+  const int bytes = kind == "exchange" ? 1 << 12 : kind == "small" ? 16 : 1024;
   std::vector<char> from(static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks), 1);
   std::vector<char> to(from.size());
   constexpr double late = 2e-3;

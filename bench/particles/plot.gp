@@ -1,6 +1,6 @@
 # gnuplot -e "out='OUT'; theme='light'" plot.gp: OUT/particles-light.svg from OUT/particles.txt.
 ink = theme eq "dark" ? "#d0d0d0" : "#303030"
-set terminal svg size 640,380 font "sans,13" background (theme eq "dark" ? "#0d1117" : "#ffffff")
+set terminal svg noenhanced size 640,380 font "sans,13" background (theme eq "dark" ? "#0d1117" : "#ffffff")
 set output out."/particles-".theme.".svg"
 set border 3 lc rgb ink
 set tics nomirror textcolor rgb ink

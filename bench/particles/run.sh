@@ -3,7 +3,7 @@
 # turn, from 50,000 to 800,000 particles per rank, the median of 3 runs each. Into OUT/particles.txt, drawn as
 # OUT/particles-light.svg and OUT/particles-dark.svg. Needs gnuplot.
 set -eu
-bin=$1 out=$2 ranks=${3:-4} steps=${4:-10}
+bin=$1 out=$2 ranks=${3:-4} steps=${4:-3}
 mpirun=${MPIRUN:-mpirun}
 mkdir -p "$out"
 # Seconds and MiB of the run whose time is in the middle.

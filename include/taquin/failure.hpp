@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,38 +27,44 @@ class peer_failed : public error {
   std::vector<int> ranks_;
 };
 
-/// What is whole after an exchange in place has failed. With separate buffers nothing of the send side is ever changed.
+/// What is whole after an exchange in place, a redistribution or a migration has failed. With separate buffers nothing
+/// of the send side is ever changed.
 namespace failure {
 
 /// What has become of a run of data.
-enum class state : std::uint8_t {
-  stands,   ///< of this rank's for a peer: whole, at `at`; the peer may have it as well
-  arrived,  ///< from a peer: whole and in its place, at `at`
-  staged,   ///< from a peer: whole, but its place was not free: in block_map::staged, from unit `at` on
-  missing,  ///< from a peer: not here as far as is known; the peer had it last
-  unknown   ///< of a peer's and this rank's that two ranks were swapping: either may be in either place, or damaged
+enum class state : int {
+  stands,    ///< of this rank's for a peer: whole, at `at`; the peer may have it as well
+  arrived,   ///< from a peer: whole and in its place, at `at`
+  staged,    ///< whole, but not in the caller's array: in block_map::staged, from unit `at` on
+  missing,   ///< from a peer: not here as far as is known; the peer had it last
+  unknown,   ///< of a peer's and this rank's that two ranks were swapping, or that was moved when a call failed: it may
+             ///< be in either place, or damaged
+  displaced  ///< a block of a redistribution for this rank: whole, at `at`, which is not its place
 };
 
-/// `length` units of the block for or from `peer`, from its unit `offset` on. Places count units from the buffer.
+/// `length` units from unit `offset` on, in a row. In an exchange in place `offset` counts the units of the block for
+/// or from `peer`; places count units from the buffer. In a redistribution or migration a unit is a block (an element),
+/// and `offset` is the place in the array of the rank that it goes to.
 struct part {
   state what = state::missing;  ///< what has become of it
   int peer = 0;                 ///< the rank that it goes to or comes from
-  count_t offset = 0;           ///< units of the block before it
+  count_t offset = 0;           ///< units of the block before it; of a redistribution: the place that it goes to
   count_t length = 0;           ///< units of it
   count_t at = -1;              ///< its place; −1: none
 };
 
 /// Of one rank. What is not listed of its outgoing blocks has left it.
 struct block_map {
-  bool known = false;               ///< false: it has failed before anything moved, or there was no memory for this
-  count_t unit_bytes = 0;           ///< data bytes of a unit: an element, or a byte where no rank's type has holes
-  std::vector<part> outgoing{};     ///< stands or unknown
-  std::vector<part> incoming{};     ///< all of them, in order of place: arrived, staged, missing or unknown
+  bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
+  count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution; in place an element, or a byte
+                                 ///< where no rank's type has holes
+  std::vector<part> outgoing{};  ///< what is to leave: stands, unknown, or, of a redistribution, staged
+  std::vector<part> incoming{};  ///< all that comes to this rank or stays there, in order of place
   std::vector<std::byte> staged{};  ///< data, without holes
 };
 
-/// The map of the last exchange in place (algorithm `in_place`) that has failed in this thread, blocking or planned, on
-/// this rank. Local. Valid until another is made or fails.
+/// The map of the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration that failed in
+/// this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure

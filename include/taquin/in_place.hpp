@@ -18,7 +18,8 @@ namespace taquin {
 /// blocks may hold anything.
 ///
 /// `o.memory` limits all that is taken; unless it is set, that is 1% of the most that any rank sends or receives, at
-/// least 64 KiB. The type must have the same size on all ranks.
+/// least 64 KiB, and at least four times what the algorithm cannot do without. The type must have the same size on all
+/// ranks.
 ///
 /// Blocking, collective; errors as taquin::plan. For nonblocking and persistent use make a taquin::plan of
 /// exchange::alltoallv_in_place.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "taquin/exchange.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/options.hpp"
 #include "taquin/types.hpp"
 
@@ -22,17 +23,24 @@ struct redistribution_access;
 /// Choices for a redistribution. Everything but `stats` must be the same on all ranks, except that `memory` may
 /// differ: the smallest one rules.
 struct redistribute_options {
-  std::string_view algorithm = "auto";  ///< a name that `taquin list --redistribution` prints
-  std::size_t memory = unlimited;       ///< extra bytes per rank that taquin may take
-  bool check = true;                    ///< that no two blocks go to one place: one more reduction
-  double least_progress = 0;            ///< a round that moves a smaller part of what was left makes way for `slots`
-  statistics* stats = nullptr;          ///< filled when set; must outlive the redistribution
+  /// A name that `taquin list --redistribution` prints; default: the one that is expected to be the fastest.
+  std::string_view algorithm = "auto";
+  /// Extra bytes per rank that taquin may take; default: no limit.
+  std::size_t memory = unlimited;
+  /// That no two blocks go to one place is found out before anything moves, by one more reduction; default: it is.
+  bool check = true;
+  /// A round that moves a smaller part (0 to 1) of what was left makes way for `slots`; default: none does.
+  double least_progress = 0;
+  /// Filled when set; must outlive the redistribution. Default: none.
+  statistics* stats = nullptr;
   /// Who goes on with it between its start and its wait: calls of taquin, or, for `thread`, a thread of the process as
   /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means
   /// `thread`.
   progress_by progress = progress_by::library;
-  after_timeout on_timeout = after_timeout::wait;  ///< after `timeout`
-  float timeout = 0;  ///< seconds, as in taquin::options; 0: what TAQUIN_TIMEOUT says, or for ever
+  /// After `timeout`; default: the rank goes on waiting.
+  after_timeout on_timeout = after_timeout::wait;
+  /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
+  time_limit timeout{};
 };
 
 /// An array of blocks that can be redistributed again and again. Move-only.
@@ -82,6 +90,16 @@ class redistribution {
   /// array, −1 for a dead one. Local. Throws on this rank, with everything as before: `usage_error` where the spans are
   /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
+
+  /// After it has failed: brings what is left of the blocks to a state that all survivors know, and goes on with them.
+  /// Every block that any of them has is then on exactly one, as the maps say that are returned, in which ranks are
+  /// those of the communicator before: what had arrived stays in its place (`incoming`: arrived), and what had not is
+  /// with one that had it last (`outgoing`: stands; `incoming`: displaced), in its array, or, where that is full, held
+  /// by the map (staged). What is `missing` then is lost: it was with a rank that has failed, or on its way. On a rank
+  /// whose part had ended well, `incoming` may be empty: all has arrived. The next start() moves blocks among the
+  /// survivors, where `outgoing` says that they are. Collective over `survivors`, a communicator of ranks of the one
+  /// before. Takes memory for the maps beside `memory`. Throws as the constructor does, with nothing changed.
+  failure::block_map repair(MPI_Comm survivors);
 
   /// Goes on with another array of the same shape. Local.
   void set_data(void* data) noexcept;

@@ -29,7 +29,7 @@ extern "C" {
 
 /* Values of TAQUIN_Options.layout: how the Bruck algorithms describe the scattered blocks of a message. */
 enum {
-  TAQUIN_LAYOUT_AUTOMATIC = 0, /* chosen by the algorithm */
+  TAQUIN_LAYOUT_AUTOMATIC = 0, /* chosen by the algorithm: packed, but for lean_bruck and zero_copy_bruck */
   TAQUIN_LAYOUT_INDEXED,       /* a datatype that lists each block */
   TAQUIN_LAYOUT_REGULAR,       /* a datatype that joins what lies in a row or at equal distances */
   TAQUIN_LAYOUT_ELEMENTS,      /* a structured datatype that lists each block */
@@ -51,32 +51,38 @@ enum {
   TAQUIN_TIMEOUT_FAIL      /* MPI_ERR_OTHER; the communicator cannot be used with taquin any more */
 };
 
-/* Options of a communicator. Fields are only ever added at the end. */
+/* Options of a communicator. Fields are only ever added at the end. The initializer sets every default: "auto", no
+ * limit of memory, 0 or NULL, whose meaning is said at each field. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
-  size_t memory;         /* extra bytes per rank that taquin may take */
-  int radix;             /* Bruck: digits' base, at least 2; 0: chosen */
+  size_t memory;         /* extra bytes per rank that taquin may take; TAQUIN_UNLIMITED: any; in place with any
+                            counts: 1% of the most that a rank sends or receives, at least 64 KiB */
+  int radix;             /* Bruck: digits' base, at least 2; 0: the least power of two with which two rounds are
+                            enough, at most 16 */
   int in_flight;         /* most messages sent and not taken, and that come to a rank unasked; 0: 32 */
-  int ports;             /* hierarchical_factor: exchanges of a node at once; 0: the algorithm's default */
+  int ports;             /* hierarchical_factor: exchanges of a node at once, at most 30; 0: 8 */
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
-  const int *nodes;      /* ranks per node, in rank order */
-  int check;             /* not 0: compare what ranks send with what their peers expect, before sending */
-  int layout;            /* Bruck: one of TAQUIN_LAYOUT_* */
-  const char *inner;     /* two_phase: the algorithm of its two exchanges; NULL: the default */
+  const int *nodes;      /* ranks per node, in rank order; NULL: as node_count 0 */
+  int check;             /* not 0: compare what ranks send with what their peers expect, before sending; 0: what
+                            TAQUIN_CHECK says, or not */
+  int layout;            /* Bruck: one of TAQUIN_LAYOUT_*; 0: TAQUIN_LAYOUT_AUTOMATIC */
+  const char *inner;     /* two_phase: the algorithm of its two exchanges; NULL: "spread_out" */
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
-                            fastest; for the algorithm "auto" */
-  int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten */
+                            fastest; for the algorithm "auto"; 0: they do not */
+  int scratch_sends;     /* not 0: in place, bytes of send blocks outside all receive blocks may be overwritten;
+                            0: they keep their values */
   const char *levels;    /* multilevel: the algorithms of its levels, from nodes inwards, separated by commas, each
-                            with a radix after a colon if wanted, or "auto"; NULL: the default */
-  int progress;          /* plans: one of TAQUIN_PROGRESS_* */
-  int on_timeout;        /* one of TAQUIN_TIMEOUT_* */
+                            with a radix after a colon if wanted, or "auto"; NULL: "bruck_v,spread_out" */
+  int progress;          /* plans: one of TAQUIN_PROGRESS_*; 0: TAQUIN_PROGRESS_LIBRARY */
+  int on_timeout;        /* one of TAQUIN_TIMEOUT_*; 0: TAQUIN_TIMEOUT_WAIT */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
   int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
                             rank, at least 1 */
-  int aux_heap;          /* not 0: in_place_phases: extra memory as one heap instead of static parts */
-  int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other */
+  int aux_heap;          /* not 0: in_place_phases: extra memory as one heap; 0: static parts */
+  int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other; 0: an
+                            alltoall of them */
   int leaders;           /* node_aggregated: ranks of a node that exchange messages with other nodes; 0: all */
 } TAQUIN_Options;
 
@@ -227,6 +233,44 @@ const char *TAQUIN_Last_error(void);
 /* For interfaces on top of this one: what they found wrong with this rank's arguments, in words. The next call of this
  * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
 void TAQUIN_Set_fault(const char *what);
+
+/* ---- What is whole after a call has failed ---- */
+
+/* What has become of a run of data: taquin::failure::state in taquin/failure.hpp says more. */
+enum {
+  TAQUIN_STANDS,   /* for a peer: whole, at `at` */
+  TAQUIN_ARRIVED,  /* from a peer: whole and in its place, at `at` */
+  TAQUIN_STAGED,   /* whole, but not in the caller's array: among the staged units, from unit `at` on */
+  TAQUIN_MISSING,  /* from a peer, which had it last: not here */
+  TAQUIN_UNKNOWN,  /* being swapped or moved when the call failed: perhaps damaged */
+  TAQUIN_DISPLACED /* a block of this rank: whole, at `at`, which is not its place */
+};
+
+/* `length` units for or from `peer`. In place: from unit `offset` of the peer's block. Of a redistribution a unit is a
+ * block, and `offset` its place on the rank that it goes to. `at`: where it is; -1: nowhere. */
+typedef struct TAQUIN_Part {
+  int state;
+  int peer;
+  MPI_Count offset;
+  MPI_Count length;
+  MPI_Count at;
+} TAQUIN_Part;
+
+/* Of one rank. What is not listed of its outgoing data has left it. */
+typedef struct TAQUIN_Block_map {
+  int known;               /* 0: nothing has moved, or there was no memory for the map */
+  MPI_Count unit_bytes;    /* data bytes of a unit */
+  MPI_Count outgoing_size; /* parts in `outgoing`: what is still to leave its place */
+  const TAQUIN_Part *outgoing;
+  MPI_Count incoming_size; /* parts in `incoming`: all that comes to this rank or stays on it */
+  const TAQUIN_Part *incoming;
+  MPI_Count staged_units;
+  const void *staged; /* their data, without holes */
+} TAQUIN_Block_map;
+
+/* The map of the last exchange in place or redistribution that has failed in this thread. What it points to is valid
+ * until the next one begins. Local. */
+int TAQUIN_Failure_blocks(TAQUIN_Block_map *map);
 
 /* ---- Memory that the ranks of a node can map ---- */
 

@@ -48,14 +48,18 @@ void rank_log::waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls
   s.waiting += calls * wait;
   s.arrival += calls * arrival;
   s.arrivals += calls;
-  s.waited_for[last] += calls * wait;
+  waits& w = s.waited_for[last];
+  w.seconds += calls * wait;
+  w.squares += calls * wait * wait;
 }
 
 std::vector<std::uint8_t> rank_log::packed() const {
   json j{{"program", program},    {"rows", rows},           {"comms", json::array()},
          {"runs", json::array()}, {"seconds", seconds},     {"node", node},
          {"others", others},      {"sites", json::array()}, {"open", json::array()}};
-  for (const site_log& s : sites)
+  for (const site_log& s : sites) {
+    json waited_for = json::array();
+    for (const auto& [last, w] : s.waited_for) waited_for.push_back({last, w.seconds, w.squares});
     j["sites"].push_back({s.object,
                           s.offset,
                           s.comm,
@@ -69,7 +73,7 @@ std::vector<std::uint8_t> rank_log::packed() const {
                           s.arrival,
                           s.arrivals,
                           s.peak_memory,
-                          s.waited_for,
+                          waited_for,
                           s.sizes,
                           s.algorithms,
                           s.fallbacks,
@@ -78,6 +82,7 @@ std::vector<std::uint8_t> rank_log::packed() const {
                           s.sampled_seconds,
                           s.squares,
                           s.sampled_squares});
+  }
   for (const auto& of_comm : open) {
     auto& list = j["open"].emplace_back(json::array());
     for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site, e.stands_for});
@@ -135,7 +140,7 @@ rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
                          {},
                          {}});
     site_log& last = log.sites.back();
-    last.waited_for = s.at(13).get<std::map<int, double>>();
+    for (const json& w : s.at(13)) last.waited_for[w.at(0)] = {w.at(1), w.at(2)};
     last.sizes = s.at(14).get<std::map<int, std::uint64_t>>();
     last.algorithms = s.at(15).get<std::map<std::string, std::uint64_t>>();
     last.fallbacks = s.at(16).get<std::map<std::string, std::uint64_t>>();

@@ -59,6 +59,12 @@ struct entry {
   std::uint32_t stands_for = 1;  ///< calls
 };
 
+/// The waits for one rank, added up. The squares tell a rank that comes late again and again from one long wait.
+struct waits {
+  double seconds = 0;
+  double squares = 0;  ///< of the seconds of each call
+};
+
 /// What this rank knows of one call site on one communicator.
 struct site_log {
   std::string object;        ///< the program's or library's file
@@ -78,7 +84,7 @@ struct site_log {
   double sampled_seconds = 0;
   double squares = 0;                  ///< of the seconds of each call, added up
   double sampled_squares = 0;          ///< of those that were measured
-  std::map<int, double> waited_for;    ///< by the communicator's rank that was last
+  std::map<int, waits> waited_for;     ///< by the communicator's rank that was last
   std::map<int, std::uint64_t> sizes;  ///< blocks by the power of two of their bytes; -1: empty
   std::map<std::string, std::uint64_t> algorithms;
   std::map<std::string, std::uint64_t> fallbacks;

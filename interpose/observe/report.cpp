@@ -57,6 +57,16 @@ struct comparison {
   }
 };
 
+// How long all ranks together waited for one that was last, and the standard deviation of that: ranks wait in the same
+// calls, so that their deviations add up.
+struct lateness {
+  double seconds = 0;
+  double deviation = 0;
+
+  // What is not chance, at 95%: one long wait is nothing to act on.
+  [[nodiscard]] double certain() const { return seconds - 1.96 * deviation; }
+};
+
 // One call site on one communicator, of all ranks.
 struct merged {
   std::string form;
@@ -68,7 +78,7 @@ struct merged {
   double waiting = 0;  // the same rank's
   std::size_t peak_memory = 0;
   comparison compared;  // the same rank's
-  std::map<int, double> waited_for;
+  std::map<int, lateness> waited_for;
   std::map<int, std::uint64_t> sizes;
   std::map<std::string, std::uint64_t> algorithms;
   std::map<std::string, std::uint64_t> fallbacks;
@@ -119,7 +129,10 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
       m.sent[rank] += s.bytes;
       m.received[rank] += s.received;
       if (s.arrivals > 0) m.arrival[rank] = s.arrival / static_cast<double>(s.arrivals);
-      for (const auto& [last, waited] : s.waited_for) m.waited_for[last] += waited;
+      for (const auto& [last, w] : s.waited_for) {
+        m.waited_for[last].seconds += w.seconds;
+        m.waited_for[last].deviation += std::sqrt(w.squares);
+      }
       for (const auto& [size, blocks] : s.sizes) m.sizes[size] += blocks;
       for (const auto& [name, calls] : s.algorithms) m.algorithms[name] = std::max(m.algorithms[name], calls);
       for (const auto& [reason, calls] : s.fallbacks) m.fallbacks[reason] = std::max(m.fallbacks[reason], calls);
@@ -179,32 +192,38 @@ bool crowded(const std::vector<rank_log>& logs) {
   return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
 }
 
-// The rank that the others wait for: most of their waiting, and half as much again as for a rank that comes last as
-// often as any other. Null where there is none: ranks that come last in turn have no work to give away.
-const std::pair<const int, double>* comes_last(const merged& m) {
+// The rank that the others wait for, told apart from chance: most of their waiting, and half as much again as for a
+// rank that comes last as often as any other. Null where there is none: ranks that come last in turn have no work to
+// give away.
+const std::pair<const int, lateness>* comes_last(const merged& m) {
   if (m.waited_for.empty()) return nullptr;
   double all = 0;
-  for (const auto& [rank, waited] : m.waited_for) all += waited;
-  const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second; });
+  for (const auto& [rank, waited] : m.waited_for) all += waited.seconds;
+  const auto worst = std::ranges::max_element(m.waited_for, {}, [](const auto& w) { return w.second.certain(); });
   constexpr double most = 0.5;
   const double share = std::max(most, 1.5 / static_cast<double>(m.world_ranks.size()));
-  return worst->second > share * all ? &*worst : nullptr;
+  return worst->second.certain() > share * all ? &*worst : nullptr;
+}
+
+// What is saved where all ranks have the same work, for that is then their mean: the one that was waited for has less,
+// the others have more.
+double saved_by_balance(const merged& m, const lateness& of_worst) {
+  return of_worst.certain() / static_cast<double>(m.world_ranks.size());
 }
 
 // What was measured to help, in order of what it saves.
 std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
-  constexpr double worth_saying = 0.01;  // of the run
+  constexpr double worth_saying = 0.01;   // of the run
+  constexpr double worth_sharing = 0.05;  // of the run: the program must be changed
   constexpr double mostly = 0.5;
   std::vector<advice> all;
   for (const merged& m : sites) {
-    if (!waits_for_processors && m.waiting > worth_saying * run && m.waiting_share() > mostly &&
-        comes_last(m) != nullptr) {
-      const auto* const worst = comes_last(m);
+    const auto* const worst = waits_for_processors || m.waiting_share() <= mostly ? nullptr : comes_last(m);
+    if (worst != nullptr && saved_by_balance(m, worst->second) > worth_sharing * run)
       all.push_back({"Balance the work before a call",
                      fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
                                  100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),
-                     "", m.waiting});
-    }
+                     "", saved_by_balance(m, worst->second)});
     const double saves = m.compared.own - m.compared.native;
     const std::string site = m.rule_site();
     if (m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())

@@ -18,6 +18,7 @@
 #include "redistribute/access.hpp"
 #include "sparse.hpp"
 #include "taquin/alltoall.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/migrate.hpp"
 #include "taquin/plan.hpp"
 #include "taquin/redistribute.hpp"
@@ -213,6 +214,28 @@ class block_exchange_object {
   std::unique_ptr<block_exchange> object_;
 };
 
+/// Parts as rows of five numbers.
+py::array_t<std::int64_t> rows_of(const std::vector<failure::part>& parts) {
+  py::array_t<std::int64_t> rows({static_cast<py::ssize_t>(parts.size()), py::ssize_t{5}});
+  auto to = rows.mutable_unchecked<2>();
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const failure::part& p = parts[k];
+    const auto row = static_cast<py::ssize_t>(k);
+    to(row, 0) = static_cast<std::int64_t>(p.what);
+    to(row, 1) = p.peer;
+    to(row, 2) = p.offset;
+    to(row, 3) = p.length;
+    to(row, 4) = p.at;
+  }
+  return rows;
+}
+
+py::tuple failure_blocks() {
+  const failure::block_map& map = failure::blocks();
+  return py::make_tuple(map.known, map.unit_bytes, rows_of(map.outgoing), rows_of(map.incoming),
+                        py::bytes(reinterpret_cast<const char*>(map.staged.data()), map.staged.size()));
+}
+
 }  // namespace
 
 }  // namespace taquin::python
@@ -229,6 +252,8 @@ PYBIND11_MODULE(_core, m) {
 
   m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
         py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), "Runs a sparse exchange.");
+
+  m.def("failure_blocks", &failure_blocks, "The map of what is whole: known, unit bytes, outgoing, incoming, staged.");
 
   py::class_<plan_object>(m, "Plan", "A prepared exchange.")
       .def(py::init<const std::string&, const py::object&, const py::object&, const py::object&, const py::dict&>(),

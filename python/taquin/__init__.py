@@ -14,6 +14,7 @@ from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerLeft, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
+from ._failure import BlockMap, Part, State, failure_blocks
 from ._options import Options
 from ._plan import Plan, plan
 from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
@@ -21,14 +22,17 @@ from ._sparse import SparseBlocks, sparse_exchange, sparse_exchange_arrays
 from ._statistics import Statistics
 
 __all__ = [
+    "BlockMap",
     "Blocks",
     "BudgetExceeded",
     "Error",
     "Options",
+    "Part",
     "PeerLeft",
     "Plan",
     "Redistribution",
     "SparseBlocks",
+    "State",
     "Statistics",
     "TimedOut",
     "UsageError",
@@ -37,6 +41,7 @@ __all__ = [
     "alltoallv",
     "alltoallv_in_place",
     "alltoallw",
+    "failure_blocks",
     "migrate",
     "plan",
     "redistribute_nd",

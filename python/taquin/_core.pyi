@@ -19,6 +19,8 @@ def sparse_exchange(
     room: Callable[[int], int],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], dict[str, Any]]: ...
 
+def failure_blocks() -> tuple[bool, int, NDArray[np.int64], NDArray[np.int64], bytes]: ...
+
 class Plan:
     def __init__(
         self, form: str, send: object, recv: object, comm: MPI.Comm, keywords: dict[str, Any]

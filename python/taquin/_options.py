@@ -39,14 +39,18 @@ def memory_bytes(memory: Memory) -> Optional[int]:
 class Options(TypedDict, total=False):
     """Choices of single algorithms, for ``options=`` of an exchange and of a plan. The same on all ranks.
 
-    ``radix``: base of the digits of the Bruck algorithms. ``layout``: how they describe the scattered blocks of a message,
-    "automatic", "indexed", "regular", "elements", "blocks" or "packed". ``in_flight``: the most messages
-    that a rank has sent and that are not taken, and that come to a rank unasked; 0: 32. ``inner``: the algorithm of the two exchanges of "two_phase"; ``levels``: those of "multilevel", from nodes
-    inwards, separated by commas. ``ports``: exchanges of a node at once of "hierarchical_factor". ``leaders``: ranks
-    of a node that exchange messages with other nodes in "node_aggregated"; 0: all. ``nodes``: ranks per node, in rank
-    order.
-    ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases", how its extra memory is divided, and whether
-    only ranks that have data for each other exchange requests.
+    ``radix``: base of the digits of the Bruck algorithms; default: the least power of two with which two rounds are
+    enough, at most 16. ``layout``: how they describe the scattered blocks of a message, "indexed", "regular", "elements",
+    "blocks", "packed", or "automatic", the default: "packed", but for "lean_bruck" and "zero_copy_bruck".
+    ``in_flight``: the most messages that a rank has sent and that are not taken, and that come to a rank unasked; 0, the
+    default: 32. ``inner``: the algorithm of the two exchanges of "two_phase"; default: "spread_out". ``levels``: those of
+    "multilevel", from nodes inwards, separated by commas; default: "bruck_v,spread_out". ``ports``: exchanges of a node at
+    once of "hierarchical_factor", at most 30; 0, the default: 8. ``leaders``: ranks of a node that exchange messages with
+    other nodes in "node_aggregated"; 0, the default: all. ``nodes``: ranks per node, in rank order; default: what
+    ``TAQUIN_NODES`` says, or found out.
+    ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its extra memory (0, the
+    default: an eighth of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
+    requests only between ranks that have data for each other (default: between all).
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <string>
 
@@ -21,6 +22,7 @@ class memory_budget final : public std::pmr::memory_resource {
       : limit_(limit), upstream_(upstream) {}
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
+  ~memory_budget() { drop_aside(); }
 
   /// Bytes allowed.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
@@ -41,8 +43,39 @@ class memory_budget final : public std::pmr::memory_resource {
   /// Takes back what was charged.
   void discharge(std::size_t bytes) noexcept { used_ -= bytes; }
 
+  /// Takes and counts so many bytes now, for requests after use_aside(): they find memory whatever the heap has left
+  /// then. May throw as allocate() does. Once at a time.
+  void set_aside(std::size_t bytes) {
+    aside_ = static_cast<std::byte*>(allocate(bytes, alignof(std::max_align_t)));
+    aside_size_ = bytes;
+  }
+  /// From now on requests are served from what was set aside while it lasts; they are counted already.
+  void use_aside() noexcept { aside_in_use_ = aside_ != nullptr; }
+  /// Gives back what was set aside. Nothing that was served from it may be in use.
+  void drop_aside() noexcept {
+    if (aside_ == nullptr) return;
+    std::byte* const aside = aside_;
+    aside_ = nullptr;
+    aside_in_use_ = false;
+    aside_used_ = 0;
+    deallocate(aside, aside_size_, alignof(std::max_align_t));
+  }
+
  private:
+  // Null where it does not suffice.
+  void* from_aside(std::size_t bytes, std::size_t alignment) noexcept {
+    const std::size_t at = (aside_used_ + alignment - 1) / alignment * alignment;
+    if (alignment > alignof(std::max_align_t) || bytes > aside_size_ || at > aside_size_ - bytes) return nullptr;
+    aside_used_ = at + bytes;
+    return aside_ + at;
+  }
+  [[nodiscard]] bool is_from_aside(const void* memory) const noexcept {
+    return aside_ != nullptr &&
+           reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(aside_) < aside_size_;
+  }
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (aside_in_use_)
+      if (void* const served = from_aside(bytes, alignment)) return served;
     charge(bytes);
     try {
       return upstream_->allocate(bytes, alignment);
@@ -52,6 +85,7 @@ class memory_budget final : public std::pmr::memory_resource {
     }
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    if (is_from_aside(memory)) return;  // given back as a whole
     upstream_->deallocate(memory, bytes, alignment);
     discharge(bytes);
   }
@@ -61,6 +95,10 @@ class memory_budget final : public std::pmr::memory_resource {
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
   std::pmr::memory_resource* upstream_;
+  std::byte* aside_ = nullptr;
+  std::size_t aside_size_ = 0;
+  std::size_t aside_used_ = 0;
+  bool aside_in_use_ = false;
 };
 
 }  // namespace taquin::detail

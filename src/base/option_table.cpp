@@ -23,7 +23,7 @@ constexpr bool has_kind() {
     case option_kind::choice:
       return std::is_enum_v<Field>;
     case option_kind::seconds:
-      return std::is_same_v<Field, float>;
+      return std::is_same_v<Field, time_limit>;
   }
   return false;
 }

@@ -86,7 +86,7 @@ constexpr bool in_range(const option_row& row, int value) noexcept { return valu
 constexpr bool in_range(const option_row& row, std::optional<int> value) noexcept {
   return !value || in_range(row, *value);
 }
-constexpr bool in_range(const option_row& row, float seconds) noexcept {
+constexpr bool in_range(const option_row& row, time_limit seconds) noexcept {
   return seconds >= static_cast<float>(row.least);
 }
 /// Any text, size, flag and list is; the values of lists depend on the communicator.

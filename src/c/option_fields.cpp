@@ -75,10 +75,10 @@ void take(const option_row& row, const TAQUIN_Options&, int given, Choice& value
                       MPI_ERR_ARG);
   value = static_cast<Choice>(given);
 }
-void take(const option_row& row, const TAQUIN_Options&, double given, float& value) {
-  if (!in_range(row, static_cast<float>(given)))
+void take(const option_row& row, const TAQUIN_Options&, double given, time_limit& value) {
+  if (!in_range(row, time_limit(given)))
     throw usage_error(fmt::format("{} must be ≥ 0 seconds, got {}", row.name, given), MPI_ERR_ARG);
-  value = static_cast<float>(given);
+  value = given;
 }
 
 // ---- C++ to C. ----
@@ -88,6 +88,7 @@ const int* give(TAQUIN_Options& all, const std::vector<int>& value) {
   all.node_count = static_cast<int>(value.size());
   return value.empty() ? nullptr : value.data();
 }
+double give(TAQUIN_Options&, time_limit value) { return value; }
 int give(TAQUIN_Options&, const std::optional<int>& value) { return value.value_or(0); }
 template <class Value>
 requires(std::is_arithmetic_v<Value> || std::is_enum_v<Value>) auto give(TAQUIN_Options&, Value value) {
@@ -137,8 +138,7 @@ void read(const option_row& row, const char* text, Value& value) {
       return;
     }
   }
-  using of_c = decltype(give(std::declval<TAQUIN_Options&>(), value));
-  std::conditional_t<std::same_as<of_c, float>, double, of_c> number{};
+  decltype(give(std::declval<TAQUIN_Options&>(), value)) number{};
   parse(row, text, number);
   take(row, {}, number, value);
 }

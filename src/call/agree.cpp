@@ -216,16 +216,18 @@ void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int
   };
   call own{mine.facts, mine.number, {}};
   std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
-  std::vector<call> all(as_size(comm.size()));
-  mpi::allgather(own, std::span(all), comm.get());
-  const auto other = std::ranges::find_if(all, [&](const call& c) { return c != all.front(); });
-  if (other == all.end()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  call first = own;
+  mpi::broadcast(std::span(&first, 1), 0, comm.get());
+  std::int32_t rank = own == first ? comm.size() : comm.rank();
+  mpi::allreduce(rank, MPI_MIN, comm.get());
+  if (rank == comm.size()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  call other = own;
+  mpi::broadcast(std::span(&other, 1), rank, comm.get());
   const auto describe = [](const call& c) {
     return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.facts), c.number, c.algorithm.data());
   };
-  throw on_all_ranks(usage_error(fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(all.front()),
-                                             other - all.begin(), describe(*other)),
-                                 MPI_ERR_ARG));
+  throw on_all_ranks(usage_error(
+      fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(first), rank, describe(other)), MPI_ERR_ARG));
 }
 
 }  // namespace

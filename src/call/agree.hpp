@@ -13,6 +13,7 @@
 #include "exchange/facts.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
 #include "node/internode.hpp"
@@ -106,6 +107,13 @@ class early_start {
   [[nodiscard]] virtual count_t sent(int peer) const = 0;
   [[nodiscard]] virtual count_t awaited(int peer) const = 0;
 };
+
+/// The most bytes that a call takes and no budget counts, whatever the number of ranks: one such message, or what a
+/// payload takes on a rank whose budget is too small for it, and copies of the arguments of collectives of the MPI
+/// library.
+constexpr std::size_t uncounted_bytes =
+    static_cast<std::size_t>(early_start::most_bytes) + mpi::collectives::pieces * mpi::collectives::most_at_once;
+static_assert(uncounted_bytes <= std::size_t{224} << 10U);
 
 /// How ranks agree: in the memory of their node, where all are on one; in a step among nodes, whose messages carry
 /// blocks where all ranks have some to carry; or by messages of all, with a payload.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "mpi/backoff.hpp"
+#include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 
 namespace taquin::mpi {
@@ -15,30 +16,27 @@ namespace collectives {
 
 namespace {
 
-void run_in(const collective& c, const void* from, void* to, const int* layout, const char* call) {
+void run_in(const collective& c, const void* from, void* to, const char* call) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(c.begin(from, to, layout, &request), call);
+  check(c.begin(from, to, &request), call);
   complete(request, call);
 }
 
-// Memory for a collective's own copies of its arguments, that of most of them: no heap then, and nothing that one rank
-// may lack. It serves one collective at a time, and none any more once one was left in the middle.
+// Memory for a collective's own copies of its arguments: of the process where a piece is free, so that no rank may lack
+// it. A collective that was left in the middle keeps its piece.
 class copies {
  public:
-  explicit copies(std::size_t bytes) {
-    if (bytes <= reserve.size() && !in_use.exchange(true, std::memory_order_acquire)) {
-      at_ = reserve.data();
-    } else {
-      heap_.reset(new std::byte[bytes]);
-      at_ = heap_.get();
-    }
+  copies() {
+    for (piece_ = 0; piece_ < pieces; ++piece_)
+      if (!in_use[piece_].exchange(true, std::memory_order_acquire)) return;
+    heap_.reset(new std::byte[most_at_once]);
   }
   copies(const copies&) = delete;
   copies& operator=(const copies&) = delete;
   ~copies() {
-    if (heap_ == nullptr && !kept_) in_use.store(false, std::memory_order_release);
+    if (heap_ == nullptr && !kept_) in_use[piece_].store(false, std::memory_order_release);
   }
-  [[nodiscard]] std::byte* data() const noexcept { return at_; }
+  [[nodiscard]] std::byte* data() const noexcept { return heap_ != nullptr ? heap_.get() : reserve[piece_].data(); }
   /// For ever: the MPI library may still use it.
   void keep() noexcept {
     kept_ = true;
@@ -46,41 +44,87 @@ class copies {
   }
 
  private:
-  alignas(std::max_align_t) static std::array<std::byte, most_reserved> reserve;
-  static std::atomic<bool> in_use;
-  std::byte* at_ = nullptr;
+  struct alignas(std::max_align_t) piece : std::array<std::byte, most_at_once> {};
+  static std::array<piece, pieces> reserve;
+  static std::array<std::atomic<bool>, pieces> in_use;
+  std::size_t piece_ = 0;
   std::unique_ptr<std::byte[]> heap_;
   bool kept_ = false;
 };
-alignas(std::max_align_t) std::array<std::byte, most_reserved> copies::reserve;
-std::atomic<bool> copies::in_use{false};
-
-// Each begins where any type may.
-constexpr std::size_t padded(std::size_t bytes) noexcept {
-  constexpr std::size_t unit = alignof(std::max_align_t);
-  return (bytes + unit - 1) / unit * unit;
-}
+std::array<copies::piece, pieces> copies::reserve;
+std::array<std::atomic<bool>, pieces> copies::in_use{};
 
 }  // namespace
 
-void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
-         const char* call) {
-  if (!may_give_up()) return run_in(c, from.data(), to.data(), layout.data(), call);
-  const auto bytes_of_layout = std::as_bytes(layout);
-  copies own(padded(from.size()) + padded(to.size()) + bytes_of_layout.size());
-  std::byte* const own_from = own.data();
-  std::byte* const own_to = own_from + padded(from.size());
-  std::byte* const own_layout = own_to + padded(to.size());
-  std::ranges::copy(from, own_from);
+void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call) {
+  if (!may_give_up()) return run_in(c, from.data(), to.data(), call);
+  copies own;
+  std::byte* const own_to = own.data();
+  std::byte* const own_from = own_to + to.size();
   std::ranges::copy(to, own_to);
-  std::ranges::copy(bytes_of_layout, own_layout);
+  std::ranges::copy(from, own_from);
   try {
-    run_in(c, own_from, own_to, reinterpret_cast<const int*>(own_layout), call);
+    run_in(c, own_from, own_to, call);
   } catch (...) {
     own.keep();
     throw;
   }
   std::copy_n(own_to, to.size(), to.data());
+}
+
+namespace {
+
+// Some messages to and from ranks in a row.
+class window {
+ public:
+  window() = default;
+  window(const window&) = delete;
+  window& operator=(const window&) = delete;
+  ~window() {
+    for (std::size_t i = 0; i < n_; ++i) abandon(requests_[i], kinds_[i]);
+  }
+  void receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm) {
+    if (into.empty()) return;
+    TAQUIN_MPI(PMPI_Irecv(into.data(), bytes_of(into), MPI_BYTE, from, tag, comm, add(request_kind::receive)));
+  }
+  void send(std::span<const std::byte> what, int to, int tag, MPI_Comm comm) {
+    if (what.empty()) return;
+    TAQUIN_MPI(PMPI_Isend(what.data(), bytes_of(what), MPI_BYTE, to, tag, comm, add(request_kind::send)));
+  }
+  void complete_all() { complete(std::span(requests_).first(n_), "MPI_Wait"); }
+
+  static constexpr int ranks = 16;
+
+ private:
+  MPI_Request* add(request_kind kind) noexcept {
+    requests_[n_] = MPI_REQUEST_NULL;
+    kinds_[n_] = kind;
+    return &requests_[n_++];
+  }
+  std::array<MPI_Request, std::size_t{2} * ranks> requests_{};
+  std::array<request_kind, std::size_t{2} * ranks> kinds_{};
+  std::size_t n_ = 0;
+};
+
+}  // namespace
+
+void exchange(communicator& comm, const peer_blocks& blocks) {
+  const int p = comm.size();
+  const int tag = comm.next_tag() + communicator::agreement_tag;
+  std::ranges::copy(blocks.to(comm.rank()), blocks.from(comm.rank()).begin());
+  for (int first = 1; first < p; first += window::ranks) {
+    window w;
+    const int last = std::min(first + window::ranks, p);
+    for (int k = first; k < last; ++k) {
+      const int from = (comm.rank() + p - k) % p;
+      w.receive(blocks.from(from), from, tag, comm.get());
+    }
+    for (int k = first; k < last; ++k) {
+      const int to = (comm.rank() + k) % p;
+      w.send(blocks.to(to), to, tag, comm.get());
+    }
+    w.complete_all();
+  }
 }
 
 }  // namespace collectives

@@ -1,16 +1,18 @@
-// Collectives of the MPI library whose ranks wait for each other as backoff does. One that a timeout leaves in the
-// middle cannot be cancelled, and may still read and write its arguments: where a rank may leave they are in
-// memory of their own, which is then kept for ever.
+// Collectives whose ranks wait for each other as backoff does, and which take no memory that grows with what they move.
+// One of the MPI library that a rank leaves in the middle cannot be cancelled, and may still read and write its
+// arguments: where a rank may leave they are in memory of their own, piece by piece, which is then kept for ever.
 #pragma once
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
 #include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
 #include "mpi/watch.hpp"
 
 namespace taquin::mpi {
@@ -20,18 +22,20 @@ namespace collectives {
 /// Begins a collective that reads `from` and writes `to`, or with MPI_IN_PLACE reads and writes `to`.
 class collective {
  public:
-  virtual int begin(const void* from, void* to, const int* layout, MPI_Request* request) const = 0;
+  virtual int begin(const void* from, void* to, MPI_Request* request) const = 0;
 
  protected:
   ~collective() = default;
 };
 
-/// Bytes of the process for copies of arguments. Where they do not suffice, or another collective has them, the heap
-/// gives memory, outside every budget.
-inline constexpr std::size_t most_reserved = std::size_t{64} << 10U;
+/// The most bytes of arguments that a collective copies at a time; longer ones go in pieces.
+inline constexpr std::size_t most_at_once = std::size_t{32} << 10U;
+/// So many collectives have memory of the process for that, outside every budget. Further ones, of more threads at the
+/// same time or after that many were left in the middle, take a piece of the heap.
+inline constexpr std::size_t pieces = 3;
 
-void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, std::span<const int> layout,
-         const char* call);
+/// `from` and `to` have at most most_at_once bytes together.
+void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call);
 
 /// Begins a collective in the form that a rank can leave. SMPI's nonblocking ones send a message from each rank to
 /// each. On more than a few simulated ranks it is therefore the blocking form, which makes no progress with anything
@@ -51,22 +55,32 @@ int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_C
   return nonblocking(arguments..., comm, request);
 }
 
-/// Runs it to its end: `begin(from, to, layout, request)`.
+/// Runs it to its end: `begin(from, to, request)`.
 template <class Begin>
-void run(std::span<const std::byte> from, std::span<std::byte> to, const char* call, Begin begin,
-         std::span<const int> layout = {}) {
+void run(std::span<const std::byte> from, std::span<std::byte> to, const char* call, Begin begin) {
   class with final : public collective {
    public:
     explicit with(Begin& b) : begin_(b) {}
-    int begin(const void* in, void* out, const int* l, MPI_Request* request) const override {
-      return begin_(in, out, l, request);
-    }
+    int begin(const void* in, void* out, MPI_Request* request) const override { return begin_(in, out, request); }
 
    private:
     Begin& begin_;
   };
-  run(with(begin), from, to, layout, call);
+  run(with(begin), from, to, call);
 }
+
+/// What a rank has for each other rank, and where it puts what comes from each.
+class peer_blocks {
+ public:
+  virtual std::span<const std::byte> to(int rank) const = 0;
+  virtual std::span<std::byte> from(int rank) const = 0;
+
+ protected:
+  ~peer_blocks() = default;
+};
+
+/// By messages, which a rank that leaves can cancel: nothing is copied. Both sides know the sizes.
+void exchange(communicator& comm, const peer_blocks& blocks);
 
 template <class T>
 MPI_Datatype number() noexcept {
@@ -81,16 +95,27 @@ int bytes_of(std::span<T> values) noexcept {
   return static_cast<int>(values.size_bytes());
 }
 
+/// `piece(part)` for parts of the values that go at once, in order.
+template <class T, class Piece>
+void in_pieces(std::span<T> values, Piece piece) {
+  static_assert(sizeof(T) <= most_at_once);
+  constexpr std::size_t most = most_at_once / sizeof(T);
+  for (std::size_t at = 0; at == 0 || at < values.size(); at += most)
+    piece(values.subspan(at, std::min(most, values.size() - at)));
+}
+
 }  // namespace collectives
 
 /// Each value becomes the result over all ranks.
 template <class T>
 void allreduce(std::span<T> values, MPI_Op op, MPI_Comm comm) {
-  collectives::run({}, std::as_writable_bytes(values), "MPI_Iallreduce",
-                   [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, all,
-                                                   static_cast<int>(values.size()), collectives::number<T>(), op);
-                   });
+  collectives::in_pieces(values, [&](std::span<T> part) {
+    collectives::run({}, std::as_writable_bytes(part), "MPI_Iallreduce",
+                     [&](const void*, void* all, MPI_Request* request) {
+                       return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, all,
+                                                     static_cast<int>(part.size()), collectives::number<T>(), op);
+                     });
+  });
 }
 template <class T>
 void allreduce(T& value, MPI_Op op, MPI_Comm comm) {
@@ -100,62 +125,87 @@ void allreduce(T& value, MPI_Op op, MPI_Comm comm) {
 /// The values of `root`, to all ranks.
 template <class T>
 void broadcast(std::span<T> values, int root, MPI_Comm comm) {
-  collectives::run({}, std::as_writable_bytes(values), "MPI_Ibcast",
-                   [&](const void*, void* all, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, comm, request, all,
-                                                   collectives::bytes_of(values), MPI_BYTE, root);
-                   });
+  collectives::in_pieces(values, [&](std::span<T> part) {
+    collectives::run({}, std::as_writable_bytes(part), "MPI_Ibcast", [&](const void*, void* all, MPI_Request* request) {
+      return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, comm, request, all, collectives::bytes_of(part), MPI_BYTE,
+                                    root);
+    });
+  });
 }
 
+/// The `each` values of each rank, which stand in their place on their rank, to all ranks.
+template <class T>
+void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
+  if (all.size_bytes() > collectives::most_at_once) {
+    for (std::size_t at = 0; at < all.size(); at += each)
+      broadcast(all.subspan(at, each), static_cast<int>(at / each), comm);
+    return;
+  }
+  collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather", [&](const void*, void* to, MPI_Request* request) {
+    return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL,
+                                  to, static_cast<int>(each * sizeof(T)), MPI_BYTE);
+  });
+}
 /// The values of each rank behind those of the rank before it, to all ranks.
 template <class T>
 void allgather(std::span<const T> mine, std::span<T> all, MPI_Comm comm) {
-  collectives::run(std::as_bytes(mine), std::as_writable_bytes(all), "MPI_Iallgather",
-                   [&](const void* from, void* to, const int*, MPI_Request* request) {
-                     const int bytes = collectives::bytes_of(mine);
-                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, from, bytes,
-                                                   MPI_BYTE, to, bytes, MPI_BYTE);
-                   });
+  int rank = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+  std::ranges::copy(mine, all.begin() + static_cast<std::ptrdiff_t>(mine.size()) * rank);
+  allgather_in_place(all, mine.size(), comm);
 }
 template <class T>
 void allgather(const T& mine, std::span<T> all, MPI_Comm comm) {
   allgather(std::span<const T>(&mine, 1), all, comm);
 }
-/// The same where a rank's own `each` values stand in their place.
-template <class T>
-void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
-  collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather",
-                   [&](const void*, void* to, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, MPI_IN_PLACE, 0,
-                                                   MPI_DATATYPE_NULL, to, static_cast<int>(each * sizeof(T)), MPI_BYTE);
-                   });
-}
-
-/// One value from each rank to each.
-template <class T>
-void alltoall(std::span<const T> out, std::span<T> in, MPI_Comm comm) {
-  constexpr auto bytes = static_cast<int>(sizeof(T));
-  static_assert(std::is_trivially_copyable_v<T>);
-  collectives::run(std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoall",
-                   [&](const void* from, void* to, const int*, MPI_Request* request) {
-                     return collectives::begin_one(PMPI_Alltoall, PMPI_Ialltoall, comm, request, from, bytes, MPI_BYTE,
-                                                   to, bytes, MPI_BYTE);
-                   });
-}
 
 /// Several values from each rank to each. `layout`: how many to each rank, where in `out` they begin, how many from
 /// each rank, where in `in` they are put.
 template <class T>
-void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> layout, MPI_Comm comm) {
-  const std::size_t ranks = layout.size() / 4;
-  collectives::run(
-      std::as_bytes(out), std::as_writable_bytes(in), "MPI_Ialltoallv",
-      [&](const void* from, void* to, const int* l, MPI_Request* request) {
-        const MPI_Datatype type = collectives::number<T>();
-        return collectives::begin_one(PMPI_Alltoallv, PMPI_Ialltoallv, comm, request, from, l, l + ranks, type, to,
-                                      l + 2 * ranks, l + 3 * ranks, type);
-      },
-      layout);
+void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> layout, communicator& comm) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  class parts final : public collectives::peer_blocks {
+   public:
+    parts(std::span<const T> o, std::span<T> i, std::span<const int> l, int ranks)
+        : out_(o), in_(i), layout_(l), ranks_(static_cast<std::size_t>(ranks)) {}
+    std::span<const std::byte> to(int rank) const override {
+      return std::as_bytes(out_.subspan(number(1, rank), number(0, rank)));
+    }
+    std::span<std::byte> from(int rank) const override {
+      return std::as_writable_bytes(in_.subspan(number(3, rank), number(2, rank)));
+    }
+
+   private:
+    [[nodiscard]] std::size_t number(std::size_t row, int rank) const {
+      return static_cast<std::size_t>(layout_[row * ranks_ + static_cast<std::size_t>(rank)]);
+    }
+    std::span<const T> out_;
+    std::span<T> in_;
+    std::span<const int> layout_;
+    std::size_t ranks_;
+  };
+  collectives::exchange(comm, parts(out, in, layout, comm.size()));
+}
+
+/// One value from each rank to each.
+template <class T>
+void alltoall(std::span<const T> out, std::span<T> in, communicator& comm) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  class parts final : public collectives::peer_blocks {
+   public:
+    parts(std::span<const T> o, std::span<T> i) : out_(o), in_(i) {}
+    std::span<const std::byte> to(int rank) const override {
+      return std::as_bytes(out_.subspan(static_cast<std::size_t>(rank), 1));
+    }
+    std::span<std::byte> from(int rank) const override {
+      return std::as_writable_bytes(in_.subspan(static_cast<std::size_t>(rank), 1));
+    }
+
+   private:
+    std::span<const T> out_;
+    std::span<T> in_;
+  };
+  collectives::exchange(comm, parts(out, in));
 }
 
 /// Waits until all ranks have come. Before a call of the MPI library that only blocks: a rank that has left before it

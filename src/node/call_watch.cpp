@@ -47,7 +47,7 @@ void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
 
 patience patience::of(const options& o) noexcept {
   const environment& e = environment::get();
-  patience p{o.timeout > 0 ? o.timeout : e.timeout, o.on_timeout};
+  patience p{o.timeout > 0 ? float{o.timeout} : e.timeout, o.on_timeout};
   if (p.then == after_timeout::wait && o.timeout <= 0) p.then = e.on_timeout;
   return p;
 }

@@ -34,14 +34,22 @@ struct buffers {
   std::atomic<std::size_t> count{0};  // looked at without the lock: most programs have none
 };
 
-// Never destroyed: containers with static lifetime may give memory back late.
-buffers& own() {
-  static auto* const s = new buffers;
-  return *s;
+// Never destroyed, because containers with static lifetime may give memory back late; and not on the heap, because they
+// are first looked at in the middle of calls.
+union kept_buffers {
+  buffers value;
+  kept_buffers() noexcept : value() {}
+  kept_buffers(const kept_buffers&) = delete;
+  kept_buffers& operator=(const kept_buffers&) = delete;
+  ~kept_buffers() {}  // NOLINT
+};
+buffers& own() noexcept {
+  static kept_buffers s;
+  return s.value;
 }
-buffers& views() {
-  static auto* const s = new buffers;
-  return *s;
+buffers& views() noexcept {
+  static kept_buffers s;
+  return s.value;
 }
 
 void drop_what_was_given_back(std::vector<buffer>& all) {

@@ -1,7 +1,7 @@
 #include "taquin/plan.hpp"
 
-#include "algorithms/in_place/in_place_map.hpp"
 #include "call/call.hpp"
+#include "call/failure_map.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
 #include "plan/call.hpp"

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <new>
 
-#include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
+#include "call/failure_map.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
 #include "plan/early_exchange.hpp"
 #include "plan/propose.hpp"
@@ -69,7 +70,7 @@ void preparation::describe(bool lacks_memory) {
     if (lacks_memory) throw std::bad_alloc();
     if (enough && element_bytes_ > 0) x_ = with_elements(x_, ranks_, p_.elements);
     mine_ = enough ? propose(x_, o_, name_, ranks_, comm(), &p_.budget) : propose_nothing(x_, o_, name_);
-    if (!inter() && (name_ == automatic || name_ == native.name)) set_aside_for_native();
+    if (!inter() && !reused_ && (name_ == automatic || name_ == native.name)) set_aside_for_native();
   } catch (const std::bad_alloc&) {  // the others must not wait for this rank
     mine_ = propose_nothing(x_, o_, name_);
     mine_.bad = out_of_memory();
@@ -115,6 +116,7 @@ void preparation::describe_shape() {
 }
 
 void preparation::choose() {
+  took_heap_ = !inter() && chooser::known(*comm()) == nullptr;
   describe_shape();
   shape& s = p_.shape;
   if (!free_choice()) p_.chosen = named(inter() ? "native" : name_, s);
@@ -131,14 +133,16 @@ void preparation::choose() {
   if (free_choice()) choose_freely();
   check_memory();
   p_.running.algorithm = p_.chosen->name;
-  if (p_.chosen != &native) p_.pool.forget_spare();
+  if (p_.chosen != &native) p_.budget.drop_aside();
 }
 
 void preparation::choose_freely() {
   const algorithm* const carried = all_.carried ? &node_aggregated : chooser::last_choice(*comm(), x_.kind);
-  p_.chosen = chooser::of(*comm()).choose(p_.shape, o_, reused_, p_.shape.memory_limit);
+  chooser& choices = chooser::of(*comm());
+  p_.chosen = choices.choose(p_.shape, o_, reused_, p_.shape.memory_limit);
+  took_heap_ = took_heap_ || choices.took_heap();
   if (all_.early && p_.chosen != &spread_out) {
-    chooser::of(*comm()).forget_last();  // its time is not that of the choice
+    choices.forget_last();  // its time is not that of the choice
     p_.chosen = &spread_out;
   } else if (p_.chosen != carried && !all_.early) {
     p_.body.reset();  // its blocks travelled for nothing: another algorithm was chosen
@@ -170,17 +174,28 @@ void preparation::prepare() {
   if (free_choice() && reused_ && o_.tune && tune()) return;
   const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};
+  p_.budget.use_aside();
   p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
-  if (p_.body != nullptr) return;
+  if (p_.body != nullptr) return meet_before_native();
   if (!free_choice())
     throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
   choose_without_shared_memory(c);
 }
 
-// Ranks that wait inside the MPI library would not notice that one of them has none.
+// Ranks that wait inside the MPI library do not notice that another one lacks memory and has left. So each takes what
+// such a call needs before ranks agree. Not more than half of what is allowed: other algorithms may be chosen.
 void preparation::set_aside_for_native() {
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
-  if (most <= o_.memory / 2) p_.pool.set_aside(most);
+  if (most + p_.budget.used() > inline_pool::size && most <= o_.memory / 2) p_.budget.set_aside(most);
+}
+
+// Where memory was taken since ranks have agreed, they wait for each other before they wait inside the MPI library. All
+// ranks know alike whether it was.
+void preparation::meet_before_native() {
+  if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
+  const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
+  const bool had_memory = most <= all_.memory / 2;
+  if (took_heap_ || !had_memory) mpi::barrier(comm()->get());
 }
 
 // The choice was made for ranks that share memory, and there is none left. The same on all ranks. Plans do not remember
@@ -192,7 +207,9 @@ void preparation::choose_without_shared_memory(context& c) {
   const auto best = reused_ ? choices.ranked(s, o_, s.memory_limit) : std::vector<const algorithm*>();
   p_.chosen = best.empty() ? choices.choose(s, o_, reused_, s.memory_limit) : best.front();
   p_.running.algorithm = p_.chosen->name;
+  took_heap_ = true;
   p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
+  meet_before_native();
 }
 
 agreed preparation::agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory) {

@@ -41,6 +41,7 @@ class preparation {
   void check_memory() const;
   bool tune();
   void set_aside_for_native();
+  void meet_before_native();
   void choose_without_shared_memory(context& c);
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return p_.running.comm(); }
@@ -58,6 +59,7 @@ class preparation {
   proposal mine_;
   int tag_ = 0;
   agreed all_;
+  bool took_heap_ = false;  // since the agreement, on all ranks
 };
 
 }  // namespace taquin::detail

@@ -93,7 +93,7 @@ std::optional<invalid_argument> check_range(const option_row& row, const Value& 
   if (in_range(row, value)) return std::nullopt;
   if constexpr (std::is_same_v<Value, std::optional<int>>) return invalid_argument{out_of_range(row, *value)};
   if constexpr (std::is_enum_v<Value>) return invalid_argument{out_of_range(row, static_cast<int>(value))};
-  if constexpr (std::is_same_v<Value, int> || std::is_same_v<Value, float>)
+  if constexpr (std::is_same_v<Value, int> || std::is_same_v<Value, time_limit>)
     return invalid_argument{out_of_range(row, value)};
   return std::nullopt;
 }
@@ -124,7 +124,7 @@ options in_effect(options o, std::string_view name) {
 
 template <class Value>
 void add_option(fingerprint& all, const option_row& row, const Value& value) {
-  if constexpr (std::is_same_v<Value, float>) {
+  if constexpr (std::is_same_v<Value, time_limit>) {
     if (row.ranks == option_ranks::given) all.add(value > 0);
   } else {
     if (row.ranks == option_ranks::alike) all.add(value);

@@ -25,6 +25,7 @@ const redistribution_algorithm basic_phases_redistribution{
     .rounds = "phases, about blocks / free blocks",
     .memory = bytes,
     .run = run_basic_phases,
+    .hands_over = true,
 };
 
 }  // namespace taquin::detail

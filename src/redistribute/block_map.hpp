@@ -34,7 +34,7 @@ inline void append(std::pmr::vector<unit_run>& runs, slot s, slot border) {
   }
 }
 
-/// The destination of a block. rank −1: the slot is free.
+/// The destination of a block. rank −1: the slot is free; −2 − r: a block for rank r is on its way into it.
 struct address {
   std::int32_t rank = -1;
   slot index = 0;
@@ -49,11 +49,20 @@ class block_map {
   }
 
   [[nodiscard]] const address& operator[](slot s) const noexcept { return at_[s]; }
-  [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank < 0; }
+  [[nodiscard]] bool free(slot s) const noexcept { return at_[s].rank == -1; }
+  /// The slot holds all of a block.
+  [[nodiscard]] bool whole(slot s) const noexcept { return at_[s].rank >= 0; }
   /// Throws usage_error for a slot that is not there.
   void set(slot s, const address& a) {
     if (s >= at_.size()) no_such_slot(s);
     at_[s] = a;
+  }
+  /// A block for `a` is to be received into the slot; came() says that it is there. In between the map says so too:
+  /// whoever asks after a failure must not take what is there for data.
+  void expect(slot s, const address& a) { set(s, {-2 - a.rank, a.index}); }
+  void came(slot s) noexcept { at_[s].rank = -2 - at_[s].rank; }
+  void came(const unit_run& r) noexcept {
+    for (count_t s = r.at; s < r.end(); ++s) came(static_cast<slot>(s));
   }
   void clear(slot s) noexcept { at_[s].rank = -1; }
   void clear(const unit_run& r) noexcept {

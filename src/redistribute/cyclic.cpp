@@ -133,16 +133,26 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
     const slot n = std::min(a.increment, a.blocks - done);
     int pending = 0;
     if (a.from >= 0) {
+      for (slot k = 0; k < n; ++k) map.expect(hole + k, {m.rank, indices[done + k]});
       m.net->receive(a.from, unit_run{hole, n}, 0);
       ++pending;
     }
     const unit_run leaving{first + done, n};
     if (a.to >= 0) {
-      if (!m.net->send(a.to, leaving, 0)) ++pending;
-      map.clear(leaving);
+      if (m.net->send(a.to, leaving, 0)) {
+        map.clear(leaving);
+      } else {
+        ++pending;
+      }
     }
-    for (; pending > 0; --pending) co_await m.net->next();
-    for (slot k = 0; a.from >= 0 && k < n; ++k) map.set(hole + k, {m.rank, indices[done + k]});
+    for (; pending > 0; --pending) {
+      const event e = co_await m.net->next();
+      if (e.what == event::kind::arrived) {
+        map.came(e.units);
+      } else {
+        map.clear(e.units);
+      }
+    }
     hole = a.to >= 0 ? first + done : hole + n;
     ++m.rounds;
   }

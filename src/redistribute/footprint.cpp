@@ -54,8 +54,10 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
   const std::size_t work = std::max({exchange_targets_bytes(t), check_injective_bytes(t), a.memory(t),
                                      find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
                                      block_map::sort_bytes(t.slots(), p)});
-  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) + work + frames +
-         sizeof(count_t) * p + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +
+  // What the first algorithm went by is kept beside what those that it hands over to learn.
+  const std::size_t kept = a.hands_over ? blocks * sizeof(std::int32_t) : 0;
+  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) + kept + work +
+         frames + sizeof(count_t) * p + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +
          mpi_port::reduction_bytes(ranks);
 }
 

@@ -57,6 +57,7 @@ class first_come {
         serve(e.peer, e.words[0]);
         break;
       case event::kind::arrived:
+        m_.map->came(into_[e.id].units());
         expected_ -= into_[e.id].count;
         into_[e.id] = {};
         --flying_;
@@ -105,7 +106,7 @@ class first_come {
       }
       idle = 0;
       const slot_range gap = take(std::min(left, m_.sizes.chunk));
-      for (slot k = 0; k < gap.count; ++k) m_.map->set(gap.first + k, {m_.rank, t_.index[asked_[s]++]});
+      for (slot k = 0; k < gap.count; ++k) m_.map->expect(gap.first + k, {m_.rank, t_.index[asked_[s]++]});
       const auto id = static_cast<std::uint32_t>(
           std::ranges::find(into_, 0U, [](const slot_range& r) { return r.count; }) - into_.begin());
       into_[id] = gap;

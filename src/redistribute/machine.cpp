@@ -59,6 +59,14 @@ void accumulate(std::pmr::vector<std::uint32_t>& at) {
 
 std::size_t exchange_targets_bytes(const table_sizes& s) noexcept { return array_list::bytes<told_indices>(s); }
 
+void targets::keep_sources(slot blocks) {
+  source.assign(blocks, -1);
+  for (std::size_t r = 0; r + 1 < in_at.size(); ++r)
+    for (std::uint32_t k = in_at[r]; k < in_at[r + 1]; ++k) source[index[k]] = static_cast<std::int32_t>(r);
+  for (auto list : {&targets::out_at, &targets::order, &targets::in_at, &targets::index})
+    std::pmr::vector<std::uint32_t>(source.get_allocator().resource()).swap(this->*list);
+}
+
 task exchange_targets(machine& m, targets& t) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
@@ -94,6 +102,7 @@ task exchange_targets(machine& m, targets& t) {
     told.index[told.next[to]++] = map[s].index;
   }
   co_await m.net->exchange(told.index, t.out_at, t.index, t.in_at);
+  t.learnt = true;
 }
 
 task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
@@ -101,7 +110,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
   while (a != nullptr) {
     m.hand_over = {};
     co_await a->run(m);
-    if (m.known != nullptr) *m.known = targets(m.memory);  // blocks have moved
+    if (m.known != nullptr && !m.hand_over.empty()) m.known->keep_sources(m.blocks());
     m.known = nullptr;
     m.handed_over = true;
     m.least_progress = 0;

@@ -44,13 +44,20 @@ struct table_sizes {
 
 /// Who sends what to this rank, by place: learned from the others in one exchange.
 struct targets {
-  explicit targets(std::pmr::memory_resource* memory) : out_at(memory), order(memory), in_at(memory), index(memory) {}
+  explicit targets(std::pmr::memory_resource* memory)
+      : out_at(memory), order(memory), in_at(memory), index(memory), source(memory) {}
 
   std::pmr::vector<std::uint32_t> out_at;  ///< ranks + 1: where each rank's part of `order` begins
   std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
   std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
   std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
   bool crowded = false;                    ///< some rank is sent more blocks than it has places; parts are left out
+  bool learnt = false;                     ///< all of it
+
+  /// Where blocks have moved that is all that is kept, for who asks after a failure: for each place of this rank, who
+  /// sends its block; −1: nobody else.
+  std::pmr::vector<std::int32_t> source;
+  void keep_sources(slot blocks);
 
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
@@ -97,6 +104,7 @@ struct redistribution_algorithm {
   std::size_t (*memory)(const table_sizes&) noexcept = nullptr;
   /// Brings every block to its rank, or stops with `hand_over` set alike on all ranks.
   task (*run)(machine&) = nullptr;
+  bool hands_over = false;  ///< it may stop before the end
 };
 
 #define TAQUIN_REDISTRIBUTION(name) extern const redistribution_algorithm name##_redistribution;

@@ -81,8 +81,8 @@ std::size_t migration::plan(const char* fault, std::size_t room, std::optional<s
 }
 
 std::size_t migration::state::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
-  MPI_Comm const comm = running.comm()->get();
-  const int p = running.comm()->size();
+  mpi::communicator& comm = *running.comm();
+  const int p = comm.size();
   std::optional<invalid_argument> bad;
   if (fault != nullptr) bad = invalid_argument{fault};
   for (std::size_t k = 0; !bad && k < ranks->size(); ++k)

@@ -24,6 +24,7 @@ const redistribution_algorithm parking_redistribution{
     .rounds = "phases, about blocks / free blocks",
     .memory = bytes,
     .run = run_parking,
+    .hands_over = true,
 };
 
 }  // namespace taquin::detail

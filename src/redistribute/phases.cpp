@@ -220,17 +220,20 @@ task transfer(machine& m, phase& f) {
     ++pending;
   };
   const auto send = [&](std::size_t to, const unit_run& leaving) {
-    if (!m.net->send(static_cast<int>(to), leaving, 0)) ++pending;
-    map.clear(leaving);
+    if (m.net->send(static_cast<int>(to), leaving, 0)) {
+      map.clear(leaving);
+    } else {
+      ++pending;
+    }
   };
   for (std::size_t r = 0; r < f.take.size(); ++r) {
-    for (slot k = 0; k < f.take[r]; ++k) map.set(into + k, {m.rank, in[in_at[r] + k]});
+    for (slot k = 0; k < f.take[r]; ++k) map.expect(into + k, {m.rank, in[in_at[r] + k]});
     if (f.take[r] > 0) receive(r, f.take[r]);
   }
   if (!f.parks)
     for (const auto& [peer, n] : f.parked) {
       const word* at = in.data() + in_at[peer] + f.take[peer];
-      for (slot k = 0; k < n; ++k, at += 2) map.set(into + k, {static_cast<std::int32_t>(at[0]), at[1]});
+      for (slot k = 0; k < n; ++k, at += 2) map.expect(into + k, {static_cast<std::int32_t>(at[0]), at[1]});
       receive(peer, n);
     }
   for (std::size_t r = 0; r < f.send.size(); ++r)
@@ -241,7 +244,14 @@ task transfer(machine& m, phase& f) {
       send(peer, {from, n});
       from += n;
     }
-  for (; pending > 0; --pending) co_await m.net->next();
+  for (; pending > 0; --pending) {
+    const event e = co_await m.net->next();
+    if (e.what == event::kind::arrived) {
+      map.came(e.units);
+    } else {
+      map.clear(e.units);
+    }
+  }
 }
 
 }  // namespace

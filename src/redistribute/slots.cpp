@@ -176,7 +176,7 @@ bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   if (op_.count++ == 0) op_.first = z;
   at_[x].needs = need::coming;
   at_[z].holds = hold::coming;
-  m_.map->set(z, {m_.rank, x});
+  m_.map->expect(z, {m_.rank, x});
   return true;
 }
 
@@ -270,12 +270,14 @@ void slots_engine::arrived(std::uint32_t id) {
   slot next = got.first;
   for (slot n = 0; n < got.count && got.queued; ++n) {
     if (n + ahead < got.count) prefetch(t_.index[queue_[got.first + n + ahead]]);
+    map.came(t_.index[queue_[got.first + n]]);
     settle(t_.index[queue_[got.first + n]]);
   }
   for (slot n = 0; n < got.count && !got.queued; ++n) {
     const slot z = next;
     next = got.linked ? at_[z].next : z + 1;
     const slot x = map[z].index;
+    map.came(z);
     // Places of staged blocks are anywhere: fetched early, many at a time.
     if (!got.linked && n + ahead < got.count) {
       const slot soon = map[z + ahead].index;

@@ -157,6 +157,7 @@ level_names chooser::levels(const shape& s, const options& o) {
 
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
   running_ = nullptr;
+  took_heap_ = false;
   const bool measures = !reused && !s.shared && s.nodes > 1 && profile_.points.empty();
   const algorithm* a = ruled(s, o, reused, limit, profile_);
   followed_rule_ = a != nullptr;
@@ -170,6 +171,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
   const auto found = remembered_.find(choice);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
   if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
+    took_heap_ = true;
     a = select(s, o, reused, limit, profile_);
     if (!alike_) a = told({&a, 1}).front();
     if (a == nullptr)
@@ -209,6 +211,7 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   contest& c = at->second;
   const auto serves = [&](const algorithm* a) { return a != nullptr && a->supports(s) && a->memory(s, o) <= limit; };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
+    took_heap_ = true;
     const auto best = ranking(s, o, false, limit, profile_);
     const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
     if (first == nullptr)  // on all ranks: it follows from the shape

@@ -36,6 +36,9 @@ class chooser {
   /// The last choice was a rule's. Local.
   [[nodiscard]] bool followed_rule() const noexcept { return followed_rule_; }
 
+  /// The last choice took memory from the heap, on all ranks alike. Local.
+  [[nodiscard]] bool took_heap() const noexcept { return took_heap_; }
+
   /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
   [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
 
@@ -76,6 +79,7 @@ class chooser {
   profile profile_;
   bool alike_ = true;
   bool followed_rule_ = false;
+  bool took_heap_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
   std::array<const algorithm*, 3> last_{};
 

@@ -1,4 +1,4 @@
-// The budget counts before it gives; the pool inside a plan gives from its own bytes, and what was set aside.
+// The budget counts before it gives, and counts what is set aside; the pool inside a plan gives from its own bytes.
 #include <gtest/gtest.h>
 
 #include <memory_resource>
@@ -103,25 +103,32 @@ TEST(a_pool, aligns_what_it_gives) {
   pool.deallocate(page, 64, 4096);
 }
 
-TEST(a_pool, gives_what_was_set_aside_in_pieces) {
-  inline_pool pool;
-  pool.set_aside(12000);
-  auto* const first = static_cast<std::byte*>(pool.allocate(6000, 8));
-  auto* const second = static_cast<std::byte*>(pool.allocate(6000, 8));
-  EXPECT_EQ(second, first + 6000);  // one behind the other: no pieces of the heap
-  pool.deallocate(second, 6000, 8);
-  pool.deallocate(first, 6000, 8);
+TEST(a_budget, counts_what_is_set_aside_when_it_is_taken_and_once) {
+  heap from;
+  memory_budget b(20000, &from);
+  b.set_aside(12000);
+  EXPECT_EQ(b.used(), 12000U);
+  void* const before = b.allocate(100, 8);  // it is not in use yet
+  EXPECT_EQ(b.used(), 12100U);
+  b.use_aside();
+  from.is_empty = true;
+  auto* const first = static_cast<std::byte*>(b.allocate(6000, 8));
+  auto* const second = static_cast<std::byte*>(b.allocate(6000, 8));
+  EXPECT_EQ(second, first + 6000);
+  EXPECT_EQ(b.used(), 12100U);
+  EXPECT_THROW(static_cast<void>(b.allocate(1, 1)), std::bad_alloc) << "it is used up";
+  b.deallocate(second, 6000, 8);
+  b.deallocate(first, 6000, 8);
+  b.deallocate(before, 100, 8);
+  EXPECT_EQ(b.used(), 12000U);
+  b.drop_aside();
+  EXPECT_EQ(b.used(), 0U);
 }
 
-// What is set aside is in no budget: it has a bound of its own.
-TEST(a_pool, sets_no_more_aside_than_its_bound) {
-  inline_pool pool;
-  pool.set_aside(inline_pool::most_set_aside + 1);
-  auto* const first = static_cast<std::byte*>(pool.allocate(6000, 8));
-  auto* const second = static_cast<std::byte*>(pool.allocate(6000, 8));
-  EXPECT_NE(second, first + 6000);
-  pool.deallocate(second, 6000, 8);
-  pool.deallocate(first, 6000, 8);
+TEST(a_budget, sets_nothing_aside_beyond_its_limit) {
+  memory_budget b(100);
+  EXPECT_THROW(b.set_aside(101), budget_exceeded);
+  EXPECT_EQ(b.used(), 0U);
 }
 
 }  // namespace

@@ -62,6 +62,9 @@ model_command(simulate_refuses_a_profile_that_is_not_there "cannot read.*status 
 
 model_command(tune_writes_what_auto_goes_by "times of 4 exchanges.*\"profile_s\": [0-9].*status 0"
   "${run} 2 ${taquin} tune -o ${here}/tuned.json -w uniform -b 64 --reps 2 && ${run} 2 env TAQUIN_PROFILE=${here}/tuned.json ${taquin} explain --per-pair -b 64 --json")
+model_command(tune_ends_in_time_and_says_what_is_left
+  "times of [0-9]+ exchanges written.*[0-9]+ exchanges of sizes between were not measured within 1 s.*status 0"
+  "${run} 2 ${taquin} tune -o ${here}/within.json --step 1 -b 8..64K --within 1 2>&1")
 model_command(tune_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} tune -o ${here}/one.json 2>&1")
 model_command(tune_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
   "${run} 2 ${taquin} tune -o /nowhere/at/all 2>&1")

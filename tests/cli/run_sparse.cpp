@@ -63,7 +63,7 @@ TEST(run_sparse, wrong_arguments_are_told_once_with_status_2) {
   const std::pair<const char*, const char*> cases[] = {
       {"-a pairwise",
        "unknown sparse algorithm 'pairwise'; known are all, auto, node_step, carried_notices, "
-       "notify_tree"},
+       "notify_tree, notify_grid, notify_nbx, notify_counts"},
       {"--in-place", "without --in-place"},
       {"-w bogus", "unknown workload 'bogus'"},
   };

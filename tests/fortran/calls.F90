@@ -305,6 +305,9 @@ contains
     integer :: k, turn, ierror
     logical :: done
     integer(c_size_t) :: bytes
+    integer(MPI_COUNT_KIND) :: unit_bytes
+    type(taquin_part), pointer :: outgoing(:), incoming(:)
+    type(c_ptr) :: staged
     do turn = 1, 2
       data(1, :) = [(10 * rank + k, k = 0, 2)]
       data(2, :) = -data(1, :)
@@ -331,6 +334,8 @@ contains
     CHECK(ierror == MPI_SUCCESS .and. bytes >= 0)
     call taquin_redistribution_redistribute(r, 1, [ranks], [0], ierror)
     CHECK(class_of(ierror) /= MPI_SUCCESS)
+    call taquin_failure_blocks(done, unit_bytes, outgoing, incoming, staged, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. .not. done .and. size(outgoing) == 0 .and. size(incoming) == 0)
     call taquin_redistribution_free(r, ierror)
     CHECK(ierror == MPI_SUCCESS .and. r == TAQUIN_REDISTRIBUTION_NULL)
   end subroutine

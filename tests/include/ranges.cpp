@@ -177,6 +177,13 @@ TEST(ranges, one_buffer_serves_both_sides) {
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), buffer.begin()));
 }
 
+TEST(ranges, times_of_chrono_are_timeouts) {
+  static_assert(options{.timeout = std::chrono::milliseconds(1500)}.timeout == 1.5F);
+  static_assert(redistribute_options{.timeout = 2}.timeout == 2.0F && options{}.timeout == 0.0F);
+  EXPECT_EQ(alltoallv(outgoing<int>(number), counts_to(), world, {.timeout = std::chrono::seconds(60)}).data,
+            incoming<int>(number));
+}
+
 /// The text of the usage_error that `f` throws; empty when it throws none.
 template <class F>
 std::string refusal(F f) {

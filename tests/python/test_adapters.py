@@ -84,3 +84,39 @@ def test_an_array_of_caput_changes_its_axis_in_place(comm, shape, axes):
         with pytest.raises(BudgetExceeded):
             adapters.redistribute_mpi_array(moved, axes[0], memory=0)
         assert np.array_equal(np.asarray(moved), whole[second])
+
+
+def parts(comm, shape, first, second, dtype):
+    """This rank's slab along `first`, cut along `second` where httomo cuts: at round(r * length / ranks)."""
+    whole = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    cuts = {axis: [round(shape[axis] / comm.size * r) for r in range(1, comm.size)] for axis in (first, second)}
+    block = np.split(whole, cuts[first], axis=first)[comm.rank].copy()
+    return np.split(whole, cuts[second], axis=second)[comm.rank], block, np.split(block, cuts[second], axis=second)
+
+
+@pytest.mark.parametrize("shape", [(8, 12, 4), (7, 9, 5), (2, 9, 3), (9, 1, 2)])
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (1, 2), (2, 0)])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint16])
+def test_parts_are_joined_in_place_as_by_httomo(comm, shape, axes, dtype):
+    wanted, block, arrays = parts(comm, shape, *axes, dtype)
+    got = adapters.alltoall_in_place(arrays, comm, axes[0])
+    assert got.dtype == dtype and np.array_equal(got, wanted)
+    assert np.shares_memory(got, block) or got.nbytes > block.nbytes or got.size == 0
+
+
+def test_parts_that_are_no_views_of_one_array_are_an_error_on_every_rank(comm):
+    _, block, arrays = parts(comm, (8, 12, 4), 0, 1, np.float32)
+    given = [a.copy() for a in arrays] if comm.size > 1 else [block[:, ::2]]
+    with pytest.raises(UsageError, match="rank 0: the arrays are not the parts of one contiguous array"):
+        adapters.alltoall_in_place(given if comm.rank == 0 else arrays, comm)
+    with pytest.raises(UsageError, match=f"rank {comm.size - 1}: {comm.size} NumPy arrays"):
+        adapters.alltoall_in_place([] if comm.rank == comm.size - 1 else arrays, comm)
+    with pytest.raises(UsageError, match="concat_axis must be 0, 1 or 2, got 3"):
+        adapters.alltoall_in_place(arrays, comm, 3)
+    if comm.size > 1:
+        other = parts(comm, (8, 12, 5 if comm.rank == 0 else 4), 0, 1, np.float32)[2]
+        with pytest.raises(UsageError, match="rank 0: the parts that come differ in more than axis 0"):
+            adapters.alltoall_in_place(other, comm)
+        with pytest.raises(BudgetExceeded):
+            adapters.alltoall_in_place(arrays, comm, memory=0)
+    assert np.array_equal(block, parts(comm, (8, 12, 4), 0, 1, np.float32)[1])

@@ -15,13 +15,13 @@ struct rank_map {
   std::vector<int> ranks;
   std::vector<int> indices;
 };
-using problem = std::vector<rank_map>;
+using block_problem = std::vector<rank_map>;
 
 /// Random map: `live` of every 100 blocks are moved to random places of random ranks, the others are dead, anywhere.
-inline problem random_problem(const std::vector<int>& sizes, int live, unsigned seed) {
+inline block_problem random_problem(const std::vector<int>& sizes, int live, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::pair<int, int>> places;
-  problem all(sizes.size());
+  block_problem all(sizes.size());
   for (std::size_t r = 0; r < sizes.size(); ++r) {
     all[r].blocks = sizes[r];
     for (int i = 0; i < sizes[r]; ++i) places.emplace_back(static_cast<int>(r), i);
@@ -43,8 +43,8 @@ inline problem random_problem(const std::vector<int>& sizes, int live, unsigned 
 }
 
 /// A permutation that is one cycle through all places of all ranks, hopping from rank to rank.
-inline problem one_cycle(int ranks, int blocks) {
-  problem all(static_cast<std::size_t>(ranks));
+inline block_problem one_cycle(int ranks, int blocks) {
+  block_problem all(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) {
     auto& m = all[static_cast<std::size_t>(r)];
     m.blocks = blocks;
@@ -58,8 +58,8 @@ inline problem one_cycle(int ranks, int blocks) {
 }
 
 /// Every rank sends `live` blocks to the next, to the same index.
-inline problem shift_problem(int ranks, int blocks, int live) {
-  problem all(static_cast<std::size_t>(ranks));
+inline block_problem shift_problem(int ranks, int blocks, int live) {
+  block_problem all(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) {
     auto& m = all[static_cast<std::size_t>(r)];
     m.blocks = blocks;
@@ -72,8 +72,8 @@ inline problem shift_problem(int ranks, int blocks, int live) {
 }
 
 /// Block j of rank i goes to (live·i + j) mod ranks, index (live·i + j) / ranks.
-inline problem transpose_problem(int ranks, int blocks, int live) {
-  problem all(static_cast<std::size_t>(ranks));
+inline block_problem transpose_problem(int ranks, int blocks, int live) {
+  block_problem all(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) {
     auto& m = all[static_cast<std::size_t>(r)];
     m.blocks = blocks;
@@ -86,8 +86,8 @@ inline problem transpose_problem(int ranks, int blocks, int live) {
 }
 
 /// Rank 0 is empty, the others are full and send equal parts to all other ranks.
-inline problem one_empty_problem(int ranks, int blocks) {
-  problem all(static_cast<std::size_t>(ranks));
+inline block_problem one_empty_problem(int ranks, int blocks) {
+  block_problem all(static_cast<std::size_t>(ranks));
   std::vector<int> used(static_cast<std::size_t>(ranks), 0);
   for (int r = 0; r < ranks; ++r) {
     auto& m = all[static_cast<std::size_t>(r)];
@@ -110,7 +110,7 @@ inline std::uint64_t identity(int rank, int block) {
 }
 
 /// The identities that a rank must hold afterwards, 0 where nothing goes.
-inline std::vector<std::uint64_t> expected(const problem& all, int rank) {
+inline std::vector<std::uint64_t> expected(const block_problem& all, int rank) {
   std::vector<std::uint64_t> want(static_cast<std::size_t>(all[static_cast<std::size_t>(rank)].blocks), 0);
   for (std::size_t r = 0; r < all.size(); ++r)
     for (std::size_t k = 0; k < all[r].ranks.size(); ++k)

@@ -16,7 +16,7 @@
 namespace taquin {
 namespace {
 
-using test::problem;
+using test::block_problem;
 
 class redistribute_blocks : public testing::Test {
  protected:
@@ -25,10 +25,12 @@ class redistribute_blocks : public testing::Test {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   }
 
-  [[nodiscard]] const test::rank_map& mine(const problem& all) const { return all[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const test::rank_map& mine(const block_problem& all) const {
+    return all[static_cast<std::size_t>(rank)];
+  }
 
   // Blocks of `words` 64-bit words that all tell whose block it is.
-  void check(const problem& all, std::size_t words, const redistribute_options& o) {
+  void check(const block_problem& all, std::size_t words, const redistribute_options& o) {
     const auto& map = mine(all);
     std::vector<std::uint64_t> data(static_cast<std::size_t>(map.blocks) * words + 2, 0xabababab);
     redistribution redistribute(data.data() + 1, map.blocks, static_cast<count_t>(words), MPI_UINT64_T, MPI_COMM_WORLD,
@@ -47,7 +49,7 @@ class redistribute_blocks : public testing::Test {
     }
   }
 
-  void check_with_all(const problem& all, std::size_t words) {
+  void check_with_all(const block_problem& all, std::size_t words) {
     for (const auto* a : detail::redistributions()) check(all, words, {.algorithm = a->name});
   }
 
@@ -94,7 +96,7 @@ TEST_F(redistribute_blocks, of_many_bytes_by_every_algorithm) {
 // Blocks of one rank have holes: then nobody reads.
 TEST_F(redistribute_blocks, of_many_bytes_with_holes_on_one_rank) {
   constexpr std::size_t words = 600;
-  const problem all = test::shift_problem(ranks, 12, 12);
+  const block_problem all = test::shift_problem(ranks, 12, 12);
   const auto& map = mine(all);
   const std::size_t stride = rank == 0 ? 2 : 1;
   MPI_Datatype spread = MPI_DATATYPE_NULL;

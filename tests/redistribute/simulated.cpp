@@ -2,17 +2,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <optional>
-
-#include "base/memory_budget.hpp"
-#include "redistribute/footprint.hpp"
-#include "redistribute/problems.hpp"
-#include "simulation/network.hpp"
+#include "redistribute/simulated_run.hpp"
 
 namespace taquin::detail {
 namespace {
 
-using test::problem;
+using test::block_problem;
 
 struct outcome {
   std::vector<std::vector<std::uint64_t>> data;
@@ -20,78 +15,30 @@ struct outcome {
   std::uint64_t bytes_copied = 0;  // most of any rank
 };
 
-struct rank_state {
-  memory_budget budget;
-  std::vector<std::uint64_t> data;
-  std::optional<store> units;
-  std::optional<block_map> map;
-  machine m;
-};
-
-// Who reads blocks of whom: nobody of anybody, all of all, or ranks of nodes of three of each other.
-enum class readers : std::uint8_t { nobody, all, of_nodes };
-
-// Of each three ranks, those that are left alone at the end included.
-level nodes_of_three(std::size_t ranks) {
-  std::vector<int> node(ranks);
-  for (std::size_t r = 0; r < ranks; ++r) node[r] = static_cast<int>(r / 3);
-  return level::of("node", node);
-}
-
-outcome run(const redistribution_algorithm& a, const problem& all, unsigned seed, slot chunk = 0, double progress = 0,
-            const redistribution_algorithm& successor = *find_redistribution("slots"), readers who = readers::nobody) {
-  const auto p = all.size();
-  const level nodes = nodes_of_three(p);
-  simulated_network network(seed);
-  std::vector<rank_state> ranks(p);
-  std::vector<task> tasks;
-  std::size_t least = 0;
-  for (const auto& m : all)
-    if (m.blocks > 0)
-      least = least == 0 ? static_cast<std::size_t>(m.blocks) : std::min(least, static_cast<std::size_t>(m.blocks));
-  buffer_sizes sizes = redistribution_sizes(sizeof(std::uint64_t), least);
-  if (chunk > 0) {
-    sizes.chunk = chunk;
-    sizes.scattered = std::min(sizes.scattered, chunk);
-  }
-  for (std::size_t r = 0; r < p; ++r) {
-    rank_state& s = ranks[r];
-    const auto blocks = static_cast<slot>(all[r].blocks);
-    for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
-    s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
-    s.map.emplace(*s.units, &s.budget);
-    for (slot k = 0; k < blocks; ++k)
-      if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
-    simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
-    if (who == readers::all) port.let_read(rank_group::all());
-    if (who == readers::of_nodes) port.let_read(rank_group::of(nodes, static_cast<int>(r)));
-    s.m = {.memory = &s.budget,
-           .rank = static_cast<int>(r),
-           .ranks = static_cast<int>(p),
-           .map = &*s.map,
-           .net = &port,
-           .sizes = sizes,
-           .least_progress = progress,
-           .successor = successor.name};
-    tasks.push_back(redistribute_blocks(s.m, a));
-  }
-  network.run(tasks);
+outcome run(const redistribution_algorithm& a, const block_problem& all, unsigned seed, slot chunk = 0,
+            double progress = 0, const redistribution_algorithm& successor = *find_redistribution("slots"),
+            readers who = readers::nobody) {
+  simulated_redistribution r(a, all, seed, chunk, progress, successor, who, seed % 2 == 0);
+  r.network.run(r.tasks);
+  const std::size_t p = all.size();
+  auto& ranks = r.ranks;
+  const buffer_sizes& sizes = r.sizes;
   outcome o;
-  for (std::size_t r = 0; r < p; ++r) {
-    o.rounds = std::max(o.rounds, ranks[r].m.rounds);
-    o.bytes_copied = std::max(o.bytes_copied, ranks[r].units->bytes_copied());
-    o.data.push_back(std::move(ranks[r].data));
+  for (std::size_t rank = 0; rank < p; ++rank) {
+    o.rounds = std::max(o.rounds, ranks[rank].m.rounds);
+    o.bytes_copied = std::max(o.bytes_copied, ranks[rank].units->bytes_copied());
+    o.data.push_back(std::move(ranks[rank].data));
     const auto needs = [&](const redistribution_algorithm& x) {
-      return redistribution_footprint(x, sizes, static_cast<int>(p), static_cast<std::size_t>(all[r].blocks), 8);
+      return redistribution_footprint(x, sizes, static_cast<int>(p), static_cast<std::size_t>(all[rank].blocks), 8);
     };
     const std::size_t allowed = std::max(needs(a), progress > 0 ? needs(successor) : 0);
-    EXPECT_LE(ranks[r].budget.peak(), allowed) << a.name << " rank " << r;
+    EXPECT_LE(ranks[rank].budget.peak(), allowed) << a.name << " rank " << rank;
   }
   return o;
 }
 
 // Empty when all is where it must be.
-std::string difference(const problem& all, const outcome& o) {
+std::string difference(const block_problem& all, const outcome& o) {
   for (std::size_t r = 0; r < all.size(); ++r) {
     const auto want = test::expected(all, static_cast<int>(r));
     for (std::size_t k = 0; k < want.size(); ++k)
@@ -102,7 +49,7 @@ std::string difference(const problem& all, const outcome& o) {
 
 class every_algorithm : public testing::TestWithParam<const redistribution_algorithm*> {
  protected:
-  void check(const problem& all, slot chunk = 0) {
+  void check(const block_problem& all, slot chunk = 0) {
     EXPECT_EQ(difference(all, run(*GetParam(), all, 1, chunk)), "") << GetParam()->name;
     const auto& slots = *find_redistribution("slots");
     for (const readers who : {readers::all, readers::of_nodes})
@@ -142,7 +89,7 @@ RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
   const std::vector<const redistribution_algorithm*> known(redistributions().begin(), redistributions().end());
   const auto* a = *rc::gen::elementOf(known);
   const auto* successor = *rc::gen::elementOf(known);
-  const problem all = test::random_problem(sizes, live, seed);
+  const block_problem all = test::random_problem(sizes, live, seed);
   RC_TAG(a->name);
   const auto reads = *rc::gen::element(readers::nobody, readers::all, readers::of_nodes);
   RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor, reads)).empty());
@@ -194,7 +141,7 @@ TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per
 }
 
 TEST(switching, a_slow_phase_hands_over_and_the_rest_is_done_by_slots) {
-  const problem all = test::shift_problem(8, 60, 59);
+  const block_problem all = test::shift_problem(8, 60, 59);
   const auto slow = run(*find_redistribution("parking"), all, 1);
   const auto quick = run(*find_redistribution("parking"), all, 1, 0, 0.1);
   EXPECT_EQ(difference(all, quick), "");
@@ -206,7 +153,7 @@ TEST(switching, every_algorithm_goes_on_where_phases_have_stopped) {
   for (const char* first : {"basic_phases", "parking"})
     for (const auto* second : redistributions())
       for (const double progress : {0.05, 0.3, 1.0})
-        for (const problem& all :
+        for (const block_problem& all :
              {test::shift_problem(6, 30, 29), test::shift_problem(5, 12, 12), test::one_cycle(4, 9),
               test::transpose_problem(7, 20, 18), test::random_problem({12, 0, 25, 7, 31}, 96, 4)}) {
           const auto done = run(*find_redistribution(first), all, 5, 2, progress, *second);
@@ -218,7 +165,7 @@ TEST(switching, every_algorithm_goes_on_where_phases_have_stopped) {
 TEST(limits, hold_where_many_ranks_ask_one) {
   constexpr int p = 24;
   constexpr int part = 400;
-  problem all(p);
+  block_problem all(p);
   for (int r = 0; r < p; ++r) {
     auto& m = all[static_cast<std::size_t>(r)];
     m.blocks = r == 0 ? part * p : part;
@@ -233,7 +180,7 @@ TEST(limits, hold_where_many_ranks_ask_one) {
 }
 
 TEST(switching, basic_phases_that_are_stuck_go_on_as_parking) {
-  const problem all = test::one_cycle(5, 4);
+  const block_problem all = test::one_cycle(5, 4);
   EXPECT_EQ(difference(all, run(*find_redistribution("basic_phases"), all, 3)), "");
 }
 

@@ -236,5 +236,51 @@ TEST(faults_of_migrations, of_memory_end_in_errors) {
   for (const bool first_call : {false, true}) fail_each_of_migrations(fault::memory, first_call);
 }
 
+/// Large blocks, whose algorithm ranks of several nodes choose by measuring: the MPI library's own, where a rank waits
+/// and learns of nobody who has left, is one of the two.
+void fail_each_of_choices(fault kind, bool first_call) {
+  const int p = size_of(MPI_COMM_WORLD);
+  constexpr int per_rank = 40000;
+  const std::vector<count_t> counts(at(p), per_rank);
+  std::vector<count_t> displs(at(p));
+  for (int i = 0; i < p; ++i) displs[at(i)] = count_t{per_rank} * i;
+  const std::vector<int> out(at(p) * per_rank, rank_in(MPI_COMM_WORLD));
+  bool native = false;
+  for (int n = 0;; ++n) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    std::vector<int> in(out.size(), guard);
+    if (!first_call) {  // of another size: the next one is chosen anew
+      guarded_exchange small(comm.get(), false);
+      for (int call = 0; call < 3; ++call) run(small.given());
+    }
+    statistics stats;
+    bool failed = false;
+    arm_last_rank(kind, n);
+    try {
+      alltoallv(out.data(), counts.data(), displs.data(), MPI_INT, in.data(), counts.data(), displs.data(), MPI_INT,
+                comm.get(), {.stats = &stats});
+    } catch (const error&) {
+      failed = true;
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    const bool fired = any_rank(disarm());
+    native = native || stats.algorithm == "native";
+    for (int i = 0; !failed && i < p; ++i) EXPECT_EQ(in[at(i) * per_rank], i);
+    if (!fired) {
+      EXPECT_FALSE(failed);
+      break;
+    }
+    ASSERT_LT(n, 300);
+  }
+  const bool nodes = std::getenv("TAQUIN_NODES") != nullptr;
+  EXPECT_TRUE(native || !nodes) << "the test is of ranks that wait inside the MPI library";
+}
+
+TEST(faults_of_choices, of_memory_end_in_errors) {
+  for (const auto kind : {fault::memory, fault::no_memory})
+    for (const bool first_call : {false, true}) fail_each_of_choices(kind, first_call);
+}
+
 }  // namespace
 }  // namespace taquin::test

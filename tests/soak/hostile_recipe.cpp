@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/sparse/algorithm.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::soak {
@@ -25,9 +26,12 @@ constexpr std::array<const char*, static_cast<std::size_t>(offence::kinds)> offe
 
 // Every algorithm that may serve, and "auto" as often as a third of them.
 std::string_view pick_algorithm(source& s, called what) {
-  if (what == called::sparse || what == called::migration || s.one_in(3)) return "auto";
+  if (what == called::migration || s.one_in(3)) return "auto";
   std::vector<std::string_view> names;
-  if (what == called::redistribution) {
+  if (what == called::sparse) {
+    for (const auto* a : detail::sparse_algorithms())
+      if (a->find != nullptr) names.push_back(a->name);
+  } else if (what == called::redistribution) {
     for (const auto* a : detail::redistributions()) names.push_back(a->name);
   } else if (what == called::in_place) {
     names = {"in_place", "in_place_phases"};

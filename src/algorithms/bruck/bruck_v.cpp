@@ -19,7 +19,6 @@
 #include <cmath>
 #include <cstring>
 #include <list>
-#include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/bruck/bruck.hpp"
@@ -139,7 +138,7 @@ class bruck_v_body final : public piggyback_operation {
 
   void start() override {
     if (!piggyback_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
-    if (const auto bad = state_.mismatch()) refuse(*bad);
+    if (const auto bad = state_.mismatch()) throw usage_error(bad->what, bad->mpi_class, x_.rank, bad->peer);
     state_.deliver();
     if (direct_ != nullptr) direct_->start();
   }
@@ -157,35 +156,6 @@ class bruck_v_body final : public piggyback_operation {
   }
 
  private:
-  // What this rank has to send it sends, and what comes to it it takes, into memory of its own: no other rank waits for
-  // this one, and nothing is written outside the receive blocks.
-  [[noreturn]] void refuse(const invalid_argument& bad) const {
-    std::vector<MPI_Request> sends;
-    std::vector<mpi::datatype> types;
-    const auto* base = static_cast<const std::byte*>(x_.send.base);
-    for (int peer = 0; peer < x_.ranks; ++peer) {
-      const block b = x_.send[peer];
-      if (peer == x_.rank || b.bytes() <= route_.threshold) continue;
-      auto what = mpi::make_counted(b.count, b.element.type);
-      TAQUIN_MPI(PMPI_Isend(base + b.offset, what.count, what.type, peer, tag_ + 1, comm_.get(),
-                            &sends.emplace_back(MPI_REQUEST_NULL)));
-      if (what.owner) types.push_back(std::move(what.owner));
-    }
-    std::vector<std::byte> arrived;
-    for (int distance = 1; distance < x_.ranks; ++distance) {
-      if (!state_.comes_directly(distance)) continue;
-      MPI_Message message = MPI_MESSAGE_NULL;
-      MPI_Status status;
-      TAQUIN_MPI(PMPI_Mprobe((x_.rank - distance + x_.ranks) % x_.ranks, tag_ + 1, comm_.get(), &message, &status));
-      const count_t bytes = mpi::bytes_of(status);
-      arrived.resize(as_size(bytes));
-      const auto room = mpi::make_counted(bytes, MPI_BYTE);
-      TAQUIN_MPI(PMPI_Mrecv(arrived.data(), room.count, room.type, &message, &status));
-    }
-    TAQUIN_MPI(PMPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE));
-    throw usage_error(bad.what, bad.mpi_class, x_.rank, bad.peer);
-  }
-
   [[nodiscard]] count_t weight_of(int round) const noexcept {
     count_t weight = 1;
     for (int k = 0; k < round; ++k) weight *= route_.radix;
@@ -212,8 +182,13 @@ std::size_t blocking_memory(const shape& s, const options& o) noexcept {
          (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, r.capacity(true))) : rounds);
 }
 
+// A rank whose budget is too small for its part takes that of the others all the same, in memory that no budget counts:
+// there is a bound, which is reached beyond some hundred ranks.
 std::size_t piggyback_capacity(int ranks, const options& o) noexcept {
-  return piggybacks(o) ? piggyback_route(ranks).capacity(true) : 0;
+  if (!piggybacks(o)) return 0;
+  const std::size_t capacity = piggyback_route(ranks).capacity(true);
+  const std::size_t taken = agreement_bytes(ranks, capacity) + agreement_head + capacity;
+  return taken <= as_size(early_start::most_bytes) ? capacity : 0;
 }
 
 piggyback_ptr prepare_piggyback(const exchange& x, mpi::communicator& comm, int tag, const options& o,

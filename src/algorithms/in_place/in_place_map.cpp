@@ -1,7 +1,8 @@
 #include "algorithms/in_place/in_place_map.hpp"
 
 #include <algorithm>
-#include <exception>
+
+#include "call/failure_map.hpp"
 
 namespace taquin::detail {
 
@@ -10,8 +11,6 @@ namespace {
 using failure::block_map;
 using failure::part;
 using failure::state;
-
-thread_local block_map last;
 
 // The data of the first units between this rank and a peer are swapped by either, in any order of parts: it is known
 // how many were begun with and how many are done.
@@ -99,23 +98,8 @@ block_map map_of(const in_place_protocol& p) {
   }
   add_outgoing(p, map);
   add_incoming(p, map);
+  if (p.moving) doubt(map, p.moving->to, p.moving->length);
   return map;
 }
 
-void keep_map_of(const in_place_protocol& p) noexcept {
-  last = {};
-  try {
-    last = map_of(p);
-  } catch (const std::exception&) {
-  }
-}
-
-void forget_map() noexcept { last = {}; }
-
 }  // namespace taquin::detail
-
-namespace taquin::failure {
-
-const block_map& blocks() noexcept { return detail::last; }
-
-}  // namespace taquin::failure

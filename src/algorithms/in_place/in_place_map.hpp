@@ -9,9 +9,4 @@ namespace taquin::detail {
 /// The map of one rank, as its machine and its port know it. Takes memory for the map.
 failure::block_map map_of(const in_place_protocol& p);
 
-/// Keeps it for failure::blocks(); where there is no memory for it that is said there.
-void keep_map_of(const in_place_protocol& p) noexcept;
-/// Another exchange begins to be prepared: the last one's map is not known any more.
-void forget_map() noexcept;
-
 }  // namespace taquin::detail

@@ -10,6 +10,7 @@
 #include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
 #include "base/memory_charge.hpp"
+#include "call/failure_map.hpp"
 #include "node/channel.hpp"
 #include "node/detect.hpp"
 #include "node/offers.hpp"
@@ -44,7 +45,9 @@ class in_place_operation final : public mpi_operation {
 
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
-  void failed() noexcept override { keep_map_of(protocol_); }
+  void failed() noexcept override {
+    keep_map_of([this] { return map_of(protocol_); });
+  }
 
   std::shared_ptr<const node_view> nodes_;  // null but where there are several that share memory
   in_place_limits limits_;

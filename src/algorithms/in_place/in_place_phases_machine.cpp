@@ -30,6 +30,7 @@ void in_place_phases_machine::reset() {
   std::ranges::fill(parts_, part{});
   for (std::size_t k = 0; k < in_.size(); ++k) sources_[k] = {in_[k].at, in_[k].length};
   std::ranges::fill(sent_, 0);
+  in_phase_ = false;
 }
 
 bool in_place_phases_machine::done() const noexcept {
@@ -73,6 +74,7 @@ std::span<const in_place_phases_machine::request> in_place_phases_machine::deter
       r.aux_at += border_;
     }
   }
+  in_phase_ = true;
   return requests_;
 }
 
@@ -89,6 +91,7 @@ void in_place_phases_machine::begin_update() {
   }
   updating_ = 0;
   packing_ = false;
+  in_phase_ = false;
 }
 
 std::optional<local_move> in_place_phases_machine::next_move() {

@@ -48,6 +48,8 @@ class in_place_phases_machine {
     count_t aux = 0;
     count_t at = 0;
     count_t aux_at = 0;
+    bool direct_here = false;
+    bool aux_here = false;
   };
   /// Step 1: determines the requests of a phase, one per incoming block.
   std::span<const request> determine();
@@ -65,6 +67,10 @@ class in_place_phases_machine {
     }
     return true;
   }
+  /// A transfer of incoming block `k` has come: where begin_update() is never reached, somebody may ask what is here.
+  void came(std::size_t k, bool into_aux) noexcept {
+    (into_aux ? requests_[k].aux_here : requests_[k].direct_here) = true;
+  }
   /// Step 4: all data of the phase have gone both ways. Then call next_move() until it has no more.
   void begin_update();
   std::optional<local_move> next_move();
@@ -73,6 +79,24 @@ class in_place_phases_machine {
   [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].staged; }
   [[nodiscard]] count_t unsent(std::size_t k) const noexcept { return out_[k].length - sent_[k]; }
   [[nodiscard]] bool done() const noexcept;
+  [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
+  /// What is here of incoming block k: visit(at, length, where): units that belong at `at` and lie at `where`; −1: they
+  /// are not here. From the first to the last.
+  template <class Visit>
+  void for_each_part(std::size_t k, Visit visit) const {
+    const source& s = sources_[k];
+    const request r = in_phase_ ? requests_[k] : request{};
+    count_t at = in_[k].at;
+    const auto next = [&](count_t n, count_t where) {
+      if (n > 0) visit(at, n, where);
+      at += n;
+    };
+    next(s.at - at, at);
+    next(s.staged, s.aux_at);
+    next(r.direct, r.direct_here ? at : -1);
+    next(r.aux, r.aux_here ? r.aux_at : -1);
+    next(in_[k].at + in_[k].length - at, -1);
+  }
   /// Where auxiliary memory begins.
   [[nodiscard]] count_t border() const noexcept { return border_; }
 
@@ -115,6 +139,7 @@ class in_place_phases_machine {
   std::size_t piece_ = 0;     // one past the piece to look at next
   count_t high_ = 0;          // where the pieces that are packed begin
   bool packing_ = false;
+  bool in_phase_ = false;  // data of requests_ are on their way
 };
 
 }  // namespace taquin::detail

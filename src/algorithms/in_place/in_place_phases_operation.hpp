@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/in_place/in_place_phases_protocol.hpp"
+#include "call/failure_map.hpp"
 #include "protocol/mpi_operation.hpp"
 
 namespace taquin::detail {
@@ -31,6 +32,9 @@ class in_place_phases_operation final : public mpi_operation {
  private:
   static phase_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
 
+  void failed() noexcept override {
+    keep_map_of([this] { return protocol_.map(); });
+  }
   mpi_port& port() noexcept override { return net_; }
   task make_task() override { return protocol_.run(); }
 

@@ -68,6 +68,8 @@ void in_place_phases_protocol::clock(double& part) {
 // to and from each peer with which something is left, and each rank ends by itself.
 task in_place_phases_protocol::run() {
   machine_.reset();
+  begun_ = true;
+  moving_.reset();
   last_ = {};
   since_ = net_.now();
   for (;;) {
@@ -95,6 +97,7 @@ task in_place_phases_protocol::run() {
       if (e.what == event::kind::arrived && e.units.length == 0)
         throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank_),
                           MPI_ERR_TRUNCATE, e.peer, rank_);
+      if (e.what == event::kind::arrived) machine_.came(e.id / 2, e.id % 2 == 1);
     }
     clock(last_.in_place_phases.data);
     update();
@@ -147,14 +150,14 @@ void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected
 int in_place_phases_protocol::exchange_data() {
   int transfers = 0;
   const auto wanted = machine_.requests();
-  const auto receive = [&](int peer, const unit_run& into) {
+  const auto receive = [&](std::size_t k, const unit_run& into, std::uint32_t which) {
     if (into.length == 0) return;
-    net_.receive(peer, into, 0);
+    net_.receive(in_[k].peer, into, 2 * static_cast<std::uint32_t>(k) + which);
     ++transfers;
   };
   for (std::size_t k = 0; k < in_.size(); ++k) {
-    receive(in_[k].peer, {wanted[k].at, wanted[k].direct});
-    receive(in_[k].peer, {wanted[k].aux_at, wanted[k].aux});
+    receive(k, {wanted[k].at, wanted[k].direct}, 0);
+    receive(k, {wanted[k].aux_at, wanted[k].aux}, 1);
   }
   for (std::size_t k = 0; k < out_.size(); ++k) {
     const request r = granted_to(k);
@@ -177,7 +180,9 @@ void in_place_phases_protocol::send(std::size_t k, count_t length) {
 void in_place_phases_protocol::update() {
   machine_.begin_update();
   while (const auto m = machine_.next_move()) {
+    moving_ = m;
     units_.move(m->from, m->to, m->length);
+    moving_.reset();
     net_.moved({m->from, m->length}, m->to);
   }
 }

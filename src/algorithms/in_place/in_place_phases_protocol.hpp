@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/sizes.hpp"
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -33,6 +35,8 @@ class in_place_phases_protocol {
   task run();
   /// What the last exchange did, but for what the port knows.
   [[nodiscard]] const statistics& last() const noexcept { return last_; }
+  /// What is whole where it is left in the middle. Takes memory for the map.
+  [[nodiscard]] failure::block_map map() const;
 
   static constexpr std::uint32_t request_words = 8;
   /// Dense requests, one per rank, that go out and that come in.
@@ -84,9 +88,11 @@ class in_place_phases_protocol {
   in_place_phases_machine& machine_;
   store& units_;
   port& net_;
-  std::pmr::vector<word> asked_;     // per rank; sparse: one request
-  std::pmr::vector<word> granted_;   // per rank; sparse: per outgoing block
-  std::pmr::vector<unit_run> runs_;  // of one transfer
+  std::pmr::vector<word> asked_;      // per rank; sparse: one request
+  std::pmr::vector<word> granted_;    // per rank; sparse: per outgoing block
+  std::pmr::vector<unit_run> runs_;   // of one transfer
+  bool begun_ = false;                // an exchange, once
+  std::optional<local_move> moving_;  // by this rank itself, just now
   double since_ = 0;
   statistics last_;
 };

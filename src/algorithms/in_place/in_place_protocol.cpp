@@ -35,6 +35,8 @@ port_limits in_place_protocol::limits(const in_place_limits& l, double patience)
 
 task in_place_protocol::run() {
   begun = false;
+  pending.reset();
+  moving.reset();
   if (net.fetches()) {
     offer_all();
     co_await net.open();
@@ -60,7 +62,9 @@ task in_place_protocol::run() {
         co_await net.withdraw(s.move->peer);
         pending.reset();
       }
+      moving = s.move;
       units.move(s.move->from, s.move->to, s.move->length);
+      moving.reset();
       net.moved({s.move->from, s.move->length}, s.move->to);
     }
     if (machine.done()) break;

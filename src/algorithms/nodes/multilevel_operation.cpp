@@ -122,7 +122,7 @@ std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
          groups * sizeof(count_t);  // while the columns are made
 }
 
-void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& inside) {
+void multilevel_operation::learn_sizes(int ranks, mpi::communicator& inside) {
   auto* const memory = sizes_.get_allocator().resource();
   const auto n = as_size(part_.size());
   sizes_told told(as_size(ranks), n, memory);
@@ -139,7 +139,7 @@ void multilevel_operation::learn_sizes(int ranks, const mpi::communicator& insid
     rcounts[i] = static_cast<int>(served_);
     rdispls[i] = static_cast<int>(i * served_);
   }
-  mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside.get());
+  mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside);
 }
 
 void multilevel_operation::deal() {

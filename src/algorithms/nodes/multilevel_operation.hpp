@@ -107,7 +107,7 @@ class multilevel_operation final : public operation {
     std::pmr::vector<count_t> mine;
     std::pmr::vector<int> layout;
   };
-  void learn_sizes(int ranks, const mpi::communicator& inside);
+  void learn_sizes(int ranks, mpi::communicator& inside);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
     return sizes_.empty() ? block_bytes_ : sizes_[as_size(from) * served_ + which];
   }

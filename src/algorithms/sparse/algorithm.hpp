@@ -12,21 +12,31 @@
 #include "algorithms/sparse/notices.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
+#include "taquin/options.hpp"
+#include "taquin/types.hpp"
 
 namespace taquin::detail {
 
-/// Notices under way. A rank that has no memory for them goes on without any, and tells the others at the end.
+/// Notices under way. What is not this rank's own is the same on all ranks.
 struct finding {
+  static constexpr int first_tag =
+      3;  ///< of notices, beside the call's first: those before are of its data (grants.hpp)
   mpi::communicator& comm;
-  int tag;
-  notice_rounds& notices;
+  int tag;  // the first of the call's
+  own_notices& mine;
+  notice_store& come;
+  std::size_t message_bytes;  // of a message of notices at most; a multiple of 8
+  std::size_t in_flight;      // messages that a rank has sent and nobody has taken, at most
+  count_t element_bytes;
+  std::pmr::memory_resource* memory;
   std::size_t lacking = 0;  ///< bytes that this rank needs; 0: it had enough
   bool exhausted = false;   ///< the system has no memory
+  std::uint64_t rounds = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
 
   [[nodiscard]] bool failed() const noexcept { return lacking > 0 || exhausted; }
-  /// Does what takes memory, unless this rank has failed.
+  /// Does what takes memory. A rank that has none goes on without, and tells the others at the end.
   template <class Step>
   void attempt(Step step) {
     if (failed()) return;
@@ -37,19 +47,49 @@ struct finding {
     } catch (const std::bad_alloc&) {
       exhausted = true;
     }
-    if (failed()) notices.drop();
+    if (failed()) come.drop();
+  }
+  /// A notice for this rank, as a message has it.
+  void add(std::span<const std::byte> one) {
+    attempt([&] { come.add(one); });
   }
 };
 
+/// What all ranks know of a call before its sources are found.
+struct sparse_shape {
+  int ranks = 1;
+  std::uint64_t blocks = 0;  ///< of the rank that has most
+  std::size_t in_flight = 32;
+  std::size_t memory = unlimited;  ///< bytes, the least of any rank
+};
+
+/// What a message costs where predictions are made, in nanoseconds: the built-in model's of messages between nodes.
+inline constexpr std::uint64_t sparse_latency = 10000;
+inline constexpr std::uint64_t sparse_overhead = 500;
+
 struct sparse_algorithm {
+  static constexpr std::size_t least_message = 64;
+
   std::string_view name;
   std::string_view summary;
   std::string_view source;
   std::string_view rounds;
   /// Afterwards each rank has the notices for it. Collective. Null: of what is tried before anything else.
   void (*find)(finding& f);
-  /// Of such a one: what it serves.
+  /// Bytes that it takes of a rank's memory for messages of so many bytes.
+  std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
+  /// Its predicted time: the slowest rank's messages and rounds, between nodes.
+  std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
+  /// Of so many ranks `auto` takes it at most; null: of any number.
+  int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
+  /// Of one that is tried before anything else: what it serves.
   std::string_view needs{};
+
+  /// `auto` may take it.
+  [[nodiscard]] bool suits(const sparse_shape& s) const noexcept {
+    return find != nullptr && (most_ranks == nullptr || most_ranks(s) >= s.ranks) &&
+           memory(s.ranks, s.in_flight, least_message) <= s.memory / 2;
+  }
 };
 #define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
 #include "algorithms/sparse/sparse.def"

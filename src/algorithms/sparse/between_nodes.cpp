@@ -55,7 +55,6 @@ bool carried_notices::prepare(const sparse_blocks& x, int ranks, bool at_once) {
   };
   if (x.destinations.size() >= as_size(std::numeric_limits<std::int32_t>::max()) || !budget_allows()) return false;
   counts_ = x.counts;
-  at_once_ = at_once;
   data_ = at_once && mine_.element.size > 0;
   count_t first = mine_.to_send;
   for (std::size_t i = x.destinations.size(); i-- > 0;) {
@@ -101,7 +100,6 @@ void carried_notices::tell(proposal& p) const noexcept {
   p.max_rank_bytes = next_->size();
   p.max_received_bytes = static_cast<std::uint64_t>(left_);
   p.max_peers = most_left_;
-  (at_once_ ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
 }
 
 // Per block its notice, source and size; then the least that moves data.
@@ -131,7 +129,7 @@ void carried_notices::take_data(std::byte* into, int ranks) const {
 std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks,
                                          std::byte* into, std::pmr::memory_resource* memory) const {
   const element& e = mine_.element;
-  const auto comes = [&](const notice& n) { return n.to != notice::here && n.count > 0 && n.from != comm.rank(); };
+  const auto comes = [&](const notice& n) { return !n.has_come() && n.count > 0 && n.from != comm.rank(); };
   const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
   std::size_t leaving = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
@@ -145,7 +143,7 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   for (const notice& n : blocks) {
     if (into == nullptr) break;
     if (comes(n)) receive(n, at);
-    if (n.to != notice::here && n.from == comm.rank() && n.count > 0)
+    if (!n.has_come() && n.from == comm.rank() && n.count > 0)
       typed_copy(mine_.at + n.first * e.extent, n.count, e, at, n.count, e);
     at += n.count * e.extent;
   }
@@ -176,6 +174,9 @@ const sparse_algorithm between_nodes_way{
     .source = "taquin",
     .rounds = "1, and 2 for large data",
     .find = nullptr,
+    .memory = nullptr,
+    .nanoseconds = nullptr,
+    .most_ranks = nullptr,
     .needs = "ranks of several nodes that share memory, with few blocks from one rank to another"};
 
 }  // namespace taquin::detail

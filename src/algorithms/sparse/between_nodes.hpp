@@ -104,7 +104,6 @@ class carried_notices final : public carried_blocks {
   const sparse_data& mine_;
   std::pmr::memory_resource* memory_;
   count_view counts_;
-  bool at_once_ = false;
   bool data_ = false;
   count_t left_ = 0;
   std::uint64_t most_left_ = 0;                         // blocks to one rank whose data do not travel

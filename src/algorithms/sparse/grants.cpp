@@ -65,7 +65,7 @@ bool sparse_grants::over() noexcept {
 
 // Blocks without elements are not asked for, nor what has come with its notice.
 bool sparse_grants::all_asked() noexcept {
-  while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].to == notice::here)) {
+  while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].has_come())) {
     before_ += blocks_[block_].count;
     ++block_;
     first_ = 0;

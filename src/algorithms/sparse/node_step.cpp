@@ -252,6 +252,9 @@ const sparse_algorithm node_step_way{
     .source = "taquin",
     .rounds = "1",
     .find = nullptr,
+    .memory = nullptr,
+    .nanoseconds = nullptr,
+    .most_ranks = nullptr,
     .needs = "ranks of one node, whose memory has room for their blocks"};
 
 }  // namespace taquin::detail

@@ -14,19 +14,13 @@
 #include <optional>
 #include <span>
 
+#include "algorithms/sparse/notices.hpp"
 #include "base/invalid_argument.hpp"
 #include "node/channel.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
-
-/// What a rank sends: blocks that lie one behind the other.
-struct sparse_data {
-  const std::byte* at = nullptr;
-  taquin::element element{};
-  count_t to_send = 0;  ///< elements of this rank for all
-};
 
 class node_step {
  public:

@@ -1,33 +1,75 @@
 #include "algorithms/sparse/notices.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 #include <tuple>
 
-#include "base/sizes.hpp"
+#include "datatypes/typed_copy.hpp"
 
 namespace taquin::detail {
 
-std::span<const notice> notice_rounds::leave(int round) {
-  leaving_.clear();
-  const auto n = std::ranges::count_if(here_, [&](const notice& x) { return leaves(x, round); });
-  leaving_.reserve(as_size(n));
-  auto stays = here_.begin();
-  for (const notice& x : here_) {
-    if (leaves(x, round))
-      leaving_.push_back(x);
+notice_head own_notices::head() const noexcept {
+  const count_t n = counts_[static_cast<int>(next_)];
+  const bool travels = n > 0 && as_size(n * mine_.element.size) <= carried_;
+  return {rank_, destinations_[next_], n * 2 + (travels ? 1 : 0), first_};
+}
+
+void own_notices::write(std::byte* to) {
+  const notice_head h = head();
+  std::memcpy(to, &h, sizeof h);
+  if (h.has_data()) {
+    const element& e = mine_.element;
+    const std::byte* const from = mine_.at + first_ * e.extent;
+    std::byte* const data = to + sizeof h;
+    const std::size_t n = as_size(h.count() * e.size);
+    std::fill(data + n, to + h.bytes(e.size), std::byte{0});
+    if (e.contiguous())
+      std::memcpy(data, from, n);
     else
-      *stays++ = x;
+      pack(from, h.count(), e, data);
   }
-  here_.erase(stays, here_.end());
-  return leaving_;
+  skip();
+}
+
+void own_notices::skip() noexcept {
+  const notice_head h = head();
+  if (!h.has_data()) left_ += h.count();
+  first_ += h.count();
+  ++next_;
+}
+
+void notice_store::drop() noexcept {
+  std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
+  std::pmr::vector<notice>(notices_.get_allocator()).swap(notices_);
 }
 
 // Blocks of one source lie in its data in their order: no stable sort is needed, which takes memory. Those without
 // elements may lie where the next one does, and are then alike.
-std::span<const notice> notice_rounds::sorted() {
-  std::pmr::vector<notice>(leaving_.get_allocator()).swap(leaving_);
-  std::ranges::sort(here_, {}, [](const notice& n) { return std::tuple(n.from, n.first, n.count); });
-  return here_;
+std::span<const notice> notice_store::sorted(count_t element_bytes) {
+  if (come_.size() / 8 > as_size(std::numeric_limits<std::int32_t>::max())) throw std::bad_alloc();
+  std::size_t blocks = 0;
+  bool any_data = false;
+  const std::span<const std::byte> all(come_);
+  const auto each = [&](auto f) {
+    for (std::size_t at = 0; at < all.size();) {
+      const notice_head h = notice_head::of(all.subspan(at));
+      f(h, at);
+      at += h.bytes(element_bytes);
+    }
+  };
+  each([&](const notice_head& h, std::size_t) {
+    ++blocks;
+    any_data = any_data || h.has_data();
+  });
+  notices_.reserve(blocks);
+  each([&](const notice_head& h, std::size_t at) {
+    const std::int32_t to = h.has_data() ? notice::here - static_cast<std::int32_t>(at / 8) : h.to;
+    notices_.push_back({h.from, to, h.count(), h.first});
+  });
+  if (!any_data) std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
+  std::ranges::sort(notices_, {}, [](const notice& n) { return std::tuple(n.from, n.first, n.count); });
+  return notices_;
 }
 
 }  // namespace taquin::detail

@@ -1,68 +1,107 @@
-// What a rank learns of a block that comes to it, and how notices get there: a pure state machine.
+// What a rank learns of a block that comes to it, how that is written in messages, and where it is kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
+#include "base/sizes.hpp"
+#include "taquin/exchange.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
 
-/// A block that is to be asked for.
+/// A block that comes: it is to be asked for, or its data have come with its notice.
 struct notice {
-  static constexpr std::int32_t here = -1;  ///< instead of a destination: the block has come with its notice
+  static constexpr std::int32_t here = -1;  ///< instead of a destination: the data have come; less: where they lie
   std::int32_t from = 0;
   std::int32_t to = 0;
   count_t count = 0;  ///< elements
   count_t first = 0;  ///< elements of the sender's data before the block
 
+  [[nodiscard]] bool has_come() const noexcept { return to < 0; }
   bool operator==(const notice&) const = default;
 };
 
-/// Notices on one rank. In round k a rank hands on those whose way to their destination, upwards and modulo p, has bit
-/// k: to the rank 2^k above. Each rank gets one message and sends one in every round, and has all of its own after the
-/// last. Notices of one rank for another go the same way, and stay in their order.
-class notice_rounds {
+/// What a rank sends: blocks that lie one behind the other.
+struct sparse_data {
+  const std::byte* at = nullptr;
+  taquin::element element{};
+  count_t to_send = 0;  ///< elements of this rank for all
+};
+
+/// A notice in a message: its head, then the block's data where they travel with it, up to a multiple of 8 bytes.
+struct notice_head {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int64_t told = 0;  ///< elements, doubled; one more where the data follow
+  std::int64_t first = 0;
+
+  [[nodiscard]] bool has_data() const noexcept { return (told & 1) != 0; }
+  [[nodiscard]] count_t count() const noexcept { return told >> 1U; }
+  /// Bytes of head and data, for elements of so many bytes.
+  [[nodiscard]] std::size_t bytes(count_t element_bytes) const noexcept {
+    return sizeof(notice_head) + (has_data() ? (as_size(count() * element_bytes) + 7) / 8 * 8 : 0);
+  }
+  static notice_head of(std::span<const std::byte> message) noexcept {
+    notice_head h;
+    std::memcpy(&h, message.data(), sizeof h);
+    return h;
+  }
+};
+
+/// This rank's own blocks one by one, as messages have them.
+class own_notices {
  public:
-  notice_rounds(int rank, int ranks, std::pmr::memory_resource* memory)
-      : rank_(rank), ranks_(ranks), here_(memory), leaving_(memory) {}
+  /// Data of blocks up to `carried` bytes travel with their notices. What is given must outlive it.
+  own_notices(int rank, std::span<const int> destinations, const count_view& counts, const sparse_data& mine,
+              std::size_t carried)
+      : rank_(rank), destinations_(destinations), counts_(counts), mine_(mine), carried_(carried) {}
 
-  [[nodiscard]] static int rounds(int ranks) noexcept {
-    int k = 0;
-    while ((std::int64_t{1} << k) < ranks) ++k;
-    return k;
-  }
-  [[nodiscard]] int receiver(int round) const noexcept {
-    return static_cast<int>((rank_ + (std::int64_t{1} << round)) % ranks_);
-  }
-  [[nodiscard]] int sender(int round) const noexcept {
-    return static_cast<int>((rank_ + ranks_ - (std::int64_t{1} << round)) % ranks_);
-  }
-
-  void reserve(std::size_t n) { here_.reserve(n); }
-  void add(const notice& n) { here_.push_back(n); }
-  void add(std::span<const notice> n) { here_.insert(here_.end(), n.begin(), n.end()); }
-  /// Takes out what leaves in this round; valid until the next.
-  std::span<const notice> leave(int round);
-  /// There is no memory for them: the call fails. What leaves in this round does so.
-  void drop() noexcept { here_.clear(); }
-
-  /// After the last round: ordered by source, blocks of one in their order.
-  std::span<const notice> sorted();
+  [[nodiscard]] bool over() const noexcept { return next_ == destinations_.size(); }
+  [[nodiscard]] notice_head head() const noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept { return head().bytes(mine_.element.size); }
+  /// Writes the next one, bytes() of them, and goes on to the one behind it.
+  void write(std::byte* to);
+  /// Goes on without it.
+  void skip() noexcept;
+  void rewind() noexcept { next_ = 0, first_ = left_ = 0; }
+  /// Elements so far whose data do not travel with their notices.
+  [[nodiscard]] count_t left() const noexcept { return left_; }
 
  private:
-  [[nodiscard]] bool leaves(const notice& n, int round) const noexcept {
-    const std::int64_t way = (std::int64_t{n.to} - rank_ + ranks_) % ranks_;
-    return (way >> round & 1) != 0;
+  int rank_;
+  std::span<const int> destinations_;
+  count_view counts_;
+  const sparse_data& mine_;
+  std::size_t carried_;
+  std::size_t next_ = 0;
+  count_t first_ = 0;
+  count_t left_ = 0;
+};
+
+/// What has come to this rank.
+class notice_store {
+ public:
+  explicit notice_store(std::pmr::memory_resource* memory) : come_(memory), notices_(memory) {}
+
+  /// One notice as a message has it.
+  void add(std::span<const std::byte> one) { come_.insert(come_.end(), one.begin(), one.end()); }
+  /// There is no memory for them: the call fails.
+  void drop() noexcept;
+  /// All of them, by source, those of one source in their order. Of elements of so many bytes.
+  std::span<const notice> sorted(count_t element_bytes);
+  /// The data of a block that have come with its notice.
+  [[nodiscard]] const std::byte* data(const notice& n) const noexcept {
+    return come_.data() + as_size(notice::here - n.to) * 8 + sizeof(notice_head);
   }
 
-  int rank_;
-  int ranks_;
-  std::pmr::vector<notice> here_;
-  std::pmr::vector<notice> leaving_;
+ private:
+  std::pmr::vector<std::byte> come_;
+  std::pmr::vector<notice> notices_;
 };
 
 }  // namespace taquin::detail

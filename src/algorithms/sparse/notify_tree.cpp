@@ -1,91 +1,32 @@
-// notify_tree: notices go to their destinations by way of other ranks, as the blocks of a Bruck exchange do.
+// notify_tree: notices and small data go to their destinations by way of other ranks, as the blocks of a Bruck exchange
+// do.
 //
 // Source: J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems",
 //         1997; with lists of notices instead of blocks as sc_notify of libsc (C. Burstedde) has them.
-// Rounds: ⌈log2 p⌉, each one message of up to 64 notices; more follow one by one where more notices leave.
-// Bytes: 24 for each notice in each round that it takes part in.
-// Memory: notices of this rank, and those that pass through it: where all ranks send to one, up to p / 2 of them.
-// Limits: none. The ranks that messages come from are known, and one that is followed by another leaves only when it is
-//         received: nothing comes that no receive waits for but one message in each round. A rank has heard of all
-//         others at the end, so calls behind each other cannot mix.
-// Wins: many ranks, few peers.
-#include <mpi.h>
-
-#include <algorithm>
-#include <array>
-#include <memory_resource>
-#include <span>
-
-#include "algorithms/sparse/algorithm.hpp"
-#include "base/sizes.hpp"
-#include "mpi/check.hpp"
-#include "mpi/request_set.hpp"
+// Rounds: log_r p of r − 1 messages each, r up to 8; more follow one by one where more leaves than a message holds.
+// Bytes: 24 for each notice, and its data where they are small, in each round that it takes part in.
+// Memory: a message for each that leaves or comes, whatever the ranks send: what passes through waits at its sender.
+// Limits: none. At most as many messages as `in_flight` are on their way from a rank and to it, or log2 p.
+// Wins: many ranks, small data.
+#include "algorithms/sparse/routed.hpp"
+#include "call/agree.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t most = 64;  // notices in a message: what MPI libraries send at once
+int radix_of(int ranks, std::size_t in_flight) noexcept {
+  return notice_router::radix_for(ranks, agreement_radix(ranks), in_flight);
+}
 
-// One round. The last message is one that is not full.
-class notify_round {
- public:
-  notify_round(finding& f, int round)
-      : f_(f),
-        to_(f.notices.receiver(round)),
-        from_(f.notices.sender(round)),
-        memory_(few_.data(), few_.size(), std::pmr::new_delete_resource()),
-        requests_(2, &memory_) {
-    f.attempt([&] { leaving_ = f.notices.leave(round); });
-  }
+void find(finding& f) { find_routed(f, radix_of(f.comm.size(), f.in_flight)); }
 
-  void run() {
-    send();
-    receive();
-    while (requests_.in_flight() > 0)
-      requests_.wait_some([&](std::size_t i, const MPI_Status& status) { i == 0 ? sent() : came(status); },
-                          [](std::size_t) { return static_cast<count_t>(most * sizeof(notice)); });
-  }
+std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept {
+  return routed_memory(ranks, radix_of(ranks, in_flight), message_bytes);
+}
 
- private:
-  void send() {
-    const std::size_t n = std::min(most, leaving_.size());
-    const int length = static_cast<int>(n * sizeof(notice));
-    if (n < most)
-      requests_.send(0, leaving_.data(), length, MPI_BYTE, to_, f_.tag, f_.comm.get());
-    else
-      requests_.send_synchronously(0, leaving_.data(), length, MPI_BYTE, to_, f_.tag, f_.comm.get());
-    ++f_.messages;
-    f_.bytes += n * sizeof(notice);
-  }
-  void sent() {
-    if (leaving_.size() < most) return;
-    leaving_ = leaving_.subspan(most);
-    send();
-  }
-  void receive() {
-    requests_.receive(1, in_.data(), static_cast<int>(sizeof in_), MPI_BYTE, from_, f_.tag, f_.comm.get());
-  }
-  void came(const MPI_Status& status) {
-    int bytes = 0;
-    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    const std::size_t n = as_size(bytes) / sizeof(notice);
-    f_.attempt([&] { f_.notices.add(std::span<const notice>(in_).first(n)); });
-    if (n == most) receive();
-  }
-
-  finding& f_;
-  std::span<const notice> leaving_;
-  int to_;
-  int from_;
-  std::array<std::byte, 256> few_{};  // a rank without memory takes part all the same
-  std::pmr::monotonic_buffer_resource memory_;
-  mpi::request_set requests_;
-  std::array<notice, most> in_{};
-};
-
-void find(finding& f) {
-  for (int k = 0; k < notice_rounds::rounds(f.comm.size()); ++k) notify_round(f, k).run();
+std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
+  return routed_nanoseconds(s, radix_of(s.ranks, s.in_flight));
 }
 
 }  // namespace
@@ -93,9 +34,12 @@ void find(finding& f) {
 extern const sparse_algorithm notify_tree;
 const sparse_algorithm notify_tree{
     .name = "notify_tree",
-    .summary = "notices of blocks in log rounds by way of other ranks, then data as their receivers ask for them",
+    .summary =
+        "notices of blocks in log rounds by way of other ranks, with small data; others as receivers ask for them",
     .source = "Bruck et al.; sc_notify of libsc",
-    .rounds = "⌈log2 p⌉ + 2",
-    .find = find};
+    .rounds = "⌈log_r p⌉ + 2",
+    .find = find,
+    .memory = memory,
+    .nanoseconds = nanoseconds};
 
 }  // namespace taquin::detail

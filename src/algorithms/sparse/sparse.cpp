@@ -2,36 +2,76 @@
 
 namespace taquin {
 
-void sparse_call::state::find(const sparse_blocks& mine) {
-  const sparse_algorithm& how = *find_sparse(opts.algorithm);
+void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm& how) {
   running.algorithm = how.name;
   if (how.find == nullptr)
     throw on_all_ranks(usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION));
-  notices.emplace(comm().rank(), comm().size(), &*budget);
-  finding f{.comm = comm(), .tag = comm().next_tag(), .notices = *notices};
-  f.attempt([&] {
-    notices->reserve(mine.destinations.size());
-    data.to_send = 0;
-    for (std::size_t i = 0; i < mine.destinations.size(); ++i) {
-      const count_t n = mine.counts[static_cast<int>(i)];
-      notices->add({comm().rank(), mine.destinations[i], n, data.to_send});
-      data.to_send += n;
-    }
-  });
+  const std::size_t message = message_of(how);
+  at_once_here = all_at_once;
+  const std::size_t carried_bytes = all_at_once ? message / 4 : 0;
+  if (carried_bytes == 0 || !find_by(how, mine, message, carried_bytes)) find_by(how, mine, message, 0);
+}
+
+// From what all ranks know alike: the longest messages whose memory is half of what they have, at most.
+std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
+  constexpr std::size_t most = 4096;
+  constexpr std::size_t least = sparse_algorithm::least_message;
+  const auto needs = [&](std::size_t n) { return how.memory(comm().size(), in_flight_of(opts), n); };
+  std::size_t message = most;
+  while (message > least && needs(message) > budget->limit() / 2) message /= 2;
+  if (needs(message) > budget->limit())
+    throw on_all_ranks(
+        budget_exceeded(fmt::format("a sparse exchange by {} needs at least {} bytes of extra memory, {} are allowed",
+                                    how.name, needs(message), budget->limit()),
+                        needs(message), 0, budget->limit()));
+  return message;
+}
+
+bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message,
+                                 std::size_t most_carried) {
+  own_notices own(comm().rank(), mine.destinations, mine.counts, data, most_carried);
+  store.emplace(&*budget);
+  finding f{.comm = comm(),
+            .tag = comm().next_tag(),
+            .mine = own,
+            .come = *store,
+            .message_bytes = message,
+            .in_flight = in_flight_of(opts),
+            .element_bytes = data.element.size,
+            .memory = &*budget};
   how.find(f);
+  total = 0;
   f.attempt([&] {
-    blocks = notices->sorted();
+    blocks = store->sorted(data.element.size);
     list_sources();
     reserve_least(0);
   });
+  messages += f.messages;
+  bytes += f.bytes;
+  rounds += f.rounds;
+  if (most_carried > 0) {
+    if (!running.agree_again({.any = f.failed() || !span_of(total).fits()}, {})) {
+      data.to_send = own.left();
+      return true;
+    }
+    drop_found();
+    return false;
+  }
   std::optional<invalid_argument> bad;
   if (f.exhausted) bad = out_of_memory();
-  if (!f.failed() && !(total * std::max(data.element.extent, data.element.size)).fits())
+  if (!f.failed() && !span_of(total).fits())
     bad = invalid_argument{"the blocks that come to this rank make more than 2^56 bytes", MPI_ERR_COUNT};
   agree_on(f.lacking, bad);
-  messages = f.messages;
-  bytes = f.bytes;
-  rounds = as_size(notice_rounds::rounds(comm().size()));
+  data.to_send = own.left();
+  return true;
+}
+
+void sparse_call::state::drop_found() {
+  blocks = {};
+  sources.reset();
+  counts.reset();
+  store.reset();
+  total = 0;
 }
 
 std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks& mine, const char* fault, int ranks) {
@@ -42,7 +82,7 @@ std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks
   data.element = element::of(mine.type);
   if (data.element.extent < 0)
     return invalid_argument{"a sparse exchange needs elements of no negative extent", MPI_ERR_TYPE};
-  const count_t span = std::max({data.element.size, data.element.extent, data.element.true_extent});
+  const count_t span = std::max({count_t{1}, data.element.size, data.element.extent, data.element.true_extent});
   if (!(sent * span).fits()) return invalid_argument{"the blocks make more than 2^56 bytes", MPI_ERR_COUNT};
   data.at = static_cast<const std::byte*>(mine.data);
   data.to_send = sent.value();

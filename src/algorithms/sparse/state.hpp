@@ -11,6 +11,7 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "algorithms/sparse/between_nodes.hpp"
 #include "algorithms/sparse/check.hpp"
+#include "algorithms/sparse/choice.hpp"
 #include "algorithms/sparse/grants.hpp"
 #include "algorithms/sparse/on_node.hpp"
 #include "base/checked.hpp"
@@ -96,12 +97,23 @@ struct sparse_call::state {
 
   void list_sources();
 
+  // The data of a call at once whose notices came in a find.
+  void receive_told(std::byte* into, const char* fault);
+
   // The data of a call at once that have come with the agreement; longer blocks follow. A rank that has no place for
   // them takes part all the same, and throws alone.
   void receive_carried(std::byte* into, const char* fault);
 
   // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
-  void find(const sparse_blocks& mine);
+  void find(const sparse_blocks& mine, const sparse_algorithm& how);
+  // One try: data of blocks up to `carried` bytes travel with their notices. False, on all ranks alike, where some rank
+  // has no memory; without such data that is an error.
+  [[nodiscard]] checked span_of(checked elements) const noexcept {
+    return elements * std::max(data.element.extent, data.element.size);
+  }
+  std::size_t message_of(const sparse_algorithm& how);
+  void drop_found();
+  bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t carried);
 
   // Throws where there is no room for one piece on its way.
   void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint(1, piece)); }
@@ -173,6 +185,7 @@ struct sparse_call::state {
   void receive(void* into, const char* fault) {
     if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), fault);
     if (carried) return receive_carried(static_cast<std::byte*>(into), fault);
+    if (at_once_here) return receive_told(static_cast<std::byte*>(into), fault);
     running.stage([&] {
       std::optional<invalid_argument> bad;
       if (fault != nullptr) bad = invalid_argument{fault, MPI_ERR_NO_MEM};
@@ -228,7 +241,7 @@ struct sparse_call::state {
   options opts;
   sparse_data data;
   std::optional<memory_budget> budget;  // before what takes from it
-  std::optional<notice_rounds> notices;
+  std::optional<notice_store> store;
   std::optional<std::pmr::vector<notice>> noticed;  // in a step
   std::span<const notice> blocks;                   // of either
   std::optional<std::pmr::vector<int>> sources;
@@ -244,6 +257,10 @@ struct sparse_call::state {
   bool few_follow = false;                   // which are sent without being asked for
   bool rest_follows = false;                 // some rank has blocks that have not
   std::size_t carried_peak = 0;              // bytes of that step
+  bool all_at_once = false;                  // every rank makes the call at once
+  bool at_once_here = false;                 // and its notices came in a find
+  double begun = PMPI_Wtime();
+  sparse_choices* measures = nullptr;  // this call
   std::uint64_t rounds = 0;
   checked total = 0;
   std::uint64_t messages = 0;

@@ -1,5 +1,8 @@
 // A sparse exchange in a step of a node, or with the agreement among nodes.
+#include <cstring>
+
 #include "algorithms/sparse/state.hpp"
+#include "datatypes/typed_copy.hpp"
 
 namespace taquin {
 
@@ -69,13 +72,17 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.bad = lacks_memory ? out_of_memory() : describe(x.blocks, x.fault, comm().size());
   fingerprint choices;
   choices.add("sparse");
-  choices.add(p.bad ? "" : find_sparse(opts.algorithm)->name);
+  choices.add(p.bad ? "" : opts.algorithm);
   choices.add(patience::of(opts).seconds > 0);
   p.memory = opts.memory;
   p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
   p.algorithm = opts.algorithm;
   choices.add(static_cast<std::uint64_t>(in_flight_of(opts)));
+  sparse_choices& remembered = sparse_choices::of(comm());
+  p.max_rank_bytes = x.blocks.destinations.size();
+  p.last_time = remembered.tell();
   p.choices = choices.value();
+  (x.at_once ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
   agreement_way way = way_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
   if (way.between != nullptr && !p.bad && may_carry) {
@@ -92,10 +99,15 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   if (!all.uniform)
     throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
   budget.emplace(all.memory);
+  remembered.learn(all.last_time);
   if (carried && all.carried && carried_notices::fit(all, comm().size()))
     return take_carried(*way.between, all, x.at_once);
   carried.reset();
-  find(x.blocks);
+  all_at_once = !all.holes;
+  const bool chosen = opts.algorithm == "auto";
+  find(x.blocks, chosen ? *remembered.choose({comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory})
+                        : *find_sparse(opts.algorithm));
+  if (chosen && all_at_once) measures = &remembered;
 }
 
 void sparse_call::state::take_carried(internode& step, const agreed& all, bool at_once) {
@@ -122,6 +134,26 @@ void sparse_call::state::list_sources() {
   std::ranges::transform(blocks, sources->begin(), &notice::from);
   std::ranges::transform(blocks, counts->begin(), &notice::count);
   for (const count_t n : *counts) total = total + n;
+}
+
+// What has come with its notice is copied, the rest asked for. A rank that has no place for it tells those that it
+// would ask.
+void sparse_call::state::receive_told(std::byte* into, const char* fault) {
+  running.stage([&] {
+    if (fault == nullptr) {
+      std::byte* to = into;
+      const element& e = data.element;
+      for (const notice& n : blocks) {
+        if (n.has_come() && e.contiguous()) std::memcpy(to, store->data(n), as_size(n.count * e.size));
+        if (n.has_come() && !e.contiguous()) unpack(store->data(n), to, n.count, e);
+        to += n.count * e.extent;
+      }
+    }
+    move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
+    run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+    if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
+  });
+  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
 }
 
 void sparse_call::state::receive_carried(std::byte* into, const char* fault) {

@@ -8,8 +8,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <new>
+#include <string>
 #include <vector>
 
+#include "algorithms/sparse/algorithm.hpp"
 #include "mpi/communicator.hpp"
 #include "support/world.hpp"
 #include "taquin/sparse.hpp"
@@ -17,7 +20,7 @@
 namespace {
 
 constexpr int most_ranks = 16;
-// Notices and the agreement; requests for data; data. As the tags of a call begin (grants.hpp).
+// Notices and the agreement; requests for data; data. As the tags of a call are (grants.hpp, algorithm.hpp).
 constexpr int kinds = 3;
 
 struct counters {
@@ -29,7 +32,10 @@ counters* all = nullptr;
 bool counting = false;
 unsigned slow = 0;  // microseconds that this rank loses before each receive
 
-int kind_of(int tag) { return std::min(tag % taquin::mpi::communicator::tags_per_plan, kinds); }
+int kind_of(int tag) {
+  const int of_call = tag % taquin::mpi::communicator::tags_per_plan;
+  return of_call < kinds ? of_call : 0;
+}
 
 int own_rank() { return taquin::test::rank_in(MPI_COMM_WORLD); }
 
@@ -78,6 +84,12 @@ int PMPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_
   return next<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
 }
 
+int PMPI_Improbe(int from, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status) {
+  const int code = next<decltype(PMPI_Improbe)>("PMPI_Improbe")(from, tag, comm, found, message, status);
+  if (code == MPI_SUCCESS && *found != 0) awaits(status->MPI_SOURCE, tag);
+  return code;
+}
+
 }  // extern "C"
 
 namespace taquin::test {
@@ -104,13 +116,24 @@ class in_flight : public testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);
     return all->worst[kind];
   }
-  // One message of each round of notices and of each of the agreement; requests of each rank that gets data.
-  static void expect_bounds(int window) {
+  // One message of each channel of notices and of each round of the agreement; requests of each rank that gets data.
+  static void expect_bounds(const std::string& way, int window) {
     const int p = size_of(MPI_COMM_WORLD);
     EXPECT_GT(worst(0), 0) << "it is counted";
-    EXPECT_LE(worst(0), 16);
-    EXPECT_LE(worst(1), std::int64_t{window} * p);
-    EXPECT_LE(worst(2), 0) << "data come to receives that are posted";
+    EXPECT_LE(worst(0), 16) << way;
+    EXPECT_LE(worst(1), std::int64_t{window} * p) << way;
+    EXPECT_LE(worst(2), 0) << way << ": data come to receives that are posted";
+  }
+  // Each way by itself.
+  template <class Problem>
+  void by_every_way(Problem problem) {
+    for (const auto* a : detail::sparse_algorithms()) {
+      if (a->find == nullptr) continue;
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (own_rank() == 0) new (all) counters{};
+      MPI_Barrier(MPI_COMM_WORLD);
+      problem(std::string(a->name));
+    }
   }
 
  private:
@@ -125,29 +148,34 @@ TEST_F(in_flight, many_notices_for_one_slow_rank) {
   const std::vector<int> counts(blocks, 1);
   const std::vector<int> data(blocks, me);
   if (me == 0) slow = 500;
-  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = "notify_tree", .in_flight = 4});
+  by_every_way([&](const std::string& way) {
+    const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = way, .in_flight = 4});
+    EXPECT_EQ(got.data.size(), me == 0 ? blocks * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
+    expect_bounds(way, 4);
+  });
   slow = 0;
-  EXPECT_EQ(got.data.size(), me == 0 ? blocks * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
-  expect_bounds(4);
 }
 
+// All to one, in as much memory as one of them sends, to a reader that works long.
 // All to one, in as much memory as one of them sends, to a reader that works long.
 TEST_F(in_flight, a_mebibyte_of_each_for_one_slow_rank_in_a_mebibyte) {
   const int me = own_rank();
   constexpr std::size_t n = 1U << 17U;
   const std::vector<std::int64_t> data(n, me);
-  std::size_t came = 0;
-  statistics stats;
-  sparse_exchange_pieces(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
-                         [&](int source, std::span<const std::int64_t> piece) {
-                           for (const auto v : piece) ASSERT_EQ(v, source);
-                           came += piece.size();
-                           usleep(1000);
-                         },
-                         MPI_COMM_WORLD, {.memory = n * sizeof(std::int64_t), .stats = &stats});
-  EXPECT_EQ(came, me == 0 ? n * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
-  EXPECT_LE(stats.peak_memory, n * sizeof(std::int64_t));
-  expect_bounds(32);
+  by_every_way([&](const std::string& way) {
+    std::size_t came = 0;
+    statistics stats;
+    sparse_exchange_pieces(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
+                           [&](int source, std::span<const std::int64_t> piece) {
+                             for (const auto v : piece) ASSERT_EQ(v, source);
+                             came += piece.size();
+                             usleep(1000);
+                           },
+                           MPI_COMM_WORLD, {.algorithm = way, .memory = n * sizeof(std::int64_t), .stats = &stats});
+    EXPECT_EQ(came, me == 0 ? n * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
+    EXPECT_LE(stats.peak_memory, n * sizeof(std::int64_t));
+    expect_bounds(way, 32);
+  });
 }
 
 TEST_F(in_flight, one_has_something_for_all_and_others_nothing) {
@@ -156,12 +184,40 @@ TEST_F(in_flight, one_has_something_for_all_and_others_nothing) {
   std::vector<int> to;
   if (me == p - 1)
     for (int rank = 0; rank < p; ++rank) to.insert(to.end(), 40, rank);
-  const std::vector<int> counts(to.size(), 100);
-  const std::vector<int> data(100 * to.size(), me);
-  if (me == p - 1) usleep(50000);
-  const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.in_flight = 3});
-  EXPECT_EQ(got.data, std::vector<int>(4000, p - 1));
-  expect_bounds(3);
+  for (const int n : {1, 100, 2000}) {
+    const std::vector<int> counts(to.size(), n);
+    const std::vector<int> data(static_cast<std::size_t>(n) * to.size(), me);
+    by_every_way([&](const std::string& way) {
+      if (me == p - 1) usleep(20000);
+      const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = way, .in_flight = 3});
+      EXPECT_EQ(got.data, std::vector<int>(40 * static_cast<std::size_t>(n), p - 1));
+      expect_bounds(way, 3);
+    });
+  }
+}
+
+// Whatever rank is late, and wherever it is: the slow one waits before each of its receives.
+TEST_F(in_flight, each_rank_is_slow_in_turn) {
+  const int me = own_rank();
+  const int p = size_of(MPI_COMM_WORLD);
+  std::vector<int> to;
+  for (int step = 0; step < 3; ++step) to.push_back((me + 1 + step * step) % p);
+  for (int turn = 0; turn < p; ++turn) {
+    by_every_way([&](const std::string& way) {
+      slow = me == turn ? 1000 : 0;
+      for (int call = 0; call < 3; ++call) {
+        const std::vector<int> counts(to.size(), 10 + 1000 * call);
+        const std::vector<int> data(to.size() * static_cast<std::size_t>(10 + 1000 * call), 100 * me + call);
+        const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = way});
+        std::size_t at = 0;
+        for (std::size_t b = 0; b < got.sources.size(); ++b)
+          for (count_t i = 0; i < got.counts[b]; ++i) ASSERT_EQ(got.data[at++], 100 * got.sources[b] + call) << way;
+        EXPECT_EQ(at, data.size());
+      }
+      slow = 0;
+      expect_bounds(way, 32);
+    });
+  }
 }
 
 }  // namespace

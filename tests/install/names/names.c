@@ -27,6 +27,7 @@ int main(void) {
       (function)TAQUIN_Comm_get_statistics,
       (function)TAQUIN_Comm_set_options,
       (function)TAQUIN_Comm_set_statistics,
+      (function)TAQUIN_Failure_blocks,
       (function)TAQUIN_Free_shared,
       (function)TAQUIN_Last_error,
       (function)TAQUIN_Plan_free,

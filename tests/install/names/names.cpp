@@ -269,6 +269,9 @@ void catch_everything() {
   expect(throws<peer_left>([] { throw peer_left("text", MPI_ERR_OTHER, 1, "why"); }), "peer_left");
   expect(throws<peer_failed>([] { throw peer_failed("text", MPI_ERR_OTHER, {1}); }), "peer_failed");
   expect(!failure::blocks().known, "failure::blocks");
+  std::vector<int> few(4);
+  redistribution whole(few.data(), 4, 1, MPI_INT, MPI_COMM_WORLD);
+  expect(whole.repair(MPI_COMM_WORLD).known, "redistribution::repair");
 }
 
 }  // namespace

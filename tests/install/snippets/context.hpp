@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <map>
 #include <numeric>
 #include <vector>
 

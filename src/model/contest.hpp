@@ -1,0 +1,49 @@
+// How calls learn what is best. Pure: every rank comes to the same from what ranks have agreed on.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace taquin::detail {
+
+/// Two algorithms that calls of a kind are measured with: each does a few calls in a row, and then the faster one does
+/// all.
+template <class Algorithm>
+class contest_of {
+ public:
+  static constexpr int calls_each = 4;
+  static constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
+
+  contest_of() = default;
+  /// `second` may be null: the first then does all.
+  contest_of(const Algorithm* first, const Algorithm* second) noexcept : who_{first, second} {}
+
+  [[nodiscard]] const Algorithm* who(std::size_t i) const noexcept { return who_[i]; }
+  /// Which of the two does the next call.
+  [[nodiscard]] std::size_t next() const noexcept {
+    if (who_[1] == nullptr) return 0;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (calls_[i] < calls_each) return i;
+    return least_[0] <= least_[1] ? 0 : 1;
+  }
+  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed. Its first
+  /// one does not count: it has begun as calls of another algorithm do, and may have made what the later ones find.
+  void learn(std::size_t i, std::uint64_t nanoseconds) noexcept {
+    if (calls_[i] > 0) least_[i] = std::min(least_[i], nanoseconds);
+    calls_[i] = std::min(calls_[i] + 1, calls_each);
+  }
+  /// What `next` says will not change.
+  [[nodiscard]] bool settled() const noexcept {
+    return who_[1] == nullptr || (calls_[0] == calls_each && calls_[1] == calls_each);
+  }
+
+ private:
+  std::array<const Algorithm*, 2> who_{};
+  std::array<std::uint64_t, 2> least_{unknown, unknown};
+  std::array<int, 2> calls_{};
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,56 @@
+#include "redistribute/redistribution_map.hpp"
+
+#include <vector>
+
+#include "base/sizes.hpp"
+#include "call/failure_map.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+using failure::part;
+using failure::state;
+
+// The block in slot s, with what is to be said of it where it is in the array.
+part held(failure::block_map& map, const block_map& at, slot s, int peer, state in_array) {
+  const part p{in_array, peer, at[s].index, 1, s};
+  if (s < at.blocks()) return p;
+  const std::size_t begin = map.staged.size();
+  const std::size_t unit = at.units().unit_bytes();
+  map.staged.resize(begin + unit);
+  const unit_run from{s, 1};
+  at.units().read(std::span(&from, 1), map.staged.data() + begin);
+  return {state::staged, peer, at[s].index, 1, static_cast<count_t>(unit == 0 ? 0 : begin / unit)};
+}
+
+}  // namespace
+
+failure::block_map map_of(const block_map& at, const targets& t, int rank) {
+  failure::block_map map{.unit_bytes = static_cast<count_t>(at.units().unit_bytes())};
+  map.known = t.learnt && !t.crowded;
+  std::vector<slot> of_place(at.blocks(), no_slot);  // where the block is that belongs to a place of this rank
+  for (slot s = 0; s < at.slots(); ++s) {
+    if (!at.whole(s)) continue;
+    if (at[s].rank == rank) {
+      of_place[at[s].index] = s;
+    } else {
+      append(map.outgoing, held(map, at, s, at[s].rank, state::stands));
+    }
+  }
+  std::vector<std::int32_t> source(t.source.begin(), t.source.end());
+  source.resize(at.blocks(), -1);
+  for (std::size_t r = 0; t.learnt && r + 1 < t.in_at.size(); ++r)
+    for (std::uint32_t k = t.in_at[r]; k < t.in_at[r + 1]; ++k) source[t.index[k]] = static_cast<std::int32_t>(r);
+  for (slot x = 0; x < at.blocks(); ++x) {
+    if (const slot s = of_place[x]; s != no_slot) {
+      append(map.incoming,
+             held(map, at, s, source[x] < 0 ? rank : source[x], s == x ? state::arrived : state::displaced));
+    } else if (source[x] >= 0) {
+      append(map.incoming, {state::missing, source[x], x, 1, -1});
+    }
+  }
+  return map;
+}
+
+}  // namespace taquin::detail

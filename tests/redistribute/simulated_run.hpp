@@ -1,0 +1,93 @@
+// A redistribution of all ranks in one process.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/memory_budget.hpp"
+#include "redistribute/footprint.hpp"
+#include "redistribute/problems.hpp"
+#include "simulation/network.hpp"
+#include "topology/topology.hpp"
+
+namespace taquin::detail {
+
+struct rank_state {
+  memory_budget budget;
+  std::vector<std::uint64_t> data;
+  std::optional<store> units;
+  std::optional<block_map> map;
+  std::optional<targets> known;  // where the machine is given it
+  machine m;
+};
+
+// Who reads blocks of whom: nobody of anybody, all of all, or ranks of nodes of three of each other.
+enum class readers : std::uint8_t { nobody, all, of_nodes };
+
+// Of each three ranks, those that are left alone at the end included.
+inline level nodes_of_three(std::size_t ranks) {
+  std::vector<int> node(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) node[r] = static_cast<int>(r / 3);
+  return level::of("node", node);
+}
+
+/// Made, and not run yet.
+struct simulated_redistribution {
+  /// `chunk`: 0 for as many blocks in a message as usual. With `known` ranks learn their targets first, as the library
+  /// does.
+  simulated_redistribution(const redistribution_algorithm& a, const test::block_problem& all, unsigned seed, slot chunk,
+                           double progress, const redistribution_algorithm& successor, readers who, bool known = false)
+      : network(seed), nodes(nodes_of_three(all.size())), ranks(all.size()) {
+    const auto p = all.size();
+    std::size_t least = 0;
+    for (const auto& m : all)
+      if (m.blocks > 0)
+        least = least == 0 ? static_cast<std::size_t>(m.blocks) : std::min(least, static_cast<std::size_t>(m.blocks));
+    sizes = redistribution_sizes(sizeof(std::uint64_t), least);
+    if (chunk > 0) {
+      sizes.chunk = chunk;
+      sizes.scattered = std::min(sizes.scattered, chunk);
+      sizes.read = chunk;  // small blocks that are read go by buffers here, which they never do over MPI
+    }
+    for (std::size_t r = 0; r < p; ++r) {
+      rank_state& s = ranks[r];
+      const auto blocks = static_cast<slot>(all[r].blocks);
+      for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
+      s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(),
+                      &s.budget);
+      s.map.emplace(*s.units, &s.budget);
+      for (slot k = 0; k < blocks; ++k)
+        if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
+      simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
+      if (who == readers::all) port.let_read(rank_group::all());
+      if (who == readers::of_nodes) port.let_read(rank_group::of(nodes, static_cast<int>(r)));
+      if (known) s.known.emplace(&s.budget);
+      s.m = {.memory = &s.budget,
+             .rank = static_cast<int>(r),
+             .ranks = static_cast<int>(p),
+             .map = &*s.map,
+             .net = &port,
+             .sizes = sizes,
+             .least_progress = progress,
+             .successor = successor.name,
+             .known = known ? &*s.known : nullptr};
+      tasks.push_back(known ? learn_and_redistribute(s.m, a) : redistribute_blocks(s.m, a));
+    }
+  }
+
+  simulated_network network;
+  level nodes;
+  std::vector<rank_state> ranks;
+  std::vector<task> tasks;
+  buffer_sizes sizes;
+
+ private:
+  static task learn_and_redistribute(machine& m, const redistribution_algorithm& a) {
+    co_await exchange_targets(m, *m.known);
+    co_await redistribute_blocks(m, a);
+  }
+};
+
+}  // namespace taquin::detail
