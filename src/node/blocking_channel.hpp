@@ -12,8 +12,8 @@
 
 namespace taquin::detail {
 
-/// What a rank brings to one of the first calls on a communicator. Where every rank's call can go to the MPI library, it
-/// does: memory that ranks share takes long to make, and many communicators are made for a call or two.
+/// What a rank brings to one of the first calls on a communicator. Where every rank's call can go to the MPI
+/// library, it does: memory that ranks share takes long to make, and many communicators are made for a call or two.
 class first_call {
  public:
   first_call(const first_call&) = delete;

@@ -8,7 +8,8 @@
 
 namespace taquin::detail {
 
-/// Whether the MPI library's call of this form can say the exchange: counts and displacements of 32 bits. Local; O(ranks) where the caller's arrays are wider.
+/// Whether the MPI library's call of this form can say the exchange: counts and displacements of 32 bits. Local;
+/// O(ranks) where the caller's arrays are wider.
 bool library_can(const exchange& x, int ranks);
 
 /// The MPI library's call of this form; arguments must be valid, its sides outlive this. Arrays that are wider than its
