@@ -119,7 +119,7 @@ neighbour_test(report_summary_says_nothing_of_the_mpi_library_that_was_not_measu
   "! ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions} 2>&1 | grep MPI.library.s.own")
 neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.]+ s instead of [0-9.]+ s, measured.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_persistent> one_by_one")
-neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
+neighbour_test(report_names_fallbacks "left to MPI +4: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
 neighbour_test(report_counts_calls_on_communicators_that_come_and_go
   "all-to-all calls +24, 384B sent.*status 0"
