@@ -51,7 +51,7 @@ test-clang: ## what is installed, built by Clang, and programs of others that us
 
 soak: packages ## random problems, and calls that one rank harms, for SECONDS=60 each by MPI and RANKS, or PROBLEMS=n
 	@for preset in release mpich; do cmake --preset $$preset && \
-	  cmake --build --preset $$preset --target taquin_soak taquin_hostile || exit 1; done
+	  cmake --build --preset $$preset --target taquin_soak taquin_hostile interpose_hostile taquin_interpose || exit 1; done
 	@MPI="$(MPI)" RANKS="$(RANKS)" SECONDS_EACH="$(SECONDS)" PROBLEMS="$(PROBLEMS)" SEED="$(SEED)" THREADS="$(THREADS)" \
 	  scripts/soak
 
