@@ -76,6 +76,7 @@ void preparation::describe(bool lacks_memory) {
     mine_.bad = out_of_memory();
   }
   mine_.algorithm = name_;
+  if (reused_) mine_.choices = ~mine_.choices;  // a plan on one rank and a blocking call on another are an error of all
   if (inter()) return;
   if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();

@@ -86,5 +86,24 @@ INSTANTIATE_TEST_SUITE_P(list, mismatched,
                                           testing::ValuesIn(mismatches), testing::Bool()),
                          name_of);
 
+// The two meet in the agreement, and would wait for each other's data.
+TEST(a_plan_on_one_rank_and_a_call_on_another, is_an_error_of_all) {
+  const int p = size_of(MPI_COMM_WORLD);
+  std::vector<int> out(at(p), 1);
+  std::vector<int> in(at(p), -1);
+  const auto x = exchange::alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  for (int turn = 0; turn < 2; ++turn) {
+    try {
+      if (rank_in(MPI_COMM_WORLD) == 0)
+        run(x);
+      else
+        const plan made(x);
+      ADD_FAILURE() << "no error";
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective()) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace taquin::test
