@@ -48,7 +48,7 @@ std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
 struct numbers {
   explicit numbers(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
 
-  void exchange(MPI_Comm comm) {
+  void exchange(mpi::communicator& comm) {
     const std::size_t p = to.size();
     const auto counts = std::span(layout).first(p);
     const auto came = std::span(layout).subspan(2 * p, p);
@@ -113,11 +113,10 @@ void unstage(failure::block_map& map, store& units) {
 
 // Each block that a rank has for another is claimed before the rank that it goes to, or, where that has failed, before
 // one that all know; who has it already, or has heard of it, says no.
-void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now) {
-  const std::vector<int> there = ranks_now(before, now);
-  int ranks = 0;
+void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
+  const std::vector<int> there = ranks_now(before, now.get());
+  const int ranks = now.size();
   int me = 0;
-  TAQUIN_MPI(PMPI_Comm_size(now, &ranks));
   TAQUIN_MPI(PMPI_Comm_rank(before, &me));
   const auto judge = [&](int peer) {
     return as_size(there[as_size(peer)] == MPI_UNDEFINED ? peer % ranks : there[as_size(peer)]);
