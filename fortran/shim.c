@@ -165,3 +165,23 @@ int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const
   const struct sentinels none = {"", ""};
   return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_FAULT));
 }
+
+/* ---- Sparse exchanges. ---- */
+
+int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
+                          handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Sparse_begin(address(data, none, DATA_FAULT), blocks, destinations, counts, MPI_Type_f2c(*type),
+                             MPI_Comm_f2c(*comm), sparse, incoming, elements);
+}
+
+int taquin_f_sparse_data(TAQUIN_Sparse sparse, const CFI_cdesc_t *buffer) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Sparse_data(sparse, address(buffer, none, RECV_FAULT));
+}
+
+int taquin_f_sparse_reply(TAQUIN_Sparse sparse, const CFI_cdesc_t *answers, handle type, const CFI_cdesc_t *buffer) {
+  const struct sentinels none = {"", ""};
+  const void *from = address(answers, none, SEND_FAULT);
+  return TAQUIN_Sparse_reply(sparse, from, MPI_Type_f2c(*type), address(buffer, none, RECV_FAULT));
+}

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "taquin/exchange.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/options.hpp"
 #include "taquin/types.hpp"
 
@@ -89,6 +90,16 @@ class redistribution {
   /// array, −1 for a dead one. Local. Throws on this rank, with everything as before: `usage_error` where the spans are
   /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
+
+  /// After it has failed: brings what is left of the blocks to a state that all survivors know, and goes on with them.
+  /// Every block that any of them has is then on exactly one, as the maps say that are returned, in which ranks are
+  /// those of the communicator before: what had arrived stays in its place (`incoming`: arrived), and what had not is
+  /// with one that had it last (`outgoing`: stands; `incoming`: displaced), in its array, or, where that is full, held
+  /// by the map (staged). What is `missing` then is lost: it was with a rank that has failed, or on its way. On a rank
+  /// whose part had ended well, `incoming` may be empty: all has arrived. The next start() moves blocks among the
+  /// survivors, where `outgoing` says that they are. Collective over `survivors`, a communicator of ranks of the one
+  /// before. Takes memory for the maps beside `memory`. Throws as the constructor does, with nothing changed.
+  failure::block_map repair(MPI_Comm survivors);
 
   /// Goes on with another array of the same shape. Local.
   void set_data(void* data) noexcept;

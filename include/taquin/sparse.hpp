@@ -90,6 +90,15 @@ class sparse_call {
   /// slows down those that send to it. Collective, each rank with its own piece size, or receive() on some ranks.
   void deliver(count_t elements, const taker& take);
 
+  /// The way back, for answers to what was asked: sends to the source of each block that has come to this rank as
+  /// many elements of `type` as the block has, from `answers`, in the order of sources(). What comes are the
+  /// answers to this rank's own blocks, as many elements as each has, into `into` in the order in which this rank
+  /// gave them. Collective, with the same `type` each time, as often as there is something to answer, whether or
+  /// not data were received. `destinations` and `counts` of the constructor must live until the last one, and so
+  /// must the communicator. The first finds the way, which takes 36 bytes more for each block; blocks that are
+  /// not in ascending order of destinations take 24 more and up to 64 KiB, or one element.
+  void reply(const void* answers, MPI_Datatype type, void* into);
+
  private:
   friend struct detail::sparse_access;
   using room = std::function<void*(const sparse_call&)>;

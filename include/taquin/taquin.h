@@ -344,6 +344,12 @@ int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[
 /* Receives all blocks, one behind the other, into `buffer`. Collective. May be called again, until TAQUIN_Sparse_end:
  * what `data` holds then is sent. */
 int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
+/* The way back, for answers to what was asked: sends to the source of each block that has come as many elements of
+ * `type` as the block has, from `answers`, in the order of TAQUIN_Sparse_sources. Into `buffer` come the answers to
+ * this rank's own blocks, as many elements as each has, in the order in which it gave them. Collective, with the same
+ * `type` each time, as often as there is something to answer; `destinations`, `counts` and the communicator must stay
+ * until the last one. */
+int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void *answers, MPI_Datatype type, void *buffer);
 /* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all
  * ranks. Local. */
 int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);

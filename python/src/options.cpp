@@ -14,6 +14,8 @@ template <class Value>
 void take(const py::handle& given, Value& value) {
   if constexpr (std::is_enum_v<Value>)
     value = static_cast<Value>(given.cast<int>());
+  else if constexpr (std::is_same_v<Value, time_limit>)
+    value = given.cast<float>();
   else
     value = given.cast<Value>();
 }

@@ -89,6 +89,10 @@ int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void* buffer) {
   return with(sparse, [&](sparse_call& call) { call.receive(buffer); });
 }
 
+int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void* answers, MPI_Datatype type, void* buffer) {
+  return with(sparse, [&](sparse_call& call) { call.reply(answers, type, buffer); });
+}
+
 int TAQUIN_Sparse_end(TAQUIN_Sparse* sparse) {
   return guarded(sparse == nullptr || *sparse == nullptr ? MPI_COMM_NULL : (*sparse)->comm, [&] {
     if (sparse == nullptr) throw usage_error("null address of the sparse exchange", MPI_ERR_ARG);

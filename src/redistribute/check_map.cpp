@@ -5,14 +5,37 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "base/arrays.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
+#include "mpi/progress.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
+
+std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
+                                                const redistribute_options& o, const char* fault) {
+  constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
+  if (fault != nullptr) return of_interface(fault);
+  if (blocks < 0 || blocks > most_blocks)
+    return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
+  if (length < 0) return invalid_argument{fmt::format("the block length must be ≥ 0, got {}", length), MPI_ERR_COUNT};
+  if (type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  if (data == nullptr && blocks > 0 && length > 0) return invalid_argument{"null data", MPI_ERR_BUFFER};
+  if (find_redistribution(o.algorithm) == nullptr)
+    return invalid_argument{
+        fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
+  if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
+    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+                            MPI_ERR_UNSUPPORTED_OPERATION};
+  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
+  if (!(o.least_progress >= 0 && o.least_progress <= 1))
+    return invalid_argument{fmt::format("least_progress must be between 0 and 1, got {}", o.least_progress)};
+  return std::nullopt;
+}
 
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
   const count_t mine = blocks[as_size(rank)];

@@ -7,6 +7,7 @@
 
 #include "exchange/validate.hpp"
 #include "redistribute/machine.hpp"
+#include "taquin/redistribute.hpp"
 
 namespace taquin::detail {
 
@@ -17,6 +18,10 @@ struct given_map {
   count_view indices;
   bool same_length = true;  ///< as many indices as ranks
 };
+
+/// What is wrong with the arguments of a redistribution; `fault`: what the interface on top has found. Local.
+std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
+                                                const redistribute_options& o, const char* fault);
 
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);

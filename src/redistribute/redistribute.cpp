@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "redistribute/footprint.hpp"
 #include "redistribute/patience.hpp"
 #include "redistribute/redistribution_map.hpp"
+#include "redistribute/repair.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin {
@@ -34,28 +34,6 @@ namespace taquin {
 using namespace detail;
 
 namespace {
-
-constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
-
-std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
-                                                const redistribute_options& o, const char* fault) {
-  if (fault != nullptr) return of_interface(fault);
-  if (blocks < 0 || blocks > most_blocks)
-    return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
-  if (length < 0) return invalid_argument{fmt::format("the block length must be ≥ 0, got {}", length), MPI_ERR_COUNT};
-  if (type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
-  if (data == nullptr && blocks > 0 && length > 0) return invalid_argument{"null data", MPI_ERR_BUFFER};
-  if (find_redistribution(o.algorithm) == nullptr)
-    return invalid_argument{
-        fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
-  if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
-    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
-                            MPI_ERR_UNSUPPORTED_OPERATION};
-  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
-  if (!(o.least_progress >= 0 && o.least_progress <= 1))
-    return invalid_argument{fmt::format("least_progress must be between 0 and 1, got {}", o.least_progress)};
-  return std::nullopt;
-}
 
 bool by_thread(const redistribute_options& o) {
   return o.progress == progress_by::thread ||
@@ -170,6 +148,8 @@ struct redistribution::state final {
   void start(const given_map& given) {
     running.check_idle("the redistribution");
     forget_map();
+    left.reset();
+    ended = false;
     in_error_forget(
         [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); });
   }
@@ -192,13 +172,23 @@ struct redistribution::state final {
     try {
       step();
     } catch (...) {
-      if (moving) keep_map_of([this] { return moving->map(); });
+      keep();
       moving.reset();
       throw;
     }
   }
 
+  /// What is whole, for who asks and for a repair.
+  void keep() noexcept {
+    if (!moving) return;
+    keep_map_of([this] {
+      left.emplace(moving->map());
+      return left->known ? *left : failure::block_map{};
+    });
+  }
+
   void end() {
+    ended = true;
     running.account([&](statistics& s) { moving->account(s); }, budget.peak());
     moving.reset();
   }
@@ -297,6 +287,8 @@ struct redistribution::state final {
   std::optional<store> units;
   std::optional<mpi_port> net;
   std::optional<transfer> moving;
+  std::optional<failure::block_map> left;  // of the last one, where it has failed in the middle
+  bool ended = false;                      // the last one, well
 };
 
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
@@ -365,6 +357,26 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
     dest_indices[s] = static_cast<int>(map[s].index);
   }
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
+}
+
+// The new object is made first: what is wrong on one survivor all hear of before anything is changed.
+failure::block_map redistribution::repair(MPI_Comm survivors) {
+  state& was = *state_;
+  check_communicator(survivors, "redistribution");
+  store& mine = *was.units;
+  void* const data = mine.border() > 0 ? mine.at(0) : nullptr;
+  const char* const fault = was.moving ? "the redistribution is under way: wait for it, or leave it" : nullptr;
+  auto next = begin_together<state>(
+      state::arguments{data, mine.border(), mine.length(), mine.element().type, survivors, fault}, was.options);
+  failure::block_map map = was.left ? std::move(*was.left) : failure::block_map{};
+  map.unit_bytes = static_cast<count_t>(mine.unit_bytes());
+  next->running.stage([&] {
+    unstage(map, mine);
+    have_once(map, was.ended, was.running.comm()->get(), *next->running.comm());
+  });
+  map.known = true;
+  state_ = std::move(next);
+  return map;
 }
 
 void redistribution::set_data(void* data) noexcept { state_->units->set_data(data); }

@@ -28,8 +28,7 @@ part held(failure::block_map& map, const block_map& at, slot s, int peer, state 
 
 failure::block_map map_of(const block_map& at, const targets& t, int rank) {
   failure::block_map map{.unit_bytes = static_cast<count_t>(at.units().unit_bytes())};
-  if (!t.learnt || t.crowded) return map;
-  map.known = true;
+  map.known = t.learnt && !t.crowded;
   std::vector<slot> of_place(at.blocks(), no_slot);  // where the block is that belongs to a place of this rank
   for (slot s = 0; s < at.slots(); ++s) {
     if (!at.whole(s)) continue;
@@ -41,7 +40,7 @@ failure::block_map map_of(const block_map& at, const targets& t, int rank) {
   }
   std::vector<std::int32_t> source(t.source.begin(), t.source.end());
   source.resize(at.blocks(), -1);
-  for (std::size_t r = 0; r + 1 < t.in_at.size(); ++r)
+  for (std::size_t r = 0; t.learnt && r + 1 < t.in_at.size(); ++r)
     for (std::uint32_t k = t.in_at[r]; k < t.in_at[r + 1]; ++k) source[t.index[k]] = static_cast<std::int32_t>(r);
   for (slot x = 0; x < at.blocks(); ++x) {
     if (const slot s = of_place[x]; s != no_slot) {

@@ -7,8 +7,8 @@
 namespace taquin::detail {
 
 /// The map of one rank, by the destinations in `at`, which are true wherever an algorithm is left, and by what `t` says
-/// of the blocks that come to this rank. Not known where `t` is not learnt: then nothing has moved. Takes memory for
-/// the map.
+/// of the blocks that come to this rank. Not known where `t` is not learnt: then nothing has moved, and only what is
+/// here is listed. Takes memory for the map.
 failure::block_map map_of(const block_map& at, const targets& t, int rank);
 
 }  // namespace taquin::detail

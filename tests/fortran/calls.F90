@@ -339,6 +339,31 @@ contains
     call taquin_redistribution_free(r, ierror)
     CHECK(ierror == MPI_SUCCESS .and. r == TAQUIN_REDISTRIBUTION_NULL)
   end subroutine
+  ! Each rank asks the one above and itself, and gets what they answer.
+  subroutine what_is_asked_is_answered()
+    type(taquin_sparse) :: s
+    integer, asynchronous :: asked(3), destinations(2)
+    integer(MPI_COUNT_KIND), asynchronous :: counts(2)
+    integer, allocatable :: sources(:), came(:)
+    integer(MPI_COUNT_KIND), allocatable :: lengths(:)
+    double precision :: answers(3)
+    integer(MPI_COUNT_KIND) :: elements
+    integer :: incoming, ierror
+    asked = [3 * rank, 3 * rank + 1, 3 * rank + 2]
+    destinations = [mod(rank + 1, ranks), rank]
+    counts = [1, 2]
+    call taquin_sparse_begin(asked, 2, destinations, counts, MPI_INTEGER, world, s, incoming, elements, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. incoming == 2 .and. elements == 3)
+    allocate(sources(incoming), lengths(incoming), came(elements))
+    call taquin_sparse_sources(s, sources, lengths, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. sum(lengths) == 3 .and. any(sources == rank))
+    call taquin_sparse_data(s, came, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. any(came == 3 * rank + 1))
+    call taquin_sparse_reply(s, came + 0.5d0, MPI_DOUBLE_PRECISION, answers, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(answers == asked + 0.5d0))
+    call taquin_sparse_end(s, ierror)
+    CHECK(ierror == MPI_SUCCESS)
+  end subroutine
 end module
 
 program calls
@@ -358,6 +383,7 @@ program calls
   call options_belong_to_the_communicator()
   call errors_reach_every_rank()
   call blocks_are_redistributed()
+  call what_is_asked_is_answered()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, world, ierror)
   if (rank == 0 .and. total == 0) print '(a)', 'fortran: fine'
   call MPI_Comm_free(world, ierror)

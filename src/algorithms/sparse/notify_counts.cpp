@@ -45,6 +45,10 @@ class counted final : private mpi::awaited {
   std::size_t messages_for_this_rank() {
     std::int32_t sum = 0;
     const std::span<const std::int32_t> counts(counts_);
+    if (counts.size_bytes() + sizeof sum > mpi::collectives::most_at_once) {  // which goes in pieces
+      mpi::allreduce(std::span<std::int32_t>(counts_), MPI_SUM, f_.comm.get());
+      return as_size(counts_[as_size(f_.comm.rank())]);
+    }
     mpi::collectives::run(std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)),
                           "MPI_Ireduce_scatter_block", [this](const void* from, void* to, MPI_Request* request) {
                             return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,

@@ -29,11 +29,11 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
 
 bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message,
                                  std::size_t most_carried) {
-  own_notices own(comm().rank(), mine.destinations, mine.counts, data, most_carried);
+  own_notices telling(comm().rank(), mine.destinations, mine.counts, data, most_carried);
   store.emplace(&*budget);
   finding f{.comm = comm(),
             .tag = comm().next_tag(),
-            .mine = own,
+            .mine = telling,
             .come = *store,
             .message_bytes = message,
             .in_flight = in_flight_of(opts),
@@ -51,7 +51,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   rounds += f.rounds;
   if (most_carried > 0) {
     if (!running.agree_again({.any = f.failed() || !span_of(total).fits()}, {})) {
-      data.to_send = own.left();
+      data.to_send = telling.left();
       return true;
     }
     drop_found();
@@ -62,7 +62,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   if (!f.failed() && !span_of(total).fits())
     bad = invalid_argument{"the blocks that come to this rank make more than 2^56 bytes", MPI_ERR_COUNT};
   agree_on(f.lacking, bad);
-  data.to_send = own.left();
+  data.to_send = telling.left();
   return true;
 }
 
@@ -124,5 +124,6 @@ std::span<const count_t> sparse_call::counts() const noexcept { return *state_->
 count_t sparse_call::total() const noexcept { return state_->elements(); }
 void sparse_call::receive(void* into) { state_->receive(into, nullptr); }
 void sparse_call::deliver(count_t elements, const taker& take) { state_->deliver(elements, take); }
+void sparse_call::reply(const void* answers, MPI_Datatype type, void* into) { state_->reply(answers, type, into); }
 
 }  // namespace taquin

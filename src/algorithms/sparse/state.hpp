@@ -48,7 +48,12 @@ struct sparse_call::state {
     bool at_once;  // the data follow at once
   };
 
-  state(const arguments&, const options& o) : running(sparse_facts, patience::of(o), o.stats), opts(o) {}
+  state(const arguments& x, const options& o)
+      : running(sparse_facts, patience::of(o), o.stats), opts(o), own(x.blocks), asked_on(x.comm) {
+    // The caller's text need not live until reply().
+    if (const sparse_algorithm* const known = find_sparse(o.algorithm); known != nullptr)
+      opts.algorithm = o.algorithm == "auto" ? "auto" : known->name;
+  }
 
   void begin(const arguments& x, const options&, bool lacks_memory) {
     const bool may_be_short = x.at_once && !lacks_memory && patience::of(opts).seconds <= 0;
@@ -235,10 +240,18 @@ struct sparse_call::state {
     if (thrown) std::rethrow_exception(thrown);
   }
 
+  // See reply.cpp.
+  void reply(const void* answers, MPI_Datatype type, void* into);
+  void reply_in_order(std::byte* into);
+
   [[nodiscard]] count_t elements() const noexcept { return total.value(); }
 
   call running;  // first: what follows uses its communicator
   options opts;
+  sparse_blocks own;
+  MPI_Comm asked_on;
+  MPI_Datatype replied = MPI_DATATYPE_NULL;
+  std::optional<sparse_call> back;  // the way of the answers
   sparse_data data;
   std::optional<memory_budget> budget;  // before what takes from it
   std::optional<notice_store> store;

@@ -258,6 +258,37 @@ TEST(sparse, a_pattern_that_is_found_once_brings_data_many_times) {
   }
 }
 
+// Each rank asks for numbers by their indices, in no order, and gets them where it asked.
+TEST(sparse, answers_come_where_they_were_asked_for) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  for (const bool ascending : {true, false})
+    for (const std::string& name : ways())
+      for (const int most : {3, 5000}) {
+        std::vector<int> to{(me + 1) % p, 0, me, (me + 1) % p, p - 1};
+        if (ascending) std::ranges::sort(to);
+        std::vector<count_t> counts(to.size());
+        for (std::size_t b = 0; b < to.size(); ++b) counts[b] = (b * 7 + static_cast<std::size_t>(me)) % 3 * most / 2;
+        const auto n = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), count_t{0}));
+        std::vector<std::int64_t> asked(n);
+        std::iota(asked.begin(), asked.end(), 1000 * me);
+        sparse_call call({asked.data(), to, count_view(counts.data()), MPI_INT64_T}, MPI_COMM_WORLD,
+                         {.algorithm = name, .memory = 400000});
+        std::vector<std::int64_t> questions(static_cast<std::size_t>(call.total()));
+        for (int turn = 0; turn < 3; ++turn) {
+          call.receive(questions.data());
+          std::vector<double> answers;
+          for (const auto q : questions) answers.push_back(static_cast<double>(q) + 0.5 + turn);
+          std::vector<double> got(n, -1);
+          call.reply(answers.data(), MPI_DOUBLE, got.data());
+          for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<double>(asked[i]) + 0.5 + turn) << name;
+          if (turn == 1) {
+            EXPECT_THROW(call.reply(answers.data(), me == 0 ? MPI_CHAR : MPI_DOUBLE, got.data()), usage_error);
+          }
+        }
+      }
+}
+
 TEST(sparse, errors_of_one_rank_are_thrown_on_all_and_nothing_is_sent) {
   const int me = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);
@@ -377,6 +408,9 @@ TEST(sparse, c_brings_the_same_in_steps_and_at_once) {
   std::vector<int> in(static_cast<std::size_t>(elements));
   EXPECT_EQ(TAQUIN_Sparse_sources(s, sources.data(), lengths.data()), 0);
   EXPECT_EQ(TAQUIN_Sparse_data(s, in.data()), 0);
+  std::array<int, 3> back{};
+  EXPECT_EQ(TAQUIN_Sparse_reply(s, in.data(), MPI_INT, back.data()), 0);
+  EXPECT_EQ(back, data);
   EXPECT_EQ(TAQUIN_Sparse_end(&s), 0);
   EXPECT_EQ(s, nullptr);
   int calls = 0;

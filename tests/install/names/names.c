@@ -45,6 +45,7 @@ int main(void) {
       (function)TAQUIN_Set_fault,
       (function)TAQUIN_Sparse_begin,
       (function)TAQUIN_Sparse_data,
+      (function)TAQUIN_Sparse_reply,
       (function)TAQUIN_Sparse_end,
       (function)TAQUIN_Sparse_exchange,
       (function)TAQUIN_Sparse_sources,

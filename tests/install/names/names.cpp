@@ -241,6 +241,8 @@ void exchange_sparsely() {
   count_t delivered = 0;
   first.deliver(1, [&](const sparse_call::piece& p) { delivered += p.count; });
   sparse_call third(mine, MPI_COMM_WORLD);
+  std::vector<int> answered(data.size());
+  third.reply(into.data(), MPI_INT, answered.data());
   std::vector<int> into(static_cast<std::size_t>(third.total()));
   third.receive(into.data());
   expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total(), "sparse");
@@ -269,6 +271,9 @@ void catch_everything() {
   expect(throws<peer_left>([] { throw peer_left("text", MPI_ERR_OTHER, 1, "why"); }), "peer_left");
   expect(throws<peer_failed>([] { throw peer_failed("text", MPI_ERR_OTHER, {1}); }), "peer_failed");
   expect(!failure::blocks().known, "failure::blocks");
+  std::vector<int> few(4);
+  redistribution whole(few.data(), 4, 1, MPI_INT, MPI_COMM_WORLD);
+  expect(whole.repair(MPI_COMM_WORLD).known, "redistribution::repair");
 }
 
 }  // namespace

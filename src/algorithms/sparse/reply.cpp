@@ -1,0 +1,65 @@
+// The way back: what has come is answered. It is a sparse exchange of its own, whose destinations are the sources of
+// the first, found once.
+#include <algorithm>
+#include <memory_resource>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "algorithms/sparse/state.hpp"
+#include "datatypes/typed_copy.hpp"
+
+namespace taquin {
+
+namespace {
+
+constexpr count_t most_piece = count_t{64} << 10U;  // bytes
+
+}  // namespace
+
+void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* into) {
+  const char* fault = nullptr;
+  if (!back) {
+    back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts));
+    replied = type;
+  }
+  state& way = *back->state_;
+  if (type != replied) fault = "answers have the type of the first ones";
+  if (answers == nullptr && elements() > 0) fault = "null address of answers";
+  way.data.at = static_cast<const std::byte*>(answers);
+  if (fault != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations)) return way.receive(into, fault);
+  reply_in_order(static_cast<std::byte*>(into));
+}
+
+// Answers come by rank, those of one rank in the order in which it was asked.
+void sparse_call::state::reply_in_order(std::byte* into) {
+  state& way = *back->state_;
+  const element e = way.data.element;
+  struct place {
+    int rank;
+    std::size_t block;  // of those that this rank gave
+    count_t first;      // elements before it
+  };
+  std::pmr::memory_resource* const memory = way.budget ? &*way.budget : std::pmr::new_delete_resource();
+  std::pmr::vector<place> places(memory);
+  try {
+    places.reserve(own.destinations.size());
+  } catch (const std::bad_alloc&) {
+    return way.receive(nullptr, "no memory for the order of the answers");
+  } catch (const budget_exceeded&) {
+    return way.receive(nullptr, "no memory for the order of the answers");
+  }
+  count_t first = 0;
+  for (std::size_t b = 0; b < own.destinations.size(); ++b) {
+    places.push_back({own.destinations[b], b, first});
+    first += own.counts[static_cast<int>(b)];
+  }
+  std::ranges::sort(places, {}, [](const place& p) { return std::pair(p.rank, p.block); });
+  const count_t piece = std::max<count_t>(1, most_piece / std::max({count_t{1}, e.size, e.extent}));
+  way.deliver(piece, [&](const sparse_call::piece& p) {
+    std::byte* const to = into + (places[p.block].first + p.first) * e.extent;
+    typed_copy(static_cast<const std::byte*>(p.data), p.count, e, to, p.count, e);
+  });
+}
+
+}  // namespace taquin

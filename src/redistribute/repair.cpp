@@ -1,0 +1,157 @@
+#include "redistribute/repair.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/sizes.hpp"
+#include "call/failure_map.hpp"
+#include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
+#include "mpi/communicator.hpp"
+
+namespace taquin::detail {
+
+using failure::part;
+using failure::state;
+
+namespace {
+
+bool in_array(const part& p) { return p.what != state::staged && p.what != state::missing; }
+
+// Calls visit(one) for each block of a part.
+template <class Visit>
+void for_each_block(const part& p, Visit visit) {
+  for (count_t k = 0; k < p.length; ++k) visit(part{p.what, p.peer, p.offset + k, 1, p.at < 0 ? -1 : p.at + k});
+}
+
+// Where the ranks of `before` are in `now`; MPI_UNDEFINED: not there.
+std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
+  int p = 0;
+  TAQUIN_MPI(PMPI_Comm_size(before, &p));
+  std::vector<int> old(as_size(p));
+  std::iota(old.begin(), old.end(), 0);
+  std::vector<int> there(old.size());
+  MPI_Group from = MPI_GROUP_NULL;
+  MPI_Group to = MPI_GROUP_NULL;
+  TAQUIN_MPI(PMPI_Comm_group(before, &from));
+  TAQUIN_MPI(PMPI_Comm_group(now, &to));
+  TAQUIN_MPI(PMPI_Group_translate_ranks(from, p, old.data(), to, there.data()));
+  PMPI_Group_free(&from);
+  PMPI_Group_free(&to);
+  return there;
+}
+
+// Several numbers for each rank, and how many: sent, and come back.
+struct numbers {
+  explicit numbers(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
+
+  void exchange(mpi::communicator& comm) {
+    const std::size_t p = to.size();
+    const auto counts = std::span(layout).first(p);
+    const auto came = std::span(layout).subspan(2 * p, p);
+    for (std::size_t r = 0; r < p; ++r) counts[r] = static_cast<int>(to[r].size());
+    mpi::alltoall(std::span<const int>(counts), came, comm);
+    std::exclusive_scan(counts.begin(), counts.end(), layout.begin() + static_cast<std::ptrdiff_t>(p), 0);
+    std::exclusive_scan(came.begin(), came.end(), layout.begin() + static_cast<std::ptrdiff_t>(3 * p), 0);
+    std::vector<int> out;
+    for (const auto& list : to) out.insert(out.end(), list.begin(), list.end());
+    in.resize(as_size(std::reduce(came.begin(), came.end(), 0)));
+    mpi::alltoallv(std::span<const int>(out), std::span(in), std::span<const int>(layout), comm);
+  }
+  [[nodiscard]] std::span<const int> from(std::size_t r) const {
+    return std::span(in).subspan(as_size(layout[3 * to.size() + r]), as_size(layout[2 * to.size() + r]));
+  }
+
+  std::vector<std::vector<int>> to;
+  std::vector<int> layout;  // counts and places of what is sent, and of what comes
+  std::vector<int> in;
+};
+
+}  // namespace
+
+void unstage(failure::block_map& map, store& units) {
+  std::vector<bool> taken(as_size(units.border()), false);
+  for (const auto* list : {&map.outgoing, &map.incoming})
+    for (const part& p : *list)
+      for (count_t k = 0; in_array(p) && k < p.length; ++k) taken[as_size(p.at + k)] = true;
+  std::size_t next = 0;
+  std::vector<std::byte> left;  // what finds no place
+  const auto unit = as_size(map.unit_bytes);
+  const auto place = [&](part p, state elsewhere) {
+    const bool own = elsewhere == state::displaced && !taken[as_size(p.offset)];
+    while (!own && next < taken.size() && taken[next]) ++next;
+    const std::byte* const data = map.staged.data() + as_size(p.at) * unit;
+    if (!own && next == taken.size()) {
+      p.at = unit == 0 ? 0 : static_cast<count_t>(left.size() / unit);
+      left.insert(left.end(), data, data + unit);
+      return p;
+    }
+    p.at = own ? p.offset : static_cast<count_t>(next);
+    p.what = own ? state::arrived : elsewhere;
+    taken[as_size(p.at)] = true;
+    units.write(data, {p.at, 1});
+    return p;
+  };
+  for (auto* list : {&map.incoming, &map.outgoing}) {
+    std::vector<part> all;
+    for (const part& p : *list) {
+      if (p.what != state::staged) {
+        append(all, p);
+        continue;
+      }
+      for_each_block(p, [&](const part& one) {
+        append(all, place(one, list == &map.incoming ? state::displaced : state::stands));
+      });
+    }
+    *list = std::move(all);
+  }
+  map.staged = std::move(left);
+}
+
+// Each block that a rank has for another is claimed before the rank that it goes to, or, where that has failed, before
+// one that all know; who has it already, or has heard of it, says no.
+void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
+  const std::vector<int> there = ranks_now(before, now.get());
+  const int ranks = now.size();
+  int me = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(before, &me));
+  const auto judge = [&](int peer) {
+    return as_size(there[as_size(peer)] == MPI_UNDEFINED ? peer % ranks : there[as_size(peer)]);
+  };
+  numbers claims(ranks);
+  for (const part& p : map.outgoing)
+    for_each_block(p, [&](const part& one) {
+      auto& to = claims.to[judge(one.peer)];
+      to.push_back(one.peer);
+      to.push_back(static_cast<int>(one.offset));
+    });
+  claims.exchange(now);
+  std::set<std::pair<int, int>> known;
+  for (const part& p : map.incoming)
+    for_each_block(p, [&](const part& one) {
+      if (one.what != state::missing) known.emplace(me, static_cast<int>(one.offset));
+    });
+  numbers answers(ranks);
+  for (std::size_t r = 0; r < answers.to.size(); ++r) {
+    const auto asked = claims.from(r);
+    for (std::size_t k = 0; k < asked.size(); k += 2) {
+      const bool here = over && asked[k] == me;
+      answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
+    }
+  }
+  answers.exchange(now);
+  std::vector<std::size_t> next(as_size(ranks), 0);
+  std::vector<part> kept;
+  for (const part& p : map.outgoing)
+    for_each_block(p, [&](const part& one) {
+      const std::size_t r = judge(one.peer);
+      if (answers.from(r)[next[r]++] != 0) append(kept, one);
+    });
+  map.outgoing = std::move(kept);
+}
+
+}  // namespace taquin::detail
