@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,11 +12,8 @@
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/settings.hpp"
-#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
-#include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
-#include "taquin/error.hpp"
 
 using taquin::blocks;
 using taquin::count_t;
@@ -27,53 +22,6 @@ using namespace taquin::interpose;
 using kind = taquin::workloads::call_kind;
 
 namespace {
-
-// The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
-std::vector<int> neighbours(MPI_Comm comm, bool send) {
-  int topology = MPI_UNDEFINED;
-  PMPI_Topo_test(comm, &topology);
-  std::vector<int> ranks;
-  if (topology == MPI_DIST_GRAPH) {
-    int in = 0;
-    int out = 0;
-    int weighted = 0;
-    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
-    std::vector<int> sources(static_cast<std::size_t>(in));
-    std::vector<int> targets(static_cast<std::size_t>(out));
-    std::vector<int> source_weights(sources.size());
-    std::vector<int> target_weights(targets.size());
-    PMPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
-                              targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
-    return send ? targets : sources;
-  }
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  int n = 0;
-  if (topology == MPI_GRAPH) {
-    PMPI_Graph_neighbors_count(comm, rank, &n);
-    ranks.resize(static_cast<std::size_t>(n));
-    PMPI_Graph_neighbors(comm, rank, n, ranks.data());
-  } else if (topology == MPI_CART) {
-    PMPI_Cartdim_get(comm, &n);
-    for (int dimension = 0; dimension < n; ++dimension) {
-      int before = 0;
-      int behind = 0;
-      PMPI_Cart_shift(comm, dimension, 1, &before, &behind);
-      ranks.insert(ranks.end(), {before, behind});
-    }
-  }
-  return ranks;
-}
-
-using kept_service = std::shared_ptr<neighbour_service>;
-
-const taquin::mpi::attribute<kept_service>& kept() {
-  static const taquin::mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
-    delete static_cast<kept_service*>(value);
-    return MPI_SUCCESS;
-  });
-  return all;
-}
 
 // Whether an exchange that taquin should do may be done: what is wrong with others is the MPI library's to tell.
 bool is_valid(const blocks& side, std::size_t peers) {
@@ -145,7 +93,7 @@ moved among_neighbours(MPI_Comm comm, const taquin::exchange& x) {
   moved r;
   const auto add = [&](std::vector<count_t>& row, bool send, const blocks& side) {
     row.assign(as_size(size), 0);
-    const auto peers = neighbours(comm, send);
+    const auto peers = neighbours_of(comm, send);
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const int at = static_cast<int>(i);
       if (peers[i] == MPI_PROC_NULL || side.counts[at] <= 0) continue;
@@ -159,20 +107,22 @@ moved among_neighbours(MPI_Comm comm, const taquin::exchange& x) {
   return r;
 }
 
+// The communicator's service; null where the MPI library does all its calls.
+std::shared_ptr<neighbour_service> service_of(MPI_Comm comm) {
+  const bool by_library = !settings::get().route || taquin::detail::environment::get().algorithm == "native";
+  return by_library || may_have_device_memory() ? nullptr : neighbour_service::of(comm);
+}
+
 // The service that may do this call; null where the MPI library does it.
 std::shared_ptr<neighbour_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
-  if (!settings::get().route || taquin::detail::environment::get().algorithm == "native") return nullptr;
-  if (may_have_device_memory()) return nullptr;
-  auto s = neighbour_service::of(comm);
+  auto s = service_of(comm);
   if (s == nullptr) return nullptr;
   return is_valid(x.send, s->destinations().size()) && is_valid(x.recv, s->sources().size()) ? s : nullptr;
 }
 
 template <class Make, class Native>
 int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&& native) noexcept {
-  const guard g;
-  if (!served(comm)) return native();
-  try {
+  return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     std::optional<call_event> seen;
@@ -189,9 +139,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     if (s != nullptr) s->took(who, now() - begun);
     if (seen) seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
     return MPI_SUCCESS;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 // An inactive request, which the program holds for a call that taquin does.
@@ -204,9 +152,7 @@ taquin::mpi::inactive_request make_stand_in() {
 template <class Make, class Native>
 int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
                    Native&& native) noexcept {
-  const guard g;
-  if (!served(comm)) return native();
-  try {
+  return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::slots;
@@ -234,17 +180,13 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     *request = stand_in.get();
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
     return MPI_SUCCESS;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 template <class Make, class Native>
 int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
                     Native&& native) noexcept {
-  const guard g;
-  if (!served(comm)) return native();
-  try {
+  return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     std::unique_ptr<neighbour_call> call;
@@ -258,9 +200,7 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     if (observing()) seen = {name_persistent(comm), what, site, among_neighbours(comm, x), {}};
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
     return code;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 // A distributed graph is made for such calls alone, and nonblocking ones cannot make what all ranks share.
@@ -270,9 +210,7 @@ int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
   const int code = native();
   if (code != MPI_SUCCESS || *made == MPI_COMM_NULL || !served(old)) return code;
   try {
-    if (!settings::get().route || may_have_device_memory() || taquin::detail::environment::get().algorithm == "native")
-      return code;
-    if (const auto s = neighbour_service::of(*made)) s->make_slots(*made);
+    if (const auto s = service_of(*made)) s->make_slots(*made);
   } catch (...) {
     return fail(old);
   }
@@ -280,65 +218,6 @@ int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
 }
 
 }  // namespace
-
-namespace taquin::interpose {
-
-std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
-#ifndef OPEN_MPI  // MPICH 4.0's own persistent exchanges on later communicators may not end after served ones
-  return nullptr;
-#endif
-  if (const kept_service* const found = kept().find(comm)) return *found;
-  int topology = MPI_UNDEFINED;
-  TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
-  if (topology == MPI_UNDEFINED) return nullptr;
-  auto made = std::make_shared<neighbour_service>();
-  made->sources_ = neighbours(comm, false);
-  made->destinations_ = neighbours(comm, true);
-  made->best_.fill(std::numeric_limits<double>::max());
-  auto entry = std::make_unique<kept_service>(made);
-  kept().set(comm, entry.get());
-  static_cast<void>(entry.release());
-  return made;
-}
-
-void neighbour_service::make_slots(MPI_Comm comm) {
-  if (std::exchange(made_, true)) return;
-  try {
-    slots_ = detail::neighbourhood::make(comm, sources_, destinations_);
-  } catch (const usage_error& e) {  // no communicator is left for taquin
-    if (!e.collective()) throw;
-  }
-  if (slots_ == nullptr)
-    lost_ = true;
-  else
-    call_.emplace(slots_);
-}
-
-neighbour_service::by neighbour_service::next_blocking(MPI_Comm comm) {
-  if (lost_) return by::library;
-  if (blocking_calls_ > 2 * tries) return by::slots;
-  if (++blocking_calls_ <= tries) return by::library;
-  make_slots(comm);
-  if (lost_) return by::library;
-  if (blocking_calls_ <= 2 * tries) return by::slots;
-  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm));
-  lost_ = best_[as_size(by::library)] < best_[as_size(by::slots)];
-  return lost_ ? by::library : by::slots;
-}
-
-void neighbour_service::took(by who, double seconds) noexcept {
-  double& best = best_[as_size(who)];
-  best = std::min(best, seconds);
-}
-
-void neighbour_service::exchange(const blocks& send, const blocks& recv) {
-  call_->start(send, recv);
-  call_->wait();
-}
-
-outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots_->memory()}; }
-
-}  // namespace taquin::interpose
 
 #define TAQUIN_NEIGHBOURS(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                     \
   static int intercepted_##X##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL)) {                           \

@@ -16,6 +16,9 @@
 
 namespace taquin::interpose {
 
+/// The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
+std::vector<int> neighbours_of(MPI_Comm comm, bool send);
+
 /// Who does the calls on one communicator. All ranks count the same calls, in the same order.
 class neighbour_service {
  public:

@@ -19,17 +19,14 @@ namespace {
 template <class Native, class Observe>
 int pass(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Native&& native,
          Observe&& observe) noexcept {
-  const guard g;
-  if (!observing() || !served(comm)) return native();
-  try {
+  return in_frame(comm, native, [&] {
+    if (!observing()) return native();
     call_event call(comm, what, call_form::nonblocking, site);
     const int code = native();
     if (code != MPI_SUCCESS) return code;
     track(*request, std::make_unique<tracked_request>(call.started({}, observe())));
     return code;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 }  // namespace

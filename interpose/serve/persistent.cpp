@@ -29,9 +29,7 @@ bool is_measured(const settings& s) {
 // `native` makes the MPI library's request, which the program gets in any case.
 template <class Make, class Native>
 int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&& make, Native&& native) noexcept {
-  const guard g;
-  if (!served(comm)) return native();
-  try {
+  return in_frame(comm, native, [&] {
     const settings& s = settings::get();
     const exchange x = make();
     std::unique_ptr<two_ways> ways;
@@ -45,9 +43,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
       seen = {name_persistent(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left};
     track(*request, std::make_unique<tracked_request>(comm, std::move(ways), std::move(seen)));
     return code;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "interpose/say.hpp"
 #include "interpose/serve/site_rules.hpp"
 #include "mpi/communicator.hpp"
+#include "plan/call.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 
@@ -61,7 +62,7 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
     return true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
-    // Where taquin chooses, the algorithm that did not fit was nobody's wish.
+    // Where taquin chooses, the user has not named the algorithm that did not fit: the message names the limit instead.
     const std::string what = detail::environment::get().algorithm.empty()
                                  ? "no algorithm fits within the " + std::to_string(s.memory) +
                                        " bytes of TAQUIN_MEMORY; the least of them needs " +
@@ -84,7 +85,8 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
 }  // namespace
 
 bool run_through(const exchange& x, const void* site, outcome* what_became) {
-  return can(x, what_became, [&] {
+  bool done = true;
+  const bool can_do = can(x, what_became, [&] {
     options o;
     o.memory = settings::get().memory;
     statistics stats;
@@ -92,12 +94,15 @@ bool run_through(const exchange& x, const void* site, outcome* what_became) {
     if (has_site_rules()) {
       by_rules_of(site, [&] { run(x, o); });
     } else {
-      run(x, o);
+      done = detail::run_or_leave(x, o);
+      if (!done && what_became != nullptr)
+        what_became->reason = "one of the first calls on its communicator, for which nothing is made yet";
     }
-    if (what_became == nullptr) return;
+    if (what_became == nullptr || !done) return;
     what_became->algorithm = stats.algorithm;
     what_became->peak_memory = stats.peak_memory;
   });
+  return can_do && done;
 }
 
 bool make_through(const exchange& x, const void* site, outcome* what_became, const std::function<void()>& make) {

@@ -53,12 +53,23 @@ int raise(MPI_Comm comm, int code) noexcept;
 /// To be called in a catch block.
 int fail(MPI_Comm comm) noexcept;
 
-/// `site` is the return address; `make` gives the exchange, `native` makes the MPI library's call and returns its code.
-template <class Make, class Native>
-int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
+/// What every intercepted call does around its own work: where taquin does not serve the communicator, `native()`;
+/// otherwise `work()`, whose exception becomes MPI's error. Their codes.
+template <class Native, class Work>
+int in_frame(MPI_Comm comm, Native& native, Work work) noexcept {
   const guard g;
   if (!served(comm)) return native();
   try {
+    return work();
+  } catch (...) {
+    return fail(comm);
+  }
+}
+
+/// `site` is the return address; `make` gives the exchange, `native` makes the MPI library's call and returns its code.
+template <class Make, class Native>
+int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
+  return in_frame(comm, native, [&] {
     const settings& s = settings::get();
     const exchange x = off_devices(make());
     std::optional<call_event> observed;
@@ -71,9 +82,7 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
     }
     if (observed) observed->ended(x, o);
     return MPI_SUCCESS;
-  } catch (...) {
-    return fail(comm);
-  }
+  });
 }
 
 }  // namespace taquin::interpose

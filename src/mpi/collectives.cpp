@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
 
 #include "mpi/backoff.hpp"
 #include "mpi/request_set.hpp"
@@ -29,7 +30,7 @@ class copies {
   copies() {
     for (piece_ = 0; piece_ < pieces; ++piece_)
       if (!in_use[piece_].exchange(true, std::memory_order_acquire)) return;
-    heap_.reset(new std::byte[most_at_once]);
+    heap_.reset(new std::byte[sizeof(piece)]);
   }
   copies(const copies&) = delete;
   copies& operator=(const copies&) = delete;
@@ -44,7 +45,7 @@ class copies {
   }
 
  private:
-  struct alignas(std::max_align_t) piece : std::array<std::byte, most_at_once> {};
+  struct alignas(std::max_align_t) piece : std::array<std::byte, most_at_once + alignof(std::max_align_t)> {};
   static std::array<piece, pieces> reserve;
   static std::array<std::atomic<bool>, pieces> in_use;
   std::size_t piece_ = 0;
@@ -58,9 +59,12 @@ std::array<std::atomic<bool>, pieces> copies::in_use{};
 
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call) {
   if (!may_give_up()) return run_in(c, from.data(), to.data(), call);
+  constexpr std::size_t unit = alignof(std::max_align_t);
+  const std::size_t from_at = (to.size() + unit - 1) / unit * unit;
+  if (from_at + from.size() > most_at_once + unit) throw std::bad_alloc();
   copies own;
   std::byte* const own_to = own.data();
-  std::byte* const own_from = own_to + to.size();
+  std::byte* const own_from = own_to + from_at;
   std::ranges::copy(to, own_to);
   std::ranges::copy(from, own_from);
   try {

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
@@ -32,6 +34,9 @@ struct attribute {
   std::shared_ptr<mpi::call_record> record;
   std::shared_ptr<rank_places> places;
   std::size_t bytes = 0;
+  std::uint64_t token = 0;  // of the channel's memory
+  int first_calls = 0;      // that have gone to the MPI library
+  bool made = false;        // all that a communicator has; before that it counts such calls, or is lost
   ~attribute() {
     if (record != nullptr) {
       record->shown = nullptr;
@@ -42,8 +47,81 @@ struct attribute {
   }
 };
 
-int on_delete(MPI_Comm, int, void* value, void*) noexcept {
-  delete static_cast<attribute*>(value);
+// Channels of communicators that were freed, for communicators of the same ranks that are made later: programs and
+// libraries make them again and again, for a few calls each, and the system takes long to share and clear memory.
+class spare_channels {
+ public:
+  static spare_channels& of_process() {
+    static auto* const all = new spare_channels;  // its groups cannot be freed after MPI_Finalize
+    return *all;
+  }
+  // Takes the attribute's channel where it can serve again.
+  void keep(MPI_Comm comm, attribute& a) noexcept {
+    if (comm == MPI_COMM_WORLD || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_spare()) return;
+    if (a.bytes > most_bytes) return;
+    try {
+      const std::scoped_lock lock(mutex_);
+      if (all_.size() == most) drop_first();
+      all_.reserve(most);
+      MPI_Group group = MPI_GROUP_NULL;
+      if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return;
+      all_.push_back({group, std::move(a.shared), a.bytes, a.token});
+      a.bytes = 0;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  struct one {
+    MPI_Group group = MPI_GROUP_NULL;
+    channel shared;
+    std::size_t bytes = 0;
+    std::uint64_t token = 0;  // of the memory
+    // The same on ranks that have the same memory and have gone through the same steps.
+    [[nodiscard]] std::uint64_t known_as() const noexcept {
+      return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
+    }
+  };
+  // The last one of the same ranks in the same order; empty where there is none. What it took is no longer counted.
+  one take(MPI_Comm comm) {
+    const std::scoped_lock lock(mutex_);
+    if (all_.empty()) return {};
+    MPI_Group group = MPI_GROUP_NULL;
+    TAQUIN_MPI(PMPI_Comm_group(comm, &group));
+    one found;
+    for (std::size_t i = all_.size(); i-- > 0 && found.shared.empty();) {
+      int alike = MPI_UNEQUAL;
+      TAQUIN_MPI(PMPI_Group_compare(all_[i].group, group, &alike));
+      if (alike != MPI_IDENT) continue;
+      found.shared = std::move(all_[i].shared);
+      found.token = all_[i].token;
+      forget(i);
+    }
+    TAQUIN_MPI(PMPI_Group_free(&group));
+    return found;
+  }
+  void drop_all() {
+    const std::scoped_lock lock(mutex_);
+    while (!all_.empty()) drop_first();
+  }
+
+ private:
+  static constexpr std::size_t most = 4;
+  static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
+  void forget(std::size_t i) {
+    taken -= all_[i].bytes;
+    PMPI_Group_free(&all_[i].group);
+    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  void drop_first() { forget(0); }
+
+  std::mutex mutex_;
+  std::vector<one> all_;
+};
+
+int on_delete(MPI_Comm comm, int, void* value, void*) noexcept {
+  auto* const a = static_cast<attribute*>(value);
+  a->record->shown = nullptr;
+  spare_channels::of_process().keep(comm, *a);
+  delete a;
   return MPI_SUCCESS;
 }
 
@@ -54,6 +132,8 @@ const mpi::attribute<attribute>& kept() {
 
 // Whether there is memory for one more; said once where there is not.
 bool room_for(std::size_t bytes) {
+  if (taken + bytes <= most_channel_bytes) return true;
+  spare_channels::of_process().drop_all();
   if (taken + bytes <= most_channel_bytes) return true;
   static const int once = std::fprintf(
       stderr, "taquin: shared memory for %zu MiB of channels is in use; further communicators send messages\n",
@@ -105,6 +185,31 @@ attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
   return a.release();
 }
 
+// One reduction, in all calls until the channel is made: also ranks that make other calls learn that ranks differ.
+bool goes_to_library(MPI_Comm comm, attribute* a, first_call* call) {
+  int rank = 0;
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  if (mpi::simulated || ranks == 1 || (a != nullptr && a->first_calls == first_call::most(ranks))) return false;
+  std::unique_ptr<attribute> counts;
+  try {
+    if (a == nullptr) counts = unshared(comm);
+  } catch (const std::bad_alloc&) {
+    if (call != nullptr && call->unasked()) throw;
+    call = nullptr;
+  }
+  if (call == nullptr || !call->unasked()) {
+    const bool can = call != nullptr && call->prepare(rank, ranks);
+    std::array<std::uint64_t, 2> all{can ? 0U : 1U, can ? call->differs() : 0U};
+    mpi::allreduce(std::span<std::uint64_t>(all), MPI_SUM, comm);
+    if (all[0] != 0 || all[1] != 0) return false;
+  }
+  if (a == nullptr) a = keep(comm, std::move(counts));
+  ++a->first_calls;
+  return call->by_library = true;
+}
+
 attribute* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
@@ -125,21 +230,26 @@ attribute* make(MPI_Comm comm) {
   if (ranks > 1) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
-    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all());
+    auto spare = spare_channels::of_process().take(comm);
+    const std::uint64_t known_as = spare.known_as();
+    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
+                                 std::move(spare.shared), known_as);
     const auto all = told.all();
     if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
     a->shared = std::move(made);
+    a->token = all[0].spare != 0 && all[0].spare == known_as ? spare.token : all[0].key.token;
   }
   if (!a->shared.empty()) {
     taken += a->bytes = bytes;
     a->record->shown = &a->shared.note(a->shared.rank());
   }
+  a->made = true;
   return keep(comm, std::move(a));
 }
 
 }  // namespace
 
-channel* blocking_channel(MPI_Comm comm) {
+channel* blocking_channel(MPI_Comm comm, first_call* first) {
   // Most calls are on the communicator of the call before.
   thread_local struct {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -149,13 +259,12 @@ channel* blocking_channel(MPI_Comm comm) {
   const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
   if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
   attribute* a = kept().find(comm);
-  if (a == nullptr) {
-    int inter = 0;
-    TAQUIN_MPI(PMPI_Comm_test_inter(comm, &inter));
-    if (inter != 0) return nullptr;
+  if (a == nullptr && mpi::is_inter(comm)) return nullptr;
+  if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
+  if (a == nullptr || !a->made) {
+    if (goes_to_library(comm, a, first)) return nullptr;
     a = make(comm);
   }
-  if (a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <exception>
 
 #include "mpi/communicator.hpp"
@@ -11,10 +12,32 @@
 
 namespace taquin::detail {
 
+/// What a rank brings to one of the first calls on a communicator. Where every rank's call can go to the MPI
+/// library, it does: memory that ranks share takes long to make, and many communicators are made for a call or two.
+class first_call {
+ public:
+  first_call(const first_call&) = delete;
+  first_call& operator=(const first_call&) = delete;
+  /// How many of a communicator's calls may go to the MPI library.
+  static constexpr int most(int ranks) noexcept { return ranks <= 64 ? 2 : 4; }
+  /// Ranks are not asked: what they pass is the MPI library's business. The same on all ranks.
+  [[nodiscard]] virtual bool unasked() const noexcept = 0;
+  /// Takes all memory that the call in the MPI library needs. False where this rank cannot make it.
+  virtual bool prepare(int rank, int ranks) noexcept = 0;
+  /// Over all ranks the sum is 0 where ranks make the same call, and hardly ever otherwise. After prepare().
+  [[nodiscard]] virtual std::uint64_t differs() const noexcept = 0;
+  /// All ranks make it: nothing was made for the communicator.
+  bool by_library = false;
+
+ protected:
+  first_call() = default;
+  ~first_call() = default;
+};
+
 /// The channel of an intracommunicator; null where its ranks are not all on one node, cannot share memory, or the
-/// process has enough of them. Collective when asked for the first time; freed with the communicator. A duplicate gets
-/// its own.
-channel* blocking_channel(MPI_Comm comm);
+/// process has enough of them, and where `first` goes to the MPI library. Collective until it was made; freed with the
+/// communicator. A duplicate gets its own. Without `first` it is made now.
+channel* blocking_channel(MPI_Comm comm, first_call* first = nullptr);
 
 /// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
 void share_calls(MPI_Comm comm, mpi::communicator& state);

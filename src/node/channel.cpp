@@ -56,9 +56,11 @@ std::size_t channel::bookkeeping(int ranks) noexcept { return as_size(ranks) * s
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, rank_places*, std::span<node_member>) {
+channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, rank_places*, std::span<node_member>, channel,
+                      std::uint64_t) {
   return {};
 }
+bool channel::may_be_spare() const noexcept { return false; }
 #else
 namespace {
 
@@ -98,7 +100,7 @@ bool can_copy(const node_member& other) noexcept {
 }  // namespace
 
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
-                      std::span<node_member> all) {
+                      std::span<node_member> all, channel spare, std::uint64_t known_as) {
   channel c;
   c.calls_ = calls;
   int ranks = 1;
@@ -119,13 +121,31 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   me.last = reinterpret_cast<std::uint64_t>(&mpi::here);
   me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
-  if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key, mapping::pages::now);
+  me.spare = wanted ? known_as : 0;
+  const auto create = [&] {
+    if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key, mapping::pages::now);
+  };
+  if (me.spare == 0) create();
   if (me.enabled == 3) admit_siblings();
   mpi::allgather(me, all, comm);
+  const bool again = all[0].spare != 0 && std::ranges::all_of(all, [&](const node_member& m) {
+                       return m.spare == all[0].spare && m.host == all[0].host && m.enabled == all[0].enabled;
+                     });
+  if (!again && all[0].spare != 0) {  // not all have kept it
+    me.spare = 0;
+    create();
+    mpi::allgather(me, all, comm);
+  }
   if (places != nullptr)
     std::ranges::transform(all, places->of.begin(), [&](const node_member& m) {
       return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
     });
+  if (again) {
+    spare.calls_ = calls;
+    spare.idle_ = {};
+    spare.set_looks(all);
+    return spare;
+  }
   const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
                           return m.host == all[0].host && m.enabled != 0;
                         });
@@ -142,10 +162,21 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
     c.single_copies_ = good[1] != 0;
   }
   if (!mapped) return {};
+  c.set_looks(all);
+  return c;
+}
+
+void channel::set_looks(std::span<const node_member> all) noexcept {
   constexpr int most_looks = 2000;
   // Others of the job may want the processors as well.
-  c.looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
-  return c;
+  looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
+}
+
+bool channel::may_be_spare() const noexcept {
+  if (empty()) return false;
+  for (int rank = 0; rank < size(); ++rank)
+    if (note(rank).first.load(std::memory_order_acquire) != 0) return false;
+  return true;
 }
 #endif
 
@@ -153,7 +184,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   std::pmr::vector<node_member> all(as_size(ranks), memory);
-  return make(comm, room, wanted, nullptr, nullptr, all);
+  return make(comm, room, wanted, nullptr, nullptr, all, {}, 0);
 }
 
 void channel::pause(int looks) const {

@@ -92,6 +92,7 @@ struct node_member {
   std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
   std::uint64_t last = 0;       ///< address of its whereabouts
   std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
+  std::uint64_t spare = 0;      ///< which channel of a freed communicator it has for these ranks; 0: none
 };
 
 class channel final : private mpi::awaited {
@@ -104,9 +105,13 @@ class channel final : private mpi::awaited {
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// The same for a communicator's blocking calls: `calls` is what is counted for it, and `places`, with an entry for
   /// each rank, learns where ranks of this node can be asked for. Both are null on a rank that has no memory for them.
-  /// `all` has an entry for each rank, which tells at the end what the rank has told.
+  /// `all` has an entry for each rank, which tells at the end what the rank has told. `spare` is the channel of a freed
+  /// communicator with the same ranks in the same order, `known_as` a number that tells its memory from others and the
+  /// steps it has seen; 0: there is none. Where all ranks have the same one it is taken.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
-                      std::span<node_member> all);
+                      std::span<node_member> all, channel spare, std::uint64_t known_as);
+  /// Whether the ranks of a communicator that is freed may use it for another one: nobody has left a call. Local.
+  [[nodiscard]] bool may_be_spare() const noexcept;
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
@@ -205,6 +210,8 @@ class channel final : private mpi::awaited {
   void pause(int looks) const;
   void look_for_the_gone() const;
   void describe(mpi::wait_note& note) const override;
+
+  void set_looks(std::span<const node_member> all) noexcept;
 
   mapping memory_;
   mpi::call_record* calls_ = nullptr;

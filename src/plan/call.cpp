@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <memory>
 #include <memory_resource>
 #include <new>
 #include <optional>
@@ -11,10 +13,14 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
 #include "base/option_table.hpp"
+#include "exchange/facts.hpp"
 #include "exchange/validate.hpp"
+#include "mpi/failure.hpp"
+#include "mpi/watch.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
 #include "plan/library_call.hpp"
@@ -98,6 +104,92 @@ bool goes_idle(const exchange& x, const options& o, channel& node) {
   return !by_name(o) && choices_of(x, false) == node.idle().choices;
 }
 
+// Of a call that the MPI library has done.
+void account_for_library(const exchange& known, int rank, int ranks, std::size_t peak, statistics& s) {
+  ++s.starts;
+  s.peak_memory = std::max(s.peak_memory, peak);
+  s.algorithm = native.name;
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (peer == rank || known.send.bytes(peer) == 0) continue;
+    ++s.messages;
+    s.bytes_sent += static_cast<std::uint64_t>(known.send.bytes(peer));
+  }
+  ++s.rounds;
+}
+
+// One of the first calls on a communicator, as the MPI library's.
+class first_by_library final : public first_call {
+ public:
+  first_by_library(const exchange& x, const options& o, bool unasked) noexcept : x_(x), o_(o), unasked_(unasked) {}
+
+  // What all ranks know alike alone.
+  [[nodiscard]] bool unasked() const noexcept override {
+    return unasked_ && plain_environment() && plain(o_) && !by_name(o_) && patience::of(o_).seconds == 0 &&
+           !mpi::survives_failures();
+  }
+
+  bool prepare(int rank, int ranks) noexcept override {
+    rank_ = rank;
+    ranks_ = ranks;
+    if (!plain_environment() || !plain(o_) || by_name(o_) || patience::of(o_).seconds > 0) return false;
+    if (x_.in_place || exchange_fault::of(x_) != nullptr || mpi::survives_failures() || mpi::must_look()) return false;
+    try {
+      if (!library_can(x_, ranks)) return false;
+      arguments_ = std::make_unique<arguments>(o_.memory);
+      arguments& a = *arguments_;
+      a.known = x_.kind == exchange::form::alltoallw ? with_elements(x_, ranks, a.elements) : x_;
+      if (validate(a.known, ranks, &a.budget)) return false;
+      if (x_.kind == exchange::form::alltoall && x_.send.bytes(0) != x_.recv.bytes(0)) return false;
+      a.call.emplace(a.known, ranks, &a.budget);
+      return true;
+    } catch (const std::exception&) {  // the agreement tells of it
+      return false;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t differs() const noexcept override {
+    const exchange& x = arguments_->known;
+    fingerprint call;
+    call.add(x.kind);
+    const bool equal = x.kind == exchange::form::alltoall;
+    if (equal) call.add(x.send.bytes(0));
+    // Each rank's weight counts for its own call and against that of the rank before it.
+    std::uint64_t sum =
+        call.value() * (pair_weights::sender(rank_) - pair_weights::sender(rank_ + 1 < ranks_ ? rank_ + 1 : 0));
+    for (int peer = 0; !equal && peer < ranks_; ++peer) {
+      const std::uint64_t out = pair_weights::sender(rank_) * pair_weights::receiver(peer);
+      const std::uint64_t in = pair_weights::sender(peer) * pair_weights::receiver(rank_);
+      sum += static_cast<std::uint64_t>(x.send.bytes(peer)) * out - static_cast<std::uint64_t>(x.recv.bytes(peer)) * in;
+    }
+    return sum;
+  }
+
+  node_call run() {
+    if (arguments_ == nullptr) return {.left_to_caller = true, .error_at_end = nullptr};
+    arguments_->call->run();
+    if (o_.stats != nullptr)
+      account_for_library(arguments_->known, rank_, ranks_, arguments_->budget.peak(), *o_.stats);
+    return {.served = true, .error_at_end = nullptr};
+  }
+
+ private:
+  struct arguments {
+    explicit arguments(std::size_t memory) : budget(memory, &pool), elements(&budget) {}
+    inline_pool pool;
+    memory_budget budget;
+    std::pmr::vector<element> elements;
+    exchange known;
+    std::optional<library_call> call;
+  };
+
+  const exchange& x_;
+  const options& o_;
+  bool unasked_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  std::unique_ptr<arguments> arguments_;
+};
+
 // In a row of calls in which no rank has had anything for another. Nobody waits who has nothing for another now either;
 // what is wrong on a rank takes it out of the call, because the others may be through with it.
 node_call run_idle(const exchange& x, const options& o, channel& node) {
@@ -107,7 +199,7 @@ node_call run_idle(const exchange& x, const options& o, channel& node) {
       ++o.stats->starts;
       o.stats->algorithm = native.name;
     }
-    return {true, nullptr};
+    return {.served = true, .error_at_end = nullptr};
   }
   inline_pool pool;
   memory_budget budget(unlimited, &pool);
@@ -117,18 +209,8 @@ node_call run_idle(const exchange& x, const options& o, channel& node) {
   if (const auto bad = validate(known, node.size(), &budget))
     throw usage_error(bad->what, bad->mpi_class, node.rank(), bad->peer);
   call_library_by_types(known, node.size(), &budget);
-  if (o.stats != nullptr) {
-    ++o.stats->starts;
-    o.stats->peak_memory = std::max(o.stats->peak_memory, budget.peak());
-    o.stats->algorithm = native.name;
-    for (int peer = 0; peer < node.size(); ++peer) {
-      if (peer == node.rank() || known.send.bytes(peer) == 0) continue;
-      ++o.stats->messages;
-      o.stats->bytes_sent += static_cast<std::uint64_t>(known.send.bytes(peer));
-    }
-    ++o.stats->rounds;
-  }
-  return {true, nullptr};
+  if (o.stats != nullptr) account_for_library(known, node.rank(), node.size(), budget.peak(), *o.stats);
+  return {.served = true, .error_at_end = nullptr};
 }
 
 // With types known. Not served when this rank cannot, or any other does not, take part.
@@ -155,19 +237,22 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
     o.stats->peak_memory = std::max({o.stats->peak_memory, budget.peak(), budget.used() + e.room_used()});
     o.stats->algorithm = shared_memory.name;
   }
-  return {true, e.failed() ? e.error_at_end() : nullptr};
+  return {.served = true, .error_at_end = e.failed() ? e.error_at_end() : nullptr};
 }
 
 }  // namespace
 
-node_call run_on_node(const exchange& x, const options& o) {
+node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   const patience timeout = patience::of(o);
   mpi::communicator* state = nullptr;
   if (timeout.seconds > 0) [[unlikely]] {
     state = mpi::communicator::known(x.comm);
     if (state == nullptr) return {};  // the long way makes it, and watches over that
   }
-  channel* node = blocking_channel(x.comm);
+  first_by_library first(x, o, unasked);
+  channel* node = blocking_channel(x.comm, &first);
+  if (first.by_library) [[unlikely]]
+    return first.run();
   if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
   if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return {};

@@ -11,6 +11,8 @@ namespace taquin::detail {
 /// What has become of such a call.
 struct node_call {
   bool served = false;
+  /// One of the first calls on a communicator, which the caller makes by the MPI library.
+  bool left_to_caller = false;
   /// What went wrong on this rank, which took part to the end: nobody waits for it. Null: nothing.
   std::exception_ptr error_at_end;
 };
@@ -19,6 +21,11 @@ struct node_call {
 /// agreed on and its small blocks. Not served, on all ranks alike and with nothing delivered, where any rank's call
 /// asks for something else (an algorithm by name, a check, options, sizes or types that do not fit) or has an invalid
 /// argument: plan_state then agrees in full. Collective.
-node_call run_on_node(const exchange& x, const options& o);
+/// The first calls on a communicator go to the MPI library where all ranks agree to that; where `unasked`, by the
+/// caller, without agreement: its ranks must have the same settings.
+node_call run_on_node(const exchange& x, const options& o, bool unasked);
+
+/// As taquin::run, for a caller whose calls are the MPI library's own: false where it is to make this one by that.
+bool run_or_leave(const exchange& x, const options& o);
 
 }  // namespace taquin::detail

@@ -19,40 +19,6 @@ bool fits(const count_view& v, int ranks) {
   return true;
 }
 
-// One side in the form that the MPI library takes: the caller's arrays where it can.
-class side {
- public:
-  side(const blocks& b, bool in_place, int ranks, std::pmr::memory_resource* memory)
-      : base(in_place ? MPI_IN_PLACE : b.base), type(b.element.type), numbers_(memory), types_(memory) {
-    if (b.counts.narrow() == nullptr || b.displs.narrow() == nullptr) {
-      numbers_.resize(2 * static_cast<std::size_t>(ranks));
-      for (int i = 0; i < ranks; ++i) {
-        numbers_[static_cast<std::size_t>(i)] = static_cast<int>(b.counts[i]);
-        numbers_[static_cast<std::size_t>(ranks + i)] = static_cast<int>(b.displs[i]);
-      }
-    }
-    counts = numbers_.empty() ? b.counts.narrow() : numbers_.data();
-    displs = numbers_.empty() ? b.displs.narrow() : numbers_.data() + ranks;
-    types = b.types;
-    for (int i = 0; b.types != nullptr && i < ranks; ++i) {
-      if (b.types[i] != MPI_DATATYPE_NULL) continue;  // a null type is allowed for an empty block
-      if (types_.empty()) types_.assign(b.types, b.types + ranks);
-      types_[static_cast<std::size_t>(i)] = MPI_BYTE;
-      types = types_.data();
-    }
-  }
-
-  void* base;
-  MPI_Datatype type;
-  const int* counts = nullptr;
-  const int* displs = nullptr;
-  const MPI_Datatype* types = nullptr;
-
- private:
-  std::pmr::vector<int> numbers_;
-  std::pmr::vector<MPI_Datatype> types_;
-};
-
 // One side as MPI_Alltoallw takes it: displacements in bytes, or, beyond 32 bits, addresses in types.
 class typed_side {
  public:
@@ -94,25 +60,50 @@ bool in_ints(const blocks& b, int ranks) {
 }  // namespace
 
 bool library_can(const exchange& x, int ranks) {
-  if (x.in_place && !x.symmetric) return false;
   if (x.kind == exchange::form::alltoall) return fits(x.send.counts, 1) && fits(x.recv.counts, 1);
   return fits(x.send.counts, ranks) && fits(x.send.displs, ranks) && fits(x.recv.counts, ranks) &&
          fits(x.recv.displs, ranks);
 }
 
-void call_library(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
-  if (x.kind == exchange::form::alltoall) {
-    TAQUIN_MPI(PMPI_Alltoall(x.in_place ? MPI_IN_PLACE : x.send.base, static_cast<int>(x.send.counts[0]),
-                             x.send.element.type, x.recv.base, static_cast<int>(x.recv.counts[0]), x.recv.element.type,
-                             x.comm));
-    return;
+library_call::side::side(const blocks& b, int ranks, std::pmr::memory_resource* memory)
+    : base(b.base), type(b.element.type), numbers_(memory), types_(memory) {
+  const auto p = static_cast<std::size_t>(ranks);
+  if (b.counts.narrow() == nullptr || b.displs.narrow() == nullptr) {
+    numbers_.resize(2 * p);
+    for (int i = 0; i < ranks; ++i) {
+      numbers_[static_cast<std::size_t>(i)] = static_cast<int>(b.counts[i]);
+      numbers_[p + static_cast<std::size_t>(i)] = static_cast<int>(b.displs[i]);
+    }
   }
-  const side s(x.send, x.in_place, ranks, memory);
-  const side r(x.recv, false, ranks, memory);
-  if (x.kind == exchange::form::alltoallv)
-    TAQUIN_MPI(PMPI_Alltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, x.comm));
-  else
-    TAQUIN_MPI(PMPI_Alltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, x.comm));
+  counts = numbers_.empty() ? b.counts.narrow() : numbers_.data();
+  displs = numbers_.empty() ? b.displs.narrow() : numbers_.data() + p;
+  types = b.types;
+  for (int i = 0; b.types != nullptr && i < ranks; ++i) {
+    if (b.types[i] != MPI_DATATYPE_NULL) continue;  // a null type is allowed for an empty block
+    if (types_.empty()) types_.assign(b.types, b.types + ranks);
+    types_[static_cast<std::size_t>(i)] = MPI_BYTE;
+    types = types_.data();
+  }
+}
+
+library_call::library_call(const exchange& x, int ranks, std::pmr::memory_resource* memory)
+    : x_(x), send_(x.send, ranks, memory), recv_(x.recv, ranks, memory) {}
+
+void library_call::run() const {
+  const side& s = send_;
+  const side& r = recv_;
+  switch (x_.kind) {
+    case exchange::form::alltoall:
+      TAQUIN_MPI(PMPI_Alltoall(s.base, static_cast<int>(x_.send.counts[0]), s.type, r.base,
+                               static_cast<int>(x_.recv.counts[0]), r.type, x_.comm));
+      break;
+    case exchange::form::alltoallv:
+      TAQUIN_MPI(PMPI_Alltoallv(s.base, s.counts, s.displs, s.type, r.base, r.counts, r.displs, r.type, x_.comm));
+      break;
+    case exchange::form::alltoallw:
+      TAQUIN_MPI(PMPI_Alltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, x_.comm));
+      break;
+  }
 }
 
 void call_library_by_types(const exchange& x, int ranks, std::pmr::memory_resource* memory) {

@@ -33,18 +33,26 @@ bool detail::completes_alone(const plan& p) noexcept {
   return s.by_thread || (ends != nullptr && ends(s.shape, {}, s.shape.memory_limit));
 }
 
-void run(const exchange& x, const options& o) {
+namespace {
+
+bool run(const exchange& x, const options& o, bool unasked) {
   detail::check_communicator(x.comm);
   if (x.in_place) detail::forget_map();
   const auto on_node = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                                     [&] { return detail::run_on_node(x, o); });
+                                     [&] { return detail::run_on_node(x, o, unasked); });
   if (on_node.error_at_end) [[unlikely]]
     std::rethrow_exception(on_node.error_at_end);
-  if (on_node.served) return;
+  if (on_node.served || on_node.left_to_caller) return on_node.served;
   detail::plan_state state(x, o, false);
   state.begin(x, o, false);
   state.run();
+  return true;
 }
+
+}  // namespace
+
+void run(const exchange& x, const options& o) { run(x, o, false); }
+bool detail::run_or_leave(const exchange& x, const options& o) { return run(x, o, true); }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,
               MPI_Datatype recvtype, MPI_Comm comm, const options& o) {

@@ -119,7 +119,7 @@ neighbour_test(report_summary_says_nothing_of_the_mpi_library_that_was_not_measu
   "! ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions} 2>&1 | grep MPI.library.s.own")
 neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.]+ s instead of [0-9.]+ s, measured.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_persistent> one_by_one")
-neighbour_test(report_names_fallbacks "left to MPI +6: no algorithm fits within the 10 bytes.*status 0"
+neighbour_test(report_names_fallbacks "left to MPI +4: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
 neighbour_test(report_counts_calls_on_communicators_that_come_and_go
   "all-to-all calls +24, 384B sent.*status 0"
@@ -186,6 +186,31 @@ foreach(ranks ${rank_counts})
   endforeach()
 endforeach()
 if(TAQUIN_MPI STREQUAL "openmpi")
+  add_executable(interpose_missing_neighbour missing_neighbour.c)
+  target_link_libraries(interpose_missing_neighbour PRIVATE MPI::MPI_C)
+  neighbour_test(a_missing_neighbour_is_an_error_of_all "rank 0: error.*rank 1: error.*rank 2: error.*rank 3: error.*status 0"
+    "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 4 env LD_PRELOAD=${library} TAQUIN_TIMEOUT=0.5,fail $<TARGET_FILE:interpose_missing_neighbour>"
+    LC_ALL=C sort)
   neighbour_test(neighbourhoods_are_reported "neighbour_slots.*status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_neighbourhoods>")
+endif()
+
+# Calls in which one rank does harm, on a node, between nodes, and by messages. A call that waits so long fails.
+add_executable(interpose_hostile hostile.c)
+target_link_libraries(interpose_hostile PRIVATE MPI::MPI_C)
+function(hostile_program name ranks problems)
+  add_test(NAME interpose.hostile_${name}_np${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+    env LD_PRELOAD=${library} $<TARGET_FILE:interpose_hostile> 0 ${problems})
+  set_tests_properties(interpose.hostile_${name}_np${ranks} PROPERTIES TIMEOUT ${timeout} PROCESSORS 2
+    LABELS "mpi;interpose" PASS_REGULAR_EXPRESSION "hostile: ${problems} problems, 0 failures"
+    ENVIRONMENT "${mpi_environment};TAQUIN_TIMEOUT=10,fail;TAQUIN_COMMUNICATOR_LIMIT=20000;${ARGN}")
+endfunction()
+hostile_program(on_a_node 2 60)
+hostile_program(on_nodes_of_one 2 60 TAQUIN_NODES=1,1)
+if(TAQUIN_MPI STREQUAL "openmpi")
+  hostile_program(on_a_node 4 60)
+  hostile_program(on_nodes 4 60 TAQUIN_NODES=2,2)
+  hostile_program(by_messages 3 40 TAQUIN_SHARED_MEMORY=0)
+else()
+  hostile_program(by_messages 3 15 TAQUIN_SHARED_MEMORY=0)
 endif()

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -16,6 +18,7 @@
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/leave.hpp"
 #include "mpi/request_set.hpp"
 #include "taquin/error.hpp"
 
@@ -200,10 +203,31 @@ neighbour_exchange::~neighbour_exchange() {
     mpi::abandon(messages_[i], i < n_->in_.size() ? mpi::request_kind::receive : mpi::request_kind::send);
 }
 
+// While it lasts others find out where this rank is, its waits have the timeout, and end where another rank has left.
+template <class Work>
+auto neighbour_exchange::in_call(Work work) {
+  static constexpr std::string_view name = "neighbour_slots";
+  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::alltoallv);
+  mpi::communicator& comm = *n_->comm_;
+  return mpi::or_leave(comm, [&] {
+    const mpi::in_call here(&comm.calls(), facts);
+    const mpi::present present(&comm);
+    std::optional<call_watch> clock;
+    if (n_->timeout_.seconds > 0) [[unlikely]]
+      clock.emplace(known_comm::of(comm), facts, number_, name, n_->timeout_);
+    return work();
+  });
+}
+
 void neighbour_exchange::start(const blocks& send, const blocks& recv) {
+  number_ = mpi::count_call(n_->comm_->calls());
   send_ = send;
   recv_ = recv;
   call_ = ++n_->calls_;
+  in_call([this] { begin(); });
+}
+
+void neighbour_exchange::begin() {
   too_long_from_ = MPI_PROC_NULL;
   posted_ = 0;
   waits_for_.clear();
@@ -311,7 +335,7 @@ bool neighbour_exchange::messages_complete(bool block) {
     if (messages_[i] == MPI_REQUEST_NULL) continue;
     int done = 1;
     const int code =
-        block ? PMPI_Wait(&messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
+        block ? mpi::wait_inside(messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
     // The sender has told how long the message is.
     if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE)
       mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
@@ -335,15 +359,21 @@ void neighbour_exchange::end() {
 }
 
 bool neighbour_exchange::test() {
-  if (!slots_have_come() || !messages_complete(false)) return false;
-  end();
-  return true;
+  const bool over = in_call([this] {
+    if (slots_have_come() && messages_complete(false)) return true;
+    mpi::present::look();
+    return false;
+  });
+  if (over) end();
+  return over;
 }
 
 // Each slot tells whether a message comes: from then on the MPI library can be waited for.
 void neighbour_exchange::wait() {
-  for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();
-  for (mpi::backoff waiting(this); !messages_complete(!mpi::must_look());) waiting.pause();
+  in_call([this] {
+    for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();
+    for (mpi::backoff waiting(this); !messages_complete(!mpi::must_look());) waiting.pause();
+  });
   end();
 }
 

@@ -27,6 +27,7 @@
 
 #include "mpi/communicator.hpp"
 #include "mpi/watch.hpp"
+#include "node/call_watch.hpp"
 #include "node/mapping.hpp"
 #include "taquin/exchange.hpp"
 
@@ -78,6 +79,7 @@ class neighbourhood {
   mpi::communicator::lease comm_;
   mpi::plan_tags tags_;
   int tag_ = 0;
+  patience timeout_ = patience::of({});
   std::size_t most_in_slot_ = 0;
   std::vector<edge> in_, out_;
   std::vector<arrivals> arrived_;  // by source
@@ -99,11 +101,15 @@ class neighbour_exchange final : private mpi::awaited {
   /// All ranks of the communicator start their calls in the same order. Waits for nobody.
   void start(const blocks& send, const blocks& recv);
   /// True when all has come and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE) at the end where
-  /// a neighbour has sent more than is expected; what fits has been received.
+  /// a neighbour has sent more than is expected; what fits has been received. Any other error takes this rank out of
+  /// the call, and the waits of the others end with peer_left, as in every call; so does TAQUIN_TIMEOUT.
   [[nodiscard]] bool test();
   void wait();
 
  private:
+  template <class Work>
+  auto in_call(Work work);
+  void begin();
   void write(std::size_t destination);
   [[nodiscard]] bool take(std::size_t source);
   void deliver(std::size_t source, const std::byte* from, std::size_t bytes);
@@ -116,6 +122,7 @@ class neighbour_exchange final : private mpi::awaited {
   std::shared_ptr<neighbourhood> n_;
   blocks send_{}, recv_{};
   std::uint64_t call_ = 0;
+  std::uint64_t number_ = 0;            // of the call on the communicator
   std::vector<std::size_t> waits_for_;  // sources whose slots have not come
   std::vector<MPI_Request> messages_;   // of long blocks: receives by source, sends by destination
   std::size_t posted_ = 0;              // of them

@@ -1,6 +1,6 @@
 // notify_counts: a reduction tells each rank how many messages of notices come to it; then they go at once.
 //
-// Source: a reduction of one count for each rank, as PETSc and many programs have it.
+// Source: MPI_Reduce_scatter_block over one count for each rank, as PETSc and many programs have it.
 // Rounds: 1, and a reduction.
 // Bytes: 4 for each rank in the reduction; 24 for each notice, and its data where they are small.
 // Memory: 4 bytes for each rank, and a message for each of `in_flight`.
@@ -30,8 +30,7 @@ class counted final : private mpi::awaited {
 
   void run() {
     direct_notices::each_message(f_.mine, f_.comm.rank(), f_.message_bytes, [this](int to) { ++counts_[as_size(to)]; });
-    mpi::allreduce(std::span<std::int32_t>(counts_), MPI_SUM, f_.comm.get());
-    const std::size_t coming = as_size(counts_[as_size(f_.comm.rank())]);
+    const std::size_t coming = messages_for_this_rank();
     for (mpi::backoff waiting(this); notices_.taken() < coming || !notices_.sent();) {
       bool news = notices_.send();
       news = (notices_.taken() < coming && notices_.take()) || news;
@@ -43,6 +42,22 @@ class counted final : private mpi::awaited {
   }
 
  private:
+  std::size_t messages_for_this_rank() {
+    std::int32_t sum = 0;
+    const std::span<const std::int32_t> counts(counts_);
+    if (counts.size_bytes() + sizeof sum > mpi::collectives::most_at_once) {  // which goes in pieces
+      mpi::allreduce(std::span<std::int32_t>(counts_), MPI_SUM, f_.comm.get());
+      return as_size(counts_[as_size(f_.comm.rank())]);
+    }
+    mpi::collectives::run(std::as_bytes(counts), std::as_writable_bytes(std::span(&sum, 1)),
+                          "MPI_Ireduce_scatter_block", [this](const void* from, void* to, MPI_Request* request) {
+                            return mpi::collectives::begin_one(PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,
+                                                               f_.comm.get(), request, from, to, 1, MPI_INT32_T,
+                                                               MPI_SUM);
+                          });
+    return as_size(sum);
+  }
+
   void describe(mpi::wait_note& note) const override {
     note.what = "notices of a sparse exchange";
     note.comm = f_.comm.get();
@@ -76,7 +91,7 @@ extern const sparse_algorithm notify_counts;
 const sparse_algorithm notify_counts{
     .name = "notify_counts",
     .summary = "a reduction tells how many messages of notices and small data come; other data when asked for",
-    .source = "PETSc and many programs",
+    .source = "MPI_Reduce_scatter_block",
     .rounds = "1 and a reduction, + 2",
     .find = find,
     .memory = memory,

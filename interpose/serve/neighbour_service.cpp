@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/sizes.hpp"
+#include "interpose/serve/neighbours.hpp"
+#include "mpi/attribute.hpp"
+#include "mpi/check.hpp"
+#include "taquin/error.hpp"
+
+namespace taquin::interpose {
+
+using detail::as_size;
+
+std::vector<int> neighbours_of(MPI_Comm comm, bool send) {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  std::vector<int> ranks;
+  if (topology == MPI_DIST_GRAPH) {
+    int in = 0;
+    int out = 0;
+    int weighted = 0;
+    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    std::vector<int> sources(static_cast<std::size_t>(in));
+    std::vector<int> targets(static_cast<std::size_t>(out));
+    std::vector<int> source_weights(sources.size());
+    std::vector<int> target_weights(targets.size());
+    PMPI_Dist_graph_neighbors(comm, in, sources.data(), weighted != 0 ? source_weights.data() : MPI_UNWEIGHTED, out,
+                              targets.data(), weighted != 0 ? target_weights.data() : MPI_UNWEIGHTED);
+    return send ? targets : sources;
+  }
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  int n = 0;
+  if (topology == MPI_GRAPH) {
+    PMPI_Graph_neighbors_count(comm, rank, &n);
+    ranks.resize(static_cast<std::size_t>(n));
+    PMPI_Graph_neighbors(comm, rank, n, ranks.data());
+  } else if (topology == MPI_CART) {
+    PMPI_Cartdim_get(comm, &n);
+    for (int dimension = 0; dimension < n; ++dimension) {
+      int before = 0;
+      int behind = 0;
+      PMPI_Cart_shift(comm, dimension, 1, &before, &behind);
+      ranks.insert(ranks.end(), {before, behind});
+    }
+  }
+  return ranks;
+}
+
+namespace {
+
+using kept_service = std::shared_ptr<neighbour_service>;
+
+const mpi::attribute<kept_service>& kept() {
+  static const mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
+    delete static_cast<kept_service*>(value);
+    return MPI_SUCCESS;
+  });
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
+#ifndef OPEN_MPI  // MPICH 4.0's own persistent exchanges on later communicators may not end after served ones
+  return nullptr;
+#endif
+  if (const kept_service* const found = kept().find(comm)) return *found;
+  int topology = MPI_UNDEFINED;
+  TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
+  if (topology == MPI_UNDEFINED) return nullptr;
+  auto made = std::make_shared<neighbour_service>();
+  made->sources_ = neighbours_of(comm, false);
+  made->destinations_ = neighbours_of(comm, true);
+  made->best_.fill(std::numeric_limits<double>::max());
+  auto entry = std::make_unique<kept_service>(made);
+  kept().set(comm, entry.get());
+  static_cast<void>(entry.release());
+  return made;
+}
+
+void neighbour_service::make_slots(MPI_Comm comm) {
+  if (std::exchange(made_, true)) return;
+  try {
+    slots_ = detail::neighbourhood::make(comm, sources_, destinations_);
+  } catch (const usage_error& e) {  // no communicator is left for taquin
+    if (!e.collective()) throw;
+  }
+  if (slots_ == nullptr)
+    lost_ = true;
+  else
+    call_.emplace(slots_);
+}
+
+neighbour_service::by neighbour_service::next_blocking(MPI_Comm comm) {
+  if (lost_) return by::library;
+  if (blocking_calls_ > 2 * tries) return by::slots;
+  if (++blocking_calls_ <= tries) return by::library;
+  make_slots(comm);
+  if (lost_) return by::library;
+  if (blocking_calls_ <= 2 * tries) return by::slots;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm));
+  lost_ = best_[as_size(by::library)] < best_[as_size(by::slots)];
+  return lost_ ? by::library : by::slots;
+}
+
+void neighbour_service::took(by who, double seconds) noexcept {
+  double& best = best_[as_size(who)];
+  best = std::min(best, seconds);
+}
+
+void neighbour_service::exchange(const blocks& send, const blocks& recv) {
+  call_->start(send, recv);
+  call_->wait();
+}
+
+outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots_->memory()}; }
+
+}  // namespace taquin::interpose

@@ -1,0 +1,161 @@
+// The first calls on a communicator, which the MPI library does, and communicators that come and go.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/some_problem.hpp"
+#include "support/world.hpp"
+#include "taquin/alltoall.hpp"
+#include "taquin/error.hpp"
+#include "taquin/plan.hpp"
+
+namespace taquin::test {
+namespace {
+
+using form = exchange::form;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class first_calls : public ::testing::Test {
+ protected:
+  // One call of alltoallv, from each rank to each `ints` numbers; every one is compared.
+  std::string call(MPI_Comm comm, int ints, options o = {}) {
+    const int p = size_of(comm);
+    const int rank = rank_in(comm);
+    ++calls_;
+    std::vector<int> send, recv(at(p * ints) + 1, -7), expected;
+    std::vector<count_t> counts(at(p), ints), displs;
+    for (int peer = 0; peer < p; ++peer) {
+      displs.push_back(peer * ints);
+      send.insert(send.end(), at(ints), 1000 * rank + peer + calls_);
+      expected.insert(expected.end(), at(ints), 1000 * peer + rank + calls_);
+    }
+    expected.push_back(-7);
+    if (short_receive_ && rank == 0) counts_of_receive_ = counts, --counts_of_receive_[at(p - 1)];
+    const bool is_short = short_receive_ && rank == 0;
+    o.stats = &stats_;
+    stats_ = {};
+    try {
+      alltoallv(send.data(), counts.data(), displs.data(), negative_ ? MPI_DATATYPE_NULL : MPI_INT, recv.data(),
+                is_short ? counts_of_receive_.data() : counts.data(), displs.data(), MPI_INT, comm, o);
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective() || short_receive_);
+      if (e.collective()) {
+        EXPECT_EQ(recv, std::vector<int>(recv.size(), -7));
+      }
+      return e.what();
+    }
+    EXPECT_EQ(recv, expected) << "call " << calls_;
+    return "";
+  }
+
+  scoped_comm comm_{duplicate(MPI_COMM_WORLD)};
+  const int p_ = size_of(MPI_COMM_WORLD);
+  const int rank_ = rank_in(MPI_COMM_WORLD);
+  statistics stats_;
+  bool negative_ = false;
+  bool short_receive_ = false;
+  int calls_ = 0;
+
+ private:
+  std::vector<count_t> counts_of_receive_;
+};
+
+TEST_F(first_calls, are_the_mpi_librarys_and_later_ones_are_not) {
+  for (int i = 1; i <= 4; ++i) {
+    EXPECT_EQ(call(comm_.get(), 5), "");
+    if (p_ > 1 && (i <= 2 || shares_memory())) {
+      EXPECT_EQ(stats_.algorithm == "native", i <= 2) << "call " << i << ": " << stats_.algorithm;
+    }
+    EXPECT_EQ(stats_.starts, 1U);
+    EXPECT_GE(stats_.bytes_sent, static_cast<std::uint64_t>(p_ - 1) * 5 * sizeof(int));
+  }
+}
+
+TEST_F(first_calls, with_something_wrong_on_one_rank_fail_on_all) {
+  for (const bool second : {false, true}) {
+    const scoped_comm own(duplicate(MPI_COMM_WORLD));
+    if (second) {
+      EXPECT_EQ(call(own.get(), 3), "");
+    }
+    negative_ = rank_ == p_ - 1;
+    EXPECT_NE(call(own.get(), 3), "");
+    negative_ = false;
+    EXPECT_EQ(call(own.get(), 3), "");
+    EXPECT_TRUE(p_ == 1 || stats_.algorithm != "native" || !shares_memory()) << stats_.algorithm;
+  }
+}
+
+// As those that taquin does: on one node the receiver alone has the error.
+TEST_F(first_calls, with_sizes_that_do_not_match_are_an_error_of_the_receiver) {
+  short_receive_ = true;
+  const std::string told = call(comm_.get(), 4);
+  EXPECT_TRUE(rank_ != 0 || !told.empty());
+  short_receive_ = false;
+  EXPECT_EQ(call(comm_.get(), 4), "");
+}
+
+TEST_F(first_calls, by_name_on_some_ranks_fail_on_all) {
+  if (p_ == 1) GTEST_SKIP() << "takes two ranks";
+  options o;
+  if (rank_ == 0) o.algorithm = "pairwise";
+  EXPECT_NE(call(comm_.get(), 4, o), "");
+  EXPECT_EQ(call(comm_.get(), 4), "");
+}
+
+TEST_F(first_calls, of_other_forms_on_some_ranks_fail_on_all) {
+  if (p_ == 1) GTEST_SKIP() << "takes two ranks";
+  std::vector<int> send(at(p_), 1), recv(at(p_), 2);
+  const std::vector<count_t> counts(at(p_), 1);
+  std::vector<count_t> displs;
+  for (int i = 0; i < p_; ++i) displs.push_back(i);
+  const auto mixed = [&] {
+    if (rank_ == 0)
+      alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, comm_.get());
+    else
+      alltoallv(send.data(), counts.data(), displs.data(), MPI_INT, recv.data(), counts.data(), displs.data(), MPI_INT,
+                comm_.get());
+  };
+  EXPECT_THROW(mixed(), usage_error);
+  EXPECT_EQ(recv, std::vector<int>(at(p_), 2));
+}
+
+TEST_F(first_calls, with_a_limit_on_one_rank_are_served) {
+  options o;
+  if (rank_ == 0) o.memory = 64 << 10;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(call(comm_.get(), 4, o), "");
+}
+
+TEST_F(first_calls, after_a_plan_are_not_the_mpi_librarys) {
+  std::vector<int> send(at(p_), 1), recv(at(p_), 2);
+  plan all(exchange::alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, comm_.get()));
+  EXPECT_EQ(call(comm_.get(), 4), "");
+  all.run();
+  if (shares_memory() && p_ > 1) {
+    EXPECT_EQ(stats_.algorithm, "shared_memory");
+  }
+}
+
+// What one leaves is used by the next with the same ranks in the same order, and by no other.
+TEST_F(first_calls, on_communicators_that_come_and_go) {
+  for (int round = 0; round < 30; ++round) {
+    MPI_Comm next = MPI_COMM_NULL;
+    const int key = round % 3 == 1 ? -rank_ : rank_;
+    const int colour = round % 5 == 4 ? rank_ % 2 : 0;
+    MPI_Comm_split(MPI_COMM_WORLD, colour, key, &next);
+    const scoped_comm own(next);
+    for (int i = 0; i < 1 + round % 7; ++i) EXPECT_EQ(call(next, 1 + 400 * (round % 4)), "");
+    if (round % 6 == 5) {  // two at a time, freed in the other order
+      const scoped_comm other(duplicate(next));
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(call(other.get(), 3), "");
+        EXPECT_EQ(call(next, 9000), "");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace taquin::test
