@@ -129,7 +129,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
       to.push_back(one.peer);
       to.push_back(static_cast<int>(one.offset));
     });
-  claims.exchange(mpi::communicator::of(now));
+  claims.exchange(now);
   std::set<std::pair<int, int>> known;
   for (const part& p : map.incoming)
     for_each_block(p, [&](const part& one) {
@@ -143,7 +143,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
       answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
     }
   }
-  answers.exchange(mpi::communicator::of(now));
+  answers.exchange(now);
   std::vector<std::size_t> next(as_size(ranks), 0);
   std::vector<part> kept;
   for (const part& p : map.outgoing)
