@@ -1,5 +1,6 @@
-// Slow is not dead: a rank that is stopped is reported and waited for, and its call is valid when it goes on; calls whose
-// ranks come late, each by some time of its own, end well and leave nothing behind. Nothing goes by how long it takes.
+// Slow is not dead: a rank that is stopped is reported and waited for, and its call is valid when it goes on; calls
+// whose ranks come late, each by some time of its own, end well and leave nothing behind. Nothing goes by how long it
+// takes.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <signal.h>
