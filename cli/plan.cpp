@@ -58,6 +58,7 @@ void write_json(const std::string& path, const nlohmann::json& j) {
   std::ofstream out(path);
   if (out) out << text << std::flush;
   if (!out) throw failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  fmt::print(stderr, "plan written to {}\n", path);
 }
 
 // What all ranks do, for the report page.

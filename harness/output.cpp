@@ -49,6 +49,7 @@ void output::write(target& t, const std::string& text) {
     } else {
       t.file << text << std::flush;
       if (!t.file) fault = fmt::format("cannot write {}: {}", t.path, std::strerror(errno));
+      if (t.file) fmt::print(stderr, "{} records written to {}\n", records_.size(), t.path);
     }
   }
   agree_on(fault);

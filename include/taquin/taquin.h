@@ -249,23 +249,23 @@ enum {
 /* `length` units for or from `peer`. In place: from unit `offset` of the peer's block. Of a redistribution a unit is a
  * block, and `offset` its place on the rank that it goes to. `at`: where it is; -1: nowhere. */
 typedef struct TAQUIN_Part {
-  int state;
-  int peer;
-  MPI_Count offset;
-  MPI_Count length;
-  MPI_Count at;
+  int state;        /* TAQUIN_STANDS and so on */
+  int peer;         /* the rank that it goes to or comes from */
+  MPI_Count offset; /* units from the beginning of the peer's block; of a redistribution: its place there */
+  MPI_Count length; /* units */
+  MPI_Count at;     /* units from the array's beginning, or among the staged ones; -1: nowhere */
 } TAQUIN_Part;
 
 /* Of one rank. What is not listed of its outgoing data has left it. */
 typedef struct TAQUIN_Block_map {
-  int known;               /* 0: nothing has moved, or there was no memory for the map */
-  MPI_Count unit_bytes;    /* data bytes of a unit */
-  MPI_Count outgoing_size; /* parts in `outgoing`: what is still to leave its place */
-  const TAQUIN_Part *outgoing;
-  MPI_Count incoming_size; /* parts in `incoming`: all that comes to this rank or stays on it */
-  const TAQUIN_Part *incoming;
-  MPI_Count staged_units;
-  const void *staged; /* their data, without holes */
+  int known;                   /* 0: nothing has moved, or there was no memory for the map */
+  MPI_Count unit_bytes;        /* data bytes of a unit */
+  MPI_Count outgoing_size;     /* parts in `outgoing`: what is still to leave its place */
+  const TAQUIN_Part *outgoing; /* so many parts */
+  MPI_Count incoming_size;     /* parts in `incoming`: all that comes to this rank or stays on it */
+  const TAQUIN_Part *incoming; /* so many parts */
+  MPI_Count staged_units;      /* units that are whole, and not in the caller's array */
+  const void *staged;          /* their data, without holes */
 } TAQUIN_Block_map;
 
 /* The map of the last exchange in place or redistribution that has failed in this thread. What it points to is valid

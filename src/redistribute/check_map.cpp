@@ -31,7 +31,8 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
     return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
                             MPI_ERR_UNSUPPORTED_OPERATION};
-  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
+  if (!(o.timeout >= 0))
+    return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(o.timeout))};
   if (!(o.least_progress >= 0 && o.least_progress <= 1))
     return invalid_argument{fmt::format("least_progress must be between 0 and 1, got {}", o.least_progress)};
   return std::nullopt;

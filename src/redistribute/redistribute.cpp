@@ -372,7 +372,7 @@ failure::block_map redistribution::repair(MPI_Comm survivors) {
   map.unit_bytes = static_cast<count_t>(mine.unit_bytes());
   next->running.stage([&] {
     unstage(map, mine);
-    have_once(map, was.ended, was.running.comm()->get(), next->running.comm()->get());
+    have_once(map, was.ended, was.running.comm()->get(), *next->running.comm());
   });
   map.known = true;
   state_ = std::move(next);

@@ -114,11 +114,10 @@ void unstage(failure::block_map& map, store& units) {
 
 // Each block that a rank has for another is claimed before the rank that it goes to, or, where that has failed, before
 // one that all know; who has it already, or has heard of it, says no.
-void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now) {
-  const std::vector<int> there = ranks_now(before, now);
-  int ranks = 0;
+void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
+  const std::vector<int> there = ranks_now(before, now.get());
+  const int ranks = now.size();
   int me = 0;
-  TAQUIN_MPI(PMPI_Comm_size(now, &ranks));
   TAQUIN_MPI(PMPI_Comm_rank(before, &me));
   const auto judge = [&](int peer) {
     return as_size(there[as_size(peer)] == MPI_UNDEFINED ? peer % ranks : there[as_size(peer)]);
@@ -130,7 +129,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now
       to.push_back(one.peer);
       to.push_back(static_cast<int>(one.offset));
     });
-  claims.exchange(mpi::communicator::of(now));
+  claims.exchange(now);
   std::set<std::pair<int, int>> known;
   for (const part& p : map.incoming)
     for_each_block(p, [&](const part& one) {
@@ -144,7 +143,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now
       answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
     }
   }
-  answers.exchange(mpi::communicator::of(now));
+  answers.exchange(now);
   std::vector<std::size_t> next(as_size(ranks), 0);
   std::vector<part> kept;
   for (const part& p : map.outgoing)

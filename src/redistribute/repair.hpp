@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "mpi/communicator.hpp"
 #include "protocol/store.hpp"
 #include "taquin/failure.hpp"
 
@@ -15,6 +16,6 @@ void unstage(failure::block_map& map, store& units);
 /// Takes out of each rank's `map` what another has as well: a block stays where it has arrived, else with one of those
 /// that have it. `over`: all blocks for this rank have arrived. Ranks of the map are those of `before`, of which those
 /// of `now` are left. Collective over `now`.
-void have_once(failure::block_map& map, bool over, MPI_Comm before, MPI_Comm now);
+void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now);
 
 }  // namespace taquin::detail

@@ -65,6 +65,10 @@ model_command(tune_writes_what_auto_goes_by "times of 4 exchanges.*\"profile_s\"
 model_command(tune_ends_in_time_and_says_what_is_left
   "times of [0-9]+ exchanges written.*[0-9]+ exchanges of sizes between were not measured within 1 s.*status 0"
   "${run} 2 ${taquin} tune -o ${here}/within.json --step 1 -b 8..64K --within 1 2>&1")
+model_command(run_says_which_file_it_has_written "[2-9] records written to ${here}/said.json.*status 0"
+  "${run} 1 ${taquin} run -b 8 -a spread_out --reps 2 --json ${here}/said.json 2>&1")
+model_command(plan_says_which_file_it_has_written "plan written to ${here}/said_plan.json.*status 0"
+  "${taquin} plan -n 2 -a pairwise --json ${here}/said_plan.json 2>&1")
 model_command(tune_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} tune -o ${here}/one.json 2>&1")
 model_command(tune_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
   "${run} 2 ${taquin} tune -o /nowhere/at/all 2>&1")

@@ -7,7 +7,8 @@
 namespace taquin::detail {
 
 std::optional<invalid_argument> check_sparse_options(const options& o) {
-  if (!(o.timeout >= 0)) return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", o.timeout)};
+  if (!(o.timeout >= 0))
+    return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(o.timeout))};
   if (find_sparse(o.algorithm) == nullptr)
     return invalid_argument{
         fmt::format("unknown sparse algorithm '{}'; known are auto, {}", o.algorithm, sparse_names())};
