@@ -22,7 +22,7 @@ class memory_budget final : public std::pmr::memory_resource {
       : limit_(limit), upstream_(upstream) {}
   memory_budget(const memory_budget&) = delete;
   memory_budget& operator=(const memory_budget&) = delete;
-  ~memory_budget() { drop_aside(); }
+  ~memory_budget() override { drop_aside(); }
 
   /// Bytes allowed.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
