@@ -241,11 +241,11 @@ void exchange_sparsely() {
   count_t delivered = 0;
   first.deliver(1, [&](const sparse_call::piece& p) { delivered += p.count; });
   sparse_call third(mine, MPI_COMM_WORLD);
-  std::vector<int> answered(data.size());
-  third.reply(into.data(), MPI_INT, answered.data());
   std::vector<int> into(static_cast<std::size_t>(third.total()));
   third.receive(into.data());
-  expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total(), "sparse");
+  std::vector<int> answered(data.size());
+  third.reply(into.data(), MPI_INT, answered.data());
+  expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total() && answered == data, "sparse");
 }
 
 template <class Error, class Thrower>
