@@ -245,7 +245,9 @@ void exchange_sparsely() {
   third.receive(into.data());
   std::vector<int> answered(data.size());
   third.reply(into.data(), MPI_INT, answered.data());
-  expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total() && answered == data, "sparse");
+  expect(got.data == into && third.sources().size() == third.counts().size() && delivered == third.total() &&
+             answered == data,
+         "sparse");
 }
 
 template <class Error, class Thrower>
