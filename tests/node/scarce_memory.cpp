@@ -127,7 +127,7 @@ TEST(scarce_memory, of_a_thousand_communicators_is_bounded) {
   std::vector<MPI_Comm> all;
   for (int i = 0; i < 1000; ++i) all.push_back(duplicate(MPI_COMM_WORLD));
   testing::internal::CaptureStderr();
-  for (int again = 0; again < 2; ++again)
+  for (int again = 0; again < 4; ++again)  // the first two calls of each make nothing
     for (const MPI_Comm comm : all) {
       equal_blocks data(3, comm);
       run(data.given());
@@ -142,7 +142,8 @@ TEST(scarce_memory, of_a_thousand_communicators_is_bounded) {
   equal_blocks data(3, MPI_COMM_WORLD);
   run(data.given());
   EXPECT_TRUE(data.right());
-  EXPECT_LE(mapped_bytes(true), share * static_cast<std::size_t>(p) * 2) << "freed with their communicators";
+  constexpr std::size_t kept = 4;  // channels that wait for a communicator of the same ranks
+  EXPECT_LE(mapped_bytes(true), share * static_cast<std::size_t>(p) * (2 + kept)) << "freed with their communicators";
 }
 
 }  // namespace
