@@ -317,7 +317,7 @@ TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_le
 
 // Elements that know where they go; their places there follow from the migration.
 TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
-  const unsigned trials = failures_to_try(14);
+  const unsigned trials = failures_to_try(100);
   const int ranks = test::size_of(MPI_COMM_WORLD);
   const auto found = with_faults(
       trials,
