@@ -21,6 +21,7 @@ class contest_of {
   /// `second` may be null: the first then does all.
   contest_of(const Algorithm* first, const Algorithm* second) noexcept : who_{first, second} {}
 
+  // cppcheck-suppress CastIntegerToAddressAtReturn ; who_ holds pointers
   [[nodiscard]] const Algorithm* who(std::size_t i) const noexcept { return who_[i]; }
   /// Which of the two does the next call.
   [[nodiscard]] std::size_t next() const noexcept {
