@@ -19,16 +19,6 @@ int radix_of(int ranks, std::size_t in_flight) noexcept {
   return notice_router::radix_for(ranks, side, in_flight);
 }
 
-void find(finding& f) { find_routed(f, radix_of(f.comm.size(), f.in_flight)); }
-
-std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept {
-  return routed_memory(ranks, radix_of(ranks, in_flight), message_bytes);
-}
-
-std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
-  return routed_nanoseconds(s, radix_of(s.ranks, s.in_flight));
-}
-
 }  // namespace
 
 extern const sparse_algorithm notify_grid;
@@ -38,8 +28,8 @@ const sparse_algorithm notify_grid{
         "notices of blocks in two rounds over a grid of ranks, with small data; others as receivers ask for them",
     .source = "grids of processes; KaMPIng",
     .rounds = "2 + 2",
-    .find = find,
-    .memory = memory,
-    .nanoseconds = nanoseconds};
+    .find = routed<radix_of>::find,
+    .memory = routed<radix_of>::memory,
+    .nanoseconds = routed<radix_of>::nanoseconds};
 
 }  // namespace taquin::detail
