@@ -13,9 +13,9 @@ namespace {
 
 // Each class has a tag, so that one receive from whatever rank is posted for it. A message that is followed by another
 // is sent synchronously: the next one leaves when it has been received.
-class routed final : private mpi::awaited {
+class routed_find final : private mpi::awaited {
  public:
-  routed(finding& f, int radix)
+  routed_find(finding& f, int radix)
       : f_(f),
         router_(f.comm.rank(), f.comm.size(), radix, f.message_bytes, f.mine, f.element_bytes, f.memory),
         requests_(router_.outgoing() + router_.incoming(), f.memory) {
@@ -78,7 +78,7 @@ class routed final : private mpi::awaited {
 
 void find_routed(finding& f, int radix) {
   f.rounds = as_size(notice_router::classes(f.comm.size(), radix));
-  routed(f, radix).run();
+  routed_find(f, radix).run();
 }
 
 // A round for each class; a rank's notices are handed on in each, of which a message has about 100.
