@@ -10,7 +10,7 @@ from . import _core
 from . import _messages as messages
 from ._errors import UsageError
 from ._messages import Side
-from ._options import Memory, Options, check_comm, check_statistics, describe, given, keywords
+from ._options import Memory, Options, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
 
 Sides = tuple[Optional[Side], Optional[Side]]
@@ -109,6 +109,15 @@ def describe_alltoallv_in_place(buffer: Any, send: Any, recv: Any, comm: MPI.Com
     return Description("alltoallv_in_place", make, False, comm, options)
 
 
+def describe_fault(fault: Exception, comm: MPI.Comm) -> Description:
+    """A call that cannot be described: all ranks hear why."""
+
+    def make(_: int) -> Sides:
+        raise fault
+
+    return Description("alltoall", make, False, comm, {})
+
+
 def run(description: Description, statistics: Optional[Statistics]) -> None:
     """Runs it once."""
     check_statistics(statistics)
@@ -128,7 +137,7 @@ def alltoall(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
@@ -142,8 +151,9 @@ def alltoall(
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list`` prints.
     :param check: compare first what ranks send with what their peers expect.
-    :param timeout: seconds that the call may wait until it says, once, on standard error, which ranks are missing and
-        where those are; None: what ``TAQUIN_TIMEOUT`` says, or for ever. On all ranks or on none.
+    :param timeout: seconds, or a ``datetime.timedelta``, that the call may wait until it says, once, on standard error,
+        which ranks are missing and where those are; None: what ``TAQUIN_TIMEOUT`` says, or for ever. On all ranks or
+        on none.
     :param on_timeout: what follows: "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
     :param options: choices of single algorithms (:class:`Options`).
     :param statistics: added to.
@@ -170,7 +180,7 @@ def alltoallv(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
@@ -205,7 +215,7 @@ def alltoallw(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
@@ -244,7 +254,7 @@ def alltoallv_in_place(
     algorithm: str = "auto",
     check: bool = False,
     scratch_sends: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,

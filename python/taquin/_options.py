@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from typing import Any, Callable, Optional, Sequence, TypedDict, Union
@@ -11,6 +12,9 @@ from mpi4py import MPI
 from . import _core
 from ._errors import UsageError
 from ._statistics import Statistics
+
+Timeout = Union[float, datetime.timedelta, None]
+"""Seconds, or a timedelta; None: what ``TAQUIN_TIMEOUT`` says, or for ever."""
 
 Memory = Union[int, str, None]
 """Bytes of extra memory per rank: a number, a text such as "64K", "1.5M", "2G" (powers of 1024), or None for no limit."""
@@ -95,6 +99,8 @@ def _text(name: str, value: Any, _: tuple[str, ...]) -> str:
 
 
 def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
+    if isinstance(value, datetime.timedelta):
+        value = value.total_seconds()
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise TypeError(f"{name}={value!r} is no number of seconds")
     seconds = float(value)

@@ -6,10 +6,12 @@ import warnings
 from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
+from mpi4py import MPI
+
 from . import _core
 from . import _exchange as exchange
 from ._errors import UsageError
-from ._options import Memory, Options, given
+from ._options import Memory, Options, Timeout, given
 from ._statistics import Statistics
 
 _describe: dict[str, Callable[..., exchange.Description]] = {
@@ -127,7 +129,7 @@ def plan(
     scratch_sends: bool = False,
     tune: bool = False,
     progress: str = "library",
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     options: Optional[Options] = None,
 ) -> Plan:
@@ -157,9 +159,14 @@ def plan(
     """
     choices = given(locals())
     name = call if isinstance(call, str) else getattr(call, "__name__", "")
-    if name not in _describe:
-        raise UsageError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
     wanted = 4 if name == "alltoallv_in_place" else 3
-    if len(arguments) != wanted:
-        raise TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    return Plan(_describe[name](*arguments, **choices))
+    fault: Optional[Exception] = None
+    if name not in _describe:
+        fault = ValueError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
+    elif len(arguments) != wanted:
+        fault = TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
+    if fault is None:
+        return Plan(_describe[name](*arguments, **choices))
+    if not arguments or not isinstance(arguments[-1], MPI.Comm):
+        raise fault  # no other rank can hear of it
+    return Plan(exchange.describe_fault(fault, arguments[-1]))

@@ -12,7 +12,7 @@ from . import _core
 from ._blocks import Blocks
 from ._errors import UsageError
 from ._messages import address_of
-from ._options import Memory, check_comm, check_statistics, describe, given, keywords
+from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
 
 Array = NDArray[Any]
@@ -65,7 +65,7 @@ def migrate(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:
@@ -183,7 +183,7 @@ class Redistribution:
         memory: Memory = None,
         algorithm: str = "auto",
         check: bool = True,
-        timeout: Optional[float] = None,
+        timeout: Timeout = None,
         on_timeout: str = "wait",
     ) -> None:
         choices = given(locals())
@@ -293,7 +293,7 @@ def redistribute_nd(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:
@@ -357,7 +357,7 @@ def transpose(
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> Array:

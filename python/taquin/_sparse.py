@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._errors import UsageError
 from ._messages import address_of
-from ._options import Memory, check_comm, check_statistics, describe, given, keywords
+from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
 
 Array = NDArray[Any]
@@ -92,7 +92,7 @@ def sparse_exchange(
     like: Optional[ArrayLike] = None,
     memory: Memory = None,
     algorithm: str = "auto",
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> dict[int, Array]:
@@ -151,7 +151,7 @@ def sparse_exchange_arrays(
     *,
     memory: Memory = None,
     algorithm: str = "auto",
-    timeout: Optional[float] = None,
+    timeout: Timeout = None,
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> SparseBlocks:

@@ -1,5 +1,6 @@
 """What is wrong on one rank is an exception on every rank, says what to do, and leaves the buffers alone."""
 
+import datetime
 import os
 import subprocess
 import sys
@@ -77,6 +78,7 @@ def test_read_only_memory_is_not_received_in(comm):
         ({"algorithm": 3}, "no name"),
         ({"timeout": "soon"}, "no number of seconds"),
         ({"timeout": -1}, "above 0"),
+        ({"timeout": datetime.timedelta(0)}, "above 0"),
         ({"on_timeout": "stop"}, "none of 'wait', 'abort', 'fail'"),
         ({"algorithm": "quickest"}, "unknown algorithm 'quickest'"),
     ],
@@ -117,6 +119,18 @@ def test_the_budget_is_refused_on_every_rank(comm):
         assert error.requested > 10
         assert comm.rank != BAD or error.limit == 10
     assert (rows == comm.rank).all()
+
+
+@pytest.mark.parametrize("form", ["alltoall", "alltoallv", "alltoallw", "alltoallv_in_place"])
+def test_a_plan_of_nothing_known_is_refused_on_every_rank(comm, form):
+    p = comm.size
+    data, ones = np.full(p, comm.rank, "i4"), [1] * p
+    typed = [data, ones, [0] * p, [MPI.INT] * p]
+    arguments = {"alltoallw": (None, typed), "alltoallv_in_place": (data, ones, ones)}.get(form, (None, data))
+    for call in ("alltoallx", None, taquin.migrate):
+        everywhere(comm, lambda guilty: taquin.plan(call if guilty else form, *arguments, comm), "no plan of")
+    everywhere(comm, lambda guilty: taquin.plan(form, *arguments[guilty:], comm), "arguments, not")
+    assert (data == comm.rank).all()
 
 
 def test_sizes_that_do_not_match_are_named_when_checked(comm):

@@ -1,5 +1,6 @@
 """Plans: prepared once, started as often as wanted."""
 
+import datetime
 import gc
 import threading
 import time
@@ -136,7 +137,7 @@ def test_a_call_that_waits_too_long_fails(comm):
     rows = np.zeros((4, 3))
     for call in (
         lambda on: taquin.alltoall(MPI.IN_PLACE, np.full(on.size, on.rank), on, timeout=0.5, on_timeout="fail"),
-        lambda on: taquin.migrate(rows, [0] * 4, on, timeout=0.5, on_timeout="fail"),
+        lambda on: taquin.migrate(rows, [0] * 4, on, timeout=datetime.timedelta(seconds=0.5), on_timeout="fail"),
         lambda on: taquin.Redistribution(rows, on, timeout=0.5, on_timeout="fail"),
     ):
         own = comm.Dup()
@@ -175,5 +176,5 @@ def test_other_threads_run_while_a_call_waits(comm):
 def test_a_plan_is_refused_what_it_does_not_know(comm):
     with pytest.raises(taquin.UsageError, match="alltoallw"):
         taquin.plan(taquin.migrate, np.zeros(1), comm)
-    with pytest.raises(TypeError):
+    with pytest.raises(taquin.UsageError, match="3 arguments, not 1"):
         taquin.plan(taquin.alltoall, comm)
