@@ -71,10 +71,10 @@ class memory_budget final : public std::pmr::memory_resource {
   // Leak checkers find it here.
   static void keep(void* memory) noexcept {
     static std::mutex one_at_a_time;
-    static std::vector<void*>& all = *new std::vector<void*>;
     try {
+      static auto* const all = new std::vector<void*>;
       const std::scoped_lock lock(one_at_a_time);
-      all.push_back(memory);
+      all->push_back(memory);
     } catch (...) {  // kept all the same
     }
   }
