@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "taquin/error.hpp"
 #include "taquin/types.hpp"
@@ -61,7 +63,21 @@ class memory_budget final : public std::pmr::memory_resource {
     deallocate(aside, aside_size_, alignof(std::max_align_t));
   }
 
+  /// From now on what is given back stays as it is, for ever: the MPI library may still send from it for a call that
+  /// this rank has left.
+  void outlive() noexcept { outlives_ = true; }
+
  private:
+  // Leak checkers find it here.
+  static void keep(void* memory) noexcept {
+    static std::mutex one_at_a_time;
+    try {
+      static auto* const all = new std::vector<void*>;
+      const std::scoped_lock lock(one_at_a_time);
+      all->push_back(memory);
+    } catch (...) {  // kept all the same
+    }
+  }
   // Null where it does not suffice.
   void* from_aside(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t at = (aside_used_ + alignment - 1) / alignment * alignment;
@@ -86,7 +102,10 @@ class memory_budget final : public std::pmr::memory_resource {
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     if (is_from_aside(memory)) return;  // given back as a whole
-    upstream_->deallocate(memory, bytes, alignment);
+    if (outlives_) [[unlikely]]
+      keep(memory);
+    else
+      upstream_->deallocate(memory, bytes, alignment);
     discharge(bytes);
   }
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
@@ -99,6 +118,7 @@ class memory_budget final : public std::pmr::memory_resource {
   std::size_t aside_size_ = 0;
   std::size_t aside_used_ = 0;
   bool aside_in_use_ = false;
+  bool outlives_ = false;
 };
 
 }  // namespace taquin::detail

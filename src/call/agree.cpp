@@ -36,6 +36,7 @@ class dissemination {
         tag_(tag),
         rounds_(comm.size()),
         payload_(payload),
+        memory_(memory),
         head_(in_place ? sizeof(record) : record::head),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
         buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
@@ -47,7 +48,7 @@ class dissemination {
     for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
       told_ = v;
       rounds_.begin(v);
-      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, ends{this, v, k, buffer_.data()});
+      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v, k, buffer_.data()});
     }
     rounds_.end(v);
   }
@@ -92,6 +93,7 @@ class dissemination {
   int tag_;
   agreement_rounds rounds_;
   piggyback* payload_;
+  std::pmr::memory_resource* memory_;
   std::size_t head_;
   std::size_t size_;
   raw_buffer buffer_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "base/sizes.hpp"
@@ -25,21 +26,21 @@ namespace taquin::detail {
 ///   std::span<std::byte> room()                             where the next message lands
 ///   void unload(int digit, std::span<const std::byte> from) what landed there
 ///   void lost(int code)                                     a message that could not be received, MPI's error code
-/// `requests` has room for `digits`.
+/// `requests` has room for `digits`; messages are sent from `memory`.
 template <class Ends>
 void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
-               Ends&& ends) {
+               std::pmr::memory_resource* memory, Ends&& ends) {
   const int p = comm.size();
-  // After an error no message leaves from memory that is given back.
   struct sends {
     std::span<MPI_Request> requests;
+    std::pmr::memory_resource* memory;
     ~sends() {
-      for (auto& request : requests) mpi::abandon(request, mpi::request_kind::send);
+      for (auto& request : requests) mpi::abandon(request, mpi::request_kind::send, memory);
     }
   };
   requests = requests.first(as_size(digits));
   std::ranges::fill(requests, MPI_REQUEST_NULL);
-  const sends unfinished{requests};
+  const sends unfinished{requests, memory};
   for (int z = 1; z <= digits; ++z) {
     const auto to = static_cast<int>((comm.rank() + z * weight) % p);
     const std::span<const std::byte> message = ends.load(z);

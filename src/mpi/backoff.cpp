@@ -85,7 +85,9 @@ int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Sta
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Irecv(into.data(), size, MPI_BYTE, from, tag, comm, &request), "MPI_Irecv");
     try {
-      return wait_inside(request, &status);
+      const int code = wait_inside(request, &status);
+      abandon(request, request_kind::receive);  // where the wait itself has failed
+      return code;
     } catch (...) {
       abandon(request, request_kind::receive);
       throw;

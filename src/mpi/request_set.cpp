@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory_budget.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -30,7 +31,7 @@ void refuse_truncation(const truncation& t, int rank) {
       MPI_ERR_TRUNCATE, rank, t.sender);
 }
 
-void abandon(MPI_Request& request, request_kind what) noexcept {
+void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory) noexcept {
   if (request == MPI_REQUEST_NULL || finalized()) return;
   if (what == request_kind::receive || what == request_kind::persistent_receive) {
     PMPI_Cancel(&request);
@@ -38,6 +39,8 @@ void abandon(MPI_Request& request, request_kind what) noexcept {
   } else {
     int done = 0;
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    auto* const budget = done == 0 ? dynamic_cast<detail::memory_budget*>(memory) : nullptr;
+    if (budget != nullptr) budget->outlive();
   }
   const bool persistent = what == request_kind::persistent_send || what == request_kind::persistent_receive;
   // Also a request that has failed: some MPI libraries keep it.
@@ -56,7 +59,8 @@ void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, 
 }
 
 void request_set::abandon() noexcept {
-  for (std::size_t i = 0; i < end_; ++i) mpi::abandon(requests_[i], kinds_[i]);
+  auto* const memory = requests_.get_allocator().resource();
+  for (std::size_t i = 0; i < end_; ++i) mpi::abandon(requests_[i], kinds_[i], memory);
   in_flight_ = end_ = 0;
 }
 

@@ -2,7 +2,8 @@
 //
 // - Statuses are looked at. A message that is longer than its room is MPI_ERR_TRUNCATE, with the peer and both sizes.
 // - An owner that goes leaves nothing behind that writes into its memory: receives are cancelled, or waited for where
-//   their data are already coming; sends are completed, or freed where their receivers do not come.
+//   their data are already coming; sends are completed, or freed where their receivers do not come. The MPI library
+//   still reads what those send: a memory_budget that it comes from outlives the call.
 #pragma once
 
 #include <mpi.h>
@@ -27,8 +28,8 @@ namespace taquin::mpi {
 /// What an unfinished request does to memory, and who frees it: persistent ones their owner.
 enum class request_kind : std::uint8_t { send, receive, persistent_send, persistent_receive };
 
-/// Ends one request, as above. Does not throw.
-void abandon(MPI_Request& request, request_kind what) noexcept;
+/// Ends one request, as above, of which a send reads `memory`; null: memory that stays anyway. Does not throw.
+void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory = nullptr) noexcept;
 
 /// A message that is longer than its room.
 struct truncation {
@@ -136,7 +137,7 @@ class request_set {
     return true;
   }
 
-  /// Ends what is unfinished, as above. Does not throw.
+  /// Ends what is unfinished, as above; sends read the memory that this set itself is taken from. Does not throw.
   void abandon() noexcept;
 
  private:

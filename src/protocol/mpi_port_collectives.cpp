@@ -8,18 +8,24 @@
 
 namespace taquin::detail {
 
+// Words are received into arrays of the task: an error ends the receives before it ends the task.
 bool mpi_port::begin(const collective& c) {
-  if (!c.values.empty()) {
-    reduce(c);
-  } else if (c.root >= 0) {
-    share_words(c);
-  } else if (c.each > 0 && dense_ != nullptr) {
-    dense_->start();
-    dense_running_ = true;
-  } else {
-    exchange_words(c);
+  try {
+    if (!c.values.empty()) {
+      reduce(c);
+    } else if (c.root >= 0) {
+      share_words(c);
+    } else if (c.each > 0 && dense_ != nullptr) {
+      dense_->start();
+      dense_running_ = true;
+    } else {
+      exchange_words(c);
+    }
+    return collective_over();
+  } catch (...) {
+    abandon();
+    throw;
   }
-  return collective_over();
 }
 
 bool mpi_port::collective_over() {

@@ -145,14 +145,7 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
         ++pending;
       }
     }
-    for (; pending > 0; --pending) {
-      const event e = co_await m.net->next();
-      if (e.what == event::kind::arrived) {
-        map.came(e.units);
-      } else {
-        map.clear(e.units);
-      }
-    }
+    for (; pending > 0; --pending) m.settle(co_await m.net->next());
     hole = a.to >= 0 ? first + done : hole + n;
     ++m.rounds;
   }

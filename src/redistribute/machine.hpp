@@ -89,6 +89,13 @@ struct machine {
   [[nodiscard]] slot staging() const noexcept { return blocks(); }
   /// A staging slot that is free whenever blocks are permuted.
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
+  /// A transfer of blocks is complete: the map says so.
+  void settle(const event& e) const noexcept {
+    if (e.what == event::kind::arrived)
+      map->came(e.units);
+    else
+      map->clear(e.units);
+  }
   /// For the arrays of an algorithm that goes by `t`.
   [[nodiscard]] table_sizes tables(const targets& t) const noexcept {
     return {as_size(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};

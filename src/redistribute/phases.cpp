@@ -244,14 +244,7 @@ task transfer(machine& m, phase& f) {
       send(peer, {from, n});
       from += n;
     }
-  for (; pending > 0; --pending) {
-    const event e = co_await m.net->next();
-    if (e.what == event::kind::arrived) {
-      map.came(e.units);
-    } else {
-      map.clear(e.units);
-    }
-  }
+  for (; pending > 0; --pending) m.settle(co_await m.net->next());
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ struct redistribution::state final {
     left.reset();
     ended = false;
     in_error_forget(
-        [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); });
+        [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); },
+        &given);
   }
 
   bool test() {
@@ -168,21 +169,23 @@ struct redistribution::state final {
   }
 
   template <class Step>
-  void in_error_forget(Step step) {
+  void in_error_forget(Step step, const given_map* given = nullptr) {
     try {
       step();
     } catch (...) {
-      keep();
+      keep(given);
       moving.reset();
       throw;
     }
   }
 
-  /// What is whole, for who asks and for a repair.
-  void keep() noexcept {
-    if (!moving) return;
-    keep_map_of([this] {
-      left.emplace(moving->map());
+  /// What is whole, for who asks and for a repair. `given`: the destinations of a start that has failed.
+  void keep(const given_map* given) noexcept {
+    if (!moving && given == nullptr) return;
+    keep_map_of([&] {
+      const int rank = running.comm()->rank();
+      if (!moving && check_ranges(*given, *blocks, rank)) return failure::block_map{};
+      left.emplace(moving ? moving->map() : map_of(*given, units->unit_bytes(), rank));
       return left->known ? *left : failure::block_map{};
     });
   }

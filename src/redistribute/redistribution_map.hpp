@@ -1,6 +1,7 @@
 // What is whole of a redistribution that is left in the middle.
 #pragma once
 
+#include "redistribute/check_map.hpp"
 #include "redistribute/machine.hpp"
 #include "taquin/failure.hpp"
 
@@ -10,5 +11,9 @@ namespace taquin::detail {
 /// of the blocks that come to this rank. Not known where `t` is not learnt: then nothing has moved, and only what is
 /// here is listed. Takes memory for the map.
 failure::block_map map_of(const block_map& at, const targets& t, int rank);
+
+/// The same where this rank has failed before its redistribution could begin: all of its blocks stand. `given` is in
+/// range. Not known, as above.
+failure::block_map map_of(const given_map& given, std::size_t unit_bytes, int rank);
 
 }  // namespace taquin::detail

@@ -88,7 +88,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
   std::pmr::vector<MPI_Request> requests(most, memory);
   for_each_weight(r.ranks, r.radix, [&](count_t weight) {
     const auto digits = static_cast<int>(std::min<count_t>(r.radix - 1, (r.ranks - 1) / weight));
-    log_round(comm, tag, weight, digits, requests, ends{machine, weight, capacity, buffer.data()});
+    log_round(comm, tag, weight, digits, requests, memory, ends{machine, weight, capacity, buffer.data()});
   });
 }
 
