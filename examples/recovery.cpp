@@ -1,6 +1,6 @@
-// Particles go on without a checkpoint. They move in a periodic line that ranks share; those that leave a rank's part go
-// to another rank, in place, as blocks of one array. Where a step fails, because a rank has died or others have given it
-// up, the ranks that are left say what they have, and go on with it: nothing is read from a file.
+// Particles go on without a checkpoint. They move in a periodic line that ranks share; those that leave a rank's part
+// go to another rank, in place, as blocks of one array. Where a step fails, because a rank has died or others have given
+// it up, the ranks that are left say what they have, and go on with it: nothing is read from a file.
 //
 //   recovery [STEPS [PARTICLES_PER_RANK [SLOW [DEAD]]]]
 //
