@@ -1,11 +1,11 @@
 // Particles go on without a checkpoint. They move in a periodic line that ranks share; those that leave a rank's part
-// go to another rank, in place, as blocks of one array. Where a step fails, because a rank has died or others have given
-// it up, the ranks that are left say what they have, and go on with it: nothing is read from a file.
+// go to another rank, in place, as blocks of one array. Where a step fails, because a rank has died or others have
+// given it up, the ranks that are left say what they have, and go on with it: nothing is read from a file.
 //
 //   recovery [STEPS [PARTICLES_PER_RANK [SLOW [DEAD]]]]
 //
-// SLOW: in that step the last rank sleeps, and the others give up after a second; then all go on together. DEAD: in that
-// step the last rank kills itself. To go on after that takes an MPI library that does: mpirun --with-ft ulfm.
+// SLOW: in that step the last rank sleeps, and the others give up after a second; then all go on together. DEAD: in
+// that step the last rank kills itself. To go on after that takes an MPI library that does: mpirun --with-ft ulfm.
 #include <mpi.h>
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
@@ -41,7 +41,7 @@ std::size_t at(taquin::count_t i) { return static_cast<std::size_t>(i); }
 // A communicator of the ranks that are left.
 MPI_Comm those_left(MPI_Comm comm) {
   MPI_Comm left = MPI_COMM_NULL;
-#ifdef MPIX_ERR_PROC_FAILED
+#if defined(OPEN_MPI) && defined(MPIX_ERR_PROC_FAILED)
   MPIX_Comm_revoke(comm);  // those that still wait hear of it
   MPIX_Comm_shrink(comm, &left);
 #else
