@@ -23,21 +23,29 @@ void run_in(const collective& c, const void* from, void* to, const char* call) {
   complete(request, call);
 }
 
-// Memory for a collective's own copies of its arguments: of the process where a piece is free, so that no rank may lack
-// it. A collective that was left in the middle keeps its piece.
+// Nobody may stay away from a collective for want of memory: without copies of its arguments it cannot be left in the
+// middle.
+void run_to_its_end(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(c.begin(from.data(), to.data(), &request), call);
+  check(PMPI_Wait(&request, MPI_STATUS_IGNORE), call);
+}
+
+// Memory for a collective's own copies of its arguments: of the process where a piece is free, or else of the heap; null
+// where that has none. A collective that was left in the middle keeps its piece.
 class copies {
  public:
   copies() {
     for (piece_ = 0; piece_ < pieces; ++piece_)
       if (!in_use[piece_].exchange(true, std::memory_order_acquire)) return;
-    heap_.reset(new std::byte[sizeof(piece)]);
+    heap_.reset(new (std::nothrow) std::byte[sizeof(piece)]);
   }
   copies(const copies&) = delete;
   copies& operator=(const copies&) = delete;
   ~copies() {
-    if (heap_ == nullptr && !kept_) in_use[piece_].store(false, std::memory_order_release);
+    if (piece_ < pieces && !kept_) in_use[piece_].store(false, std::memory_order_release);
   }
-  [[nodiscard]] std::byte* data() const noexcept { return heap_ != nullptr ? heap_.get() : reserve[piece_].data(); }
+  [[nodiscard]] std::byte* data() const noexcept { return piece_ < pieces ? reserve[piece_].data() : heap_.get(); }
   /// For ever: the MPI library may still use it.
   void keep() noexcept {
     kept_ = true;
@@ -63,6 +71,7 @@ void run(const collective& c, std::span<const std::byte> from, std::span<std::by
   const std::size_t from_at = (to.size() + unit - 1) / unit * unit;
   if (from_at + from.size() > most_at_once + unit) throw std::bad_alloc();
   copies own;
+  if (own.data() == nullptr) return run_to_its_end(c, from, to, call);
   std::byte* const own_to = own.data();
   std::byte* const own_from = own_to + from_at;
   std::ranges::copy(to, own_to);
