@@ -31,8 +31,8 @@ void run_to_its_end(const collective& c, std::span<const std::byte> from, std::s
   check(PMPI_Wait(&request, MPI_STATUS_IGNORE), call);
 }
 
-// Memory for a collective's own copies of its arguments: of the process where a piece is free, or else of the heap; null
-// where that has none. A collective that was left in the middle keeps its piece.
+// Memory for a collective's own copies of its arguments: of the process where a piece is free, or else of the heap;
+// null where that has none. A collective that was left in the middle keeps its piece.
 class copies {
  public:
   copies() {
