@@ -43,6 +43,7 @@ void call::meet(MPI_Comm user, bool counted) {
                     meet_on_node(*node_);
                   }
                   if (first) {
+                    const mpi::meeting together(node_);
                     state = &mpi::communicator::of(user);
                   }
                   share_calls(user, *state);

@@ -52,6 +52,7 @@ void idle(const awaited* what) {
   if (anything_started()) progress_started();
   watch::look(what);
   present::look();
+  meeting::look();
   sched_yield();
 }
 

@@ -8,6 +8,7 @@ namespace taquin::mpi {
 
 constinit whereabouts here;
 constinit thread_local watch* watch::current_ = nullptr;
+constinit thread_local const leavers* meeting::current_ = nullptr;
 
 void wait_note::miss(int rank) {
   if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);

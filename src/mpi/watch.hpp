@@ -94,10 +94,40 @@ class present {
   communicator* outer_;
 };
 
-/// True where a wait may end with an error though nothing is wrong with what it waits for.
-inline bool may_give_up() noexcept { return watch::on() || present::on(); }
+/// Where a rank looks for others that have left.
+class leavers {
+ public:
+  /// Throws peer_left where there are any.
+  virtual void look_for_leavers() const = 0;
 
-/// True where a rank must not wait inside the MPI library: others' plans ask for it, or a clock.
-inline bool must_look() noexcept { return anything_started() || watch::on(); }
+ protected:
+  ~leavers() = default;
+};
+
+/// For as long as this thread makes, together with the other ranks, what the first call on a communicator needs: ranks
+/// have nothing yet in which they could be `present`.
+class meeting {
+ public:
+  /// Null: nobody can be heard.
+  explicit meeting(const leavers* all) noexcept { current_ = all; }
+  meeting(const meeting&) = delete;
+  meeting& operator=(const meeting&) = delete;
+  ~meeting() { current_ = nullptr; }
+
+  static void look() {
+    if (on()) current_->look_for_leavers();
+  }
+  [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
+
+ private:
+  static constinit thread_local const leavers* current_;
+};
+
+/// True where a wait may end with an error though nothing is wrong with what it waits for.
+inline bool may_give_up() noexcept { return watch::on() || present::on() || meeting::on(); }
+
+/// True where a rank must not wait inside the MPI library: others' plans ask for it, or a clock, or one looks elsewhere
+/// for those that leave.
+inline bool must_look() noexcept { return anything_started() || watch::on() || meeting::on(); }
 
 }  // namespace taquin::mpi

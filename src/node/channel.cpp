@@ -202,6 +202,19 @@ void channel::pause(int looks) const {
   mpi::idle(this);
 }
 
+// Ranks whose lines have not come; when all have, those that have not fetched what they were offered.
+template <class F>
+void channel::for_each_missing(F f) const {
+  bool any = false;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == rank_ || has_come(rank)) continue;
+    any = true;
+    f(rank);
+  }
+  for (int rank = 0; !any && rank < size(); ++rank)
+    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
+}
+
 // Processes that this rank waits for and that are there no more. Numbers of processes are known to be this node's own
 // where memory can be read by them.
 void channel::look_for_the_gone() const {
@@ -210,11 +223,10 @@ void channel::look_for_the_gone() const {
   const double now = PMPI_Wtime();
   if (!single_copies_ || now - last < every) return;
   last = now;
-  mpi::wait_note waits;
-  describe(waits);
   std::vector<int> gone;
-  for (const int rank : waits.missing)
+  for_each_missing([&](int rank) {
     if (kill(process(rank), 0) != 0 && errno == ESRCH) gone.push_back(rank);
+  });
   if (!gone.empty()) mpi::refuse_failed(gone, calls_);
 }
 
@@ -227,14 +239,9 @@ void channel::look_for_leavers() const {
   look_for_the_gone();
 }
 
-// Ranks whose lines have not come; when all have, those that have not fetched what they were offered.
 void channel::describe(mpi::wait_note& note) const {
   note.what = "in shared memory";
-  for (int rank = 0; rank < size(); ++rank)
-    if (rank != rank_ && !has_come(rank)) note.miss(rank);
-  if (!note.missing.empty()) return;
-  for (int rank = 0; rank < size(); ++rank)
-    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) note.miss(rank);
+  for_each_missing([&](int rank) { note.miss(rank); });
 }
 
 }  // namespace taquin::detail

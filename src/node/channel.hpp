@@ -95,7 +95,7 @@ struct node_member {
   std::uint64_t spare = 0;      ///< which channel of a freed communicator it has for these ranks; 0: none
 };
 
-class channel final : private mpi::awaited {
+class channel final : private mpi::awaited, public mpi::leavers {
  public:
   /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
   /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
@@ -185,7 +185,7 @@ class channel final : private mpi::awaited {
     for (int i = 0; !come(); ++i) pause(i);
   }
   /// Throws peer_left where another rank has left a call in the middle.
-  void look_for_leavers() const;
+  void look_for_leavers() const override;
   void wait_lines() const {
     for (int k = 1; k < size(); ++k) {
       const int writer = (rank_ + k) % size();
@@ -210,6 +210,9 @@ class channel final : private mpi::awaited {
   void pause(int looks) const;
   void look_for_the_gone() const;
   void describe(mpi::wait_note& note) const override;
+  /// f(rank) for each rank that this one waits for.
+  template <class F>
+  void for_each_missing(F f) const;
 
   void set_looks(std::span<const node_member> all) noexcept;
 

@@ -3,6 +3,7 @@
 #include "faults.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -232,6 +233,39 @@ TEST(faults_of_redistributions, of_memory_end_in_errors) {
 TEST(faults_of_migrations, of_mpi_calls_end_in_errors) { fail_each_of_migrations(fault::mpi_call, false); }
 TEST(faults_of_migrations, of_memory_end_in_errors) {
   for (const bool first_call : {false, true}) fail_each_of_migrations(fault::memory, first_call);
+}
+
+// The first plan on a communicator whose ranks have shared memory from earlier calls: a rank that comes late is waited
+// for there, and who waits looks now and then whether it still is.
+TEST(faults_of_plans, of_memory_while_a_rank_is_late_end_in_errors) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  constexpr int most = 200;
+  for (int n = 0; n < most; ++n) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    for (int call = 0; call < 5; ++call) {
+      guarded_exchange first(comm.get(), false);
+      run(first.given());
+    }
+    guarded_exchange x(comm.get(), false);
+    bool failed = false;
+    arm_last_rank(fault::memory, n);
+    constexpr int longer_than_between_looks = 120000;
+    if (rank == 0) usleep(longer_than_between_looks);
+    try {
+      plan made(x.given());
+      made.start();
+      made.wait();
+    } catch (const std::exception&) {
+      failed = true;
+    }
+    const bool fired = any_rank(disarm());
+    if (!failed) x.expect_right();
+    if (!fired) {
+      EXPECT_FALSE(failed);
+      return;
+    }
+  }
+  ADD_FAILURE() << "more than " << most << " requests";
 }
 
 /// Large blocks, whose algorithm ranks of several nodes choose by measuring: the MPI library's own, where a rank waits
