@@ -172,24 +172,17 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   return theirs;
 }
 
-// Ranks that have begun an exchange early are going to complete it, whatever the others do: messages that nobody waits
-// for are received here, and ranks that wait for a message that nobody sends get an empty one. Peer by peer, in memory
-// for one message: early_start::most_bytes. Collective.
-void answer_early(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
+// Nobody waits for what ranks have sent of an exchange that they have begun early: it is received here, peer by peer,
+// in memory for one message, early_start::most_bytes. Collective.
+void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
   const int p = comm.size();
-  const auto sent = [&](int peer) { return mine == nullptr ? 0 : mine->sent(peer); };
-  const auto awaited = [&](int peer) { return mine == nullptr ? 0 : mine->awaited(peer); };
   std::vector<std::byte> unwanted;
   for (int distance = 1; distance < p; ++distance) {
     const int to = (comm.rank() + distance) % p;
     const int from = (comm.rank() - distance + p) % p;
-    // Whether a message to the peer is under way, and, of another, whether this rank waits for one and with which tag.
-    const auto theirs =
-        trade(comm, tag, std::array<std::int64_t, 2>{sent(to), mine == nullptr ? -1 : early_tag}, to, from);
-    const auto waits = trade(comm, tag, std::array<std::int64_t, 2>{awaited(from), early_tag}, from, to);
-    if (waits[0] > 0 && sent(to) == 0)
-      TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_BYTE, to, static_cast<int>(waits[1]), comm.get()));
-    if (theirs[0] == 0 || awaited(from) > 0) continue;
+    const std::int64_t bytes = mine == nullptr ? 0 : mine->sent(to);
+    const auto theirs = trade(comm, tag, std::array<std::int64_t, 2>{bytes, early_tag}, to, from);
+    if (theirs[0] == 0) continue;
     unwanted.resize(early_start::most_bytes);
     MPI_Status status;
     mpi::check(mpi::receive(std::span(unwanted).first(as_size(theirs[0])), from, static_cast<int>(theirs[1]),
@@ -282,7 +275,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
   const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
   const bool wrong = v.invalid_rank != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
-  if (all.begun && (wrong || !all.early)) answer_early(comm, way.early, tag, way.early_tag);
+  if (all.begun && (wrong || !all.early)) take_unwanted(comm, way.early, tag, way.early_tag);
   if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
   if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.bad);
   if (!alike) report_calls(comm, mine);

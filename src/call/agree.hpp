@@ -101,11 +101,10 @@ class early_start {
   /// No message of an exchange that begins early is longer: a rank that does not want one receives it all the same, in
   /// memory that no budget counts.
   static constexpr count_t most_bytes = count_t{128} << 10U;
-  /// Sends and posts receives.
+  /// Sends.
   virtual void begin() = 0;
-  /// Bytes of the message that is on its way to the peer, and of the one that is waited for; 0: there is none.
+  /// Bytes of the message that is on its way to the peer; 0: there is none.
   [[nodiscard]] virtual count_t sent(int peer) const = 0;
-  [[nodiscard]] virtual count_t awaited(int peer) const = 0;
 };
 
 /// The most bytes that a call takes and no budget counts, whatever the number of ranks: one such message, or what a
@@ -135,7 +134,7 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
 /// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
 /// usage_error on every rank when any rank brings an invalid argument (its text and rank are then broadcast) or when
 /// the choices differ. What `payload` carried is complete only when this returns. Where not all ranks have begun early,
-/// or this throws, every message of those that have is answered, so that all that has begun can be completed.
+/// or this throws, every message of those that have is taken, so that what they have sent completes.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 

@@ -1,8 +1,8 @@
-// spread_out, begun before the exchange is agreed on: between nodes a blocking call with large blocks does not wait for
-// the agreement, which travels with the data.
+// spread_out in two halves, of which the first goes before ranks have agreed on the exchange: between nodes a blocking
+// call with large blocks sends at once, and the agreement travels with the data. Receives are posted when ranks have
+// agreed that each gets what it expects: an MPI library may write more than the receive has room for (Open MPI 4 and 5
+// do, where ranks share memory).
 #pragma once
-
-#include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "call/agree.hpp"
@@ -13,27 +13,29 @@ namespace taquin::detail {
 
 class early_exchange final : public operation, public early_start {
  public:
-  /// `direct` is spread_out's for the valid exchange `x`.
-  early_exchange(const exchange& x, int rank, operation_ptr direct) : x_(x), rank_(rank), direct_(std::move(direct)) {}
+  /// Of the valid exchange `x`. Takes memory; local.
+  early_exchange(const exchange& x, const context& c, memory_budget& budget);
+  static std::size_t footprint(const shape& s) noexcept;
 
   /// All of its messages are on their way when it has begun: a rank that answers those of others, because the call has
   /// failed, makes no progress with its own.
   static bool posts_all(const options& o, int ranks) noexcept { return ranks <= in_flight_of(o); }
 
-  void begin() override { direct_->start(); }
+  void begin() override { sends_->start(); }
   [[nodiscard]] count_t sent(int peer) const override { return peer == rank_ ? 0 : x_.send.bytes(peer); }
-  [[nodiscard]] count_t awaited(int peer) const override { return peer == rank_ ? 0 : x_.recv.bytes(peer); }
 
-  /// It has begun.
-  void start() override {}
-  bool test() override { return direct_->test(); }
-  void wait() override { direct_->wait(); }
-  void account(statistics& s) const override { direct_->account(s); }
+  void start() override;
+  bool test() override;
+  /// Of what has begun.
+  void wait() override;
+  void account(statistics& s) const override;
 
  private:
   const exchange x_;
   int rank_;
-  operation_ptr direct_;
+  operation_ptr sends_;
+  operation_ptr receives_;
+  bool receiving_ = false;
 };
 
 }  // namespace taquin::detail

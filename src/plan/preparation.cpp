@@ -297,10 +297,9 @@ void preparation::begin_between(agreement_way& way, const algorithm* last) {
       mine_.max_block_bytes > static_cast<std::uint64_t>(early_start::most_bytes))
     return;
   const shape s{.ranks = ranks_, .kind = x_.kind};
-  if (spread_out.memory(s, o_) + sizeof(early_exchange) > o_.memory - std::min(o_.memory, p_.budget.used())) return;
+  if (early_exchange::footprint(s) > o_.memory - std::min(o_.memory, p_.budget.used())) return;
   const context c{comm(), tag_, &s, &o_, nullptr, false, unlimited};
-  auto direct =
-      make_operation<early_exchange>(p_.budget, x_, comm()->rank(), prepare_operation(spread_out, x_, c, p_.budget));
+  auto direct = make_operation<early_exchange>(p_.budget, x_, c, p_.budget);
   way.early = direct.get();
   way.early_tag = tag_;
   p_.body = std::move(direct);
@@ -326,8 +325,8 @@ agreed preparation::agree_between(agreement_way& way, const algorithm* last, boo
   return all;
 }
 
-// The exchange that this rank has begun ends, because the others have answered its messages. The call has another
-// error, or exchanges the same blocks in another way: what this one ends with does not count.
+// What this rank has sent early ends, because the others have taken its messages. The call has another error, or
+// exchanges the same blocks in another way: what this one ends with does not count.
 void preparation::complete_unwanted() noexcept {
   try {
     p_.body->wait();

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -85,6 +87,35 @@ INSTANTIATE_TEST_SUITE_P(list, mismatched,
                          testing::Combine(testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
                                           testing::ValuesIn(mismatches), testing::Bool()),
                          name_of);
+
+// Blocks beyond what MPI libraries send without being asked, as several nodes send them before ranks have agreed.
+TEST(blocks_that_are_too_long, write_nothing_after_calls_of_their_size) {
+  constexpr count_t more = 20000;
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  for (const count_t n : {count_t{20000}, count_t{65536}, count_t{100000}}) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    const count_t stride = 2 * (n + more);
+    std::vector<std::byte> sent(detail::as_size(p * (n + more))), received(detail::as_size(p * stride), std::byte{9});
+    std::vector<count_t> out(at(p), n), in(at(p), n), out_at(at(p)), in_at(at(p));
+    for (int peer = 0; peer < p; ++peer) {
+      out_at[at(peer)] = peer * (n + more);
+      in_at[at(peer)] = peer * stride;
+    }
+    const exchange x =
+        exchange::alltoallv(sent.data(), count_view(out.data()), count_view(out_at.data()), MPI_BYTE, received.data(),
+                            count_view(in.data()), count_view(in_at.data()), MPI_BYTE, comm.get());
+    for (int call = 0; call < 20; ++call) run(x);
+    std::ranges::fill(received, std::byte{9});
+    for (int peer = 0; peer < p; ++peer)
+      if (peer != rank) out[at(peer)] = n + more;
+    EXPECT_THROW(run(x), error);
+    for (int peer = 0; peer < p; ++peer) {
+      const auto behind = std::span(received).subspan(detail::as_size(peer * stride + n), detail::as_size(stride - n));
+      EXPECT_TRUE(std::ranges::all_of(behind, [](std::byte b) { return b == std::byte{9}; })) << n << " of " << peer;
+    }
+  }
+}
 
 // The two meet in the agreement, and would wait for each other's data.
 TEST(a_plan_on_one_rank_and_a_call_on_another, is_an_error_of_all) {

@@ -80,7 +80,7 @@ struct sparse_algorithm {
   std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
   /// Its predicted time: the slowest rank's messages and rounds, between nodes.
   std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
-  /// Of so many ranks `auto` takes it at most; null: of any number.
+  /// The most ranks that it serves within `in_flight`; null: any number.
   int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
   /// Of one that is tried before anything else: what it serves.
   std::string_view needs{};

@@ -156,7 +156,7 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   const auto room = [](std::size_t) { return most_bytes; };
   for (const notice& n : blocks) {
     if (into != nullptr || !comes(n)) continue;
-    raw_buffer unwanted(as_size(n.count * std::max(e.extent, e.true_extent)), std::pmr::new_delete_resource());
+    raw_buffer unwanted(as_size(n.count * std::max(e.extent, e.true_extent)), memory);
     i = 0;
     receive(n, unwanted.data() - e.true_lb);
     while (requests.active(0)) requests.wait_some([](std::size_t, const MPI_Status&) {}, room);

@@ -2,6 +2,7 @@
 // of small blocks. Larger ones follow: at once where they are few, otherwise when their receivers ask for them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -45,10 +46,14 @@ class carried_notices final : public carried_blocks {
   static bool fit(const agreed& all, int ranks) noexcept;
   static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
   /// Data that do not travel with the step may be sent without being asked for: no rank sends, and none is sent, more
-  /// messages than `in_flight`, and all have the memory for as many requests.
-  static bool few_left(const agreed& all, int ranks, std::size_t in_flight) noexcept {
+  /// messages than `in_flight`, no rank more than most_unasked bytes, and all have the memory for as many requests and
+  /// for a block that nobody wants.
+  static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
     return all.max_rank_bytes <= in_flight && all.max_peers * as_size(ranks) <= in_flight &&
-           (all.memory == unlimited || all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(2 * in_flight));
+           all.max_received_bytes <=
+               most_unasked / std::max<std::uint64_t>(static_cast<std::uint64_t>(element_bytes), 1) &&
+           (all.memory == unlimited ||
+            all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(2 * in_flight) + most_unasked);
   }
 
   /// Of the blocks that have come to this rank, by source: f(notice, data); data is null where they did not come.
@@ -82,6 +87,8 @@ class carried_notices final : public carried_blocks {
     constexpr std::uint64_t each = sizeof(notice) + sizeof(int) + sizeof(count_t);
     return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
   }
+  // Of one rank: a receiver without a place for what comes takes it block by block all the same.
+  static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
   static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);
   static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);  // of a block whose data do not come
 

@@ -119,7 +119,7 @@ void sparse_call::state::take_carried(internode& step, const agreed& all, bool a
   blocks = *noticed;
   list_sources();
   rest_follows = carried_notices::any_left(all);
-  few_follow = carried_notices::few_left(all, comm().size(), in_flight_of(opts));
+  few_follow = carried_notices::few_left(all, comm().size(), in_flight_of(opts), data.element.size);
   data.to_send = carried->left();
   messages = step.messages();
   bytes = step.bytes_sent();
