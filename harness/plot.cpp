@@ -55,6 +55,7 @@ void plot(const std::string& file, const drawing& d) {
   const std::string text = script(file, d);
   const bool written = std::fwrite(text.data(), 1, text.size(), gnuplot) == text.size();
   if (pclose(gnuplot) != 0 || !written) throw failure(fmt::format("gnuplot could not draw {}", file));
+  fmt::print(stderr, "drawing written to {}\n", file);
 }
 
 }  // namespace taquin::harness

@@ -27,10 +27,12 @@ model_command(what_gnuplot_warns_of_is_not_shown "^[^!]*written to ${here}/warne
   "mkdir -p ${here}/warns && printf '#!/bin/sh\\ncat >/dev/null\\necho a warning! >&2\\necho a warning!\\n' > ${here}/warns/gnuplot && chmod +x ${here}/warns/gnuplot && ${run} 2 env PATH=${here}/warns:$PATH ${taquin} calibrate --most 64 -o ${here}/warned.json --plot ${here}/warned.svg 2>&1")
 find_program(gnuplot gnuplot)
 if(gnuplot)
-  model_command(calibrate_draws_measured_against_fitted "<svg.*measured within a node.*loggp within a node.*status 0"
-    "${run} 2 ${taquin} calibrate --most 64K --plot ${here}/machine.svg && cat ${here}/machine.svg")
-  model_command(simulate_draws_time_against_ranks "<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
-    "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg && cat ${here}/ranks.svg")
+  model_command(calibrate_draws_measured_against_fitted
+    "drawing written to ${here}/machine.svg.*<svg.*measured within a node.*loggp within a node.*status 0"
+    "${run} 2 ${taquin} calibrate --most 64K --plot ${here}/machine.svg 2>&1 && cat ${here}/machine.svg")
+  model_command(simulate_draws_time_against_ranks
+    "drawing written to ${here}/ranks.svg.*<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
+    "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg 2>&1 && cat ${here}/ranks.svg")
 endif()
 
 model_command(explain_shows_every_algorithm_and_the_winner
