@@ -95,7 +95,7 @@ while(compilers)
 endwhile()
 
 run(${CMAKE_CURRENT_LIST_DIR}/../../scripts/uninstall ${BUILD}/install_manifest.txt)
-file(GLOB_RECURSE left LIST_DIRECTORIES true ${WORK}/prefix/*)
+file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${WORK}/prefix ${WORK}/prefix/*)
 list(FILTER left INCLUDE REGEX "taquin")
 list(FILTER left EXCLUDE REGEX "__pycache__|/python3/dist-packages/taquin$")
 if(left)
