@@ -25,7 +25,10 @@ done
 
 if command -v fish >/dev/null; then
   "$program" completion fish >"$work/taquin.fish"
-  by_fish() { HOME=$work XDG_CONFIG_HOME=$work fish --no-config -c "source $work/taquin.fish; complete -C '$1'" | cut -f 1 | paste -s -d ' '; }
+  by_fish() {
+    HOME=$work XDG_CONFIG_HOME=$work fish --no-config -c "source $work/taquin.fish; complete -C '$1'" |
+      cut -f 1 | paste -s -d ' '
+  }
   expect fish "$(by_fish 'taquin wr')" wrap
   expect fish "$(by_fish 'taquin run --layo')" --layout
   expect fish "$(by_fish 'taquin plan -a pairw')" pairwise

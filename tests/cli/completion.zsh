@@ -1,5 +1,5 @@
-# completion.zsh HOW FOLDER LINE: what LINE becomes when Tab is pressed behind it, in a shell with a terminal. HOW: FOLDER's
-# _taquin is read, or it is a function in zsh's path.
+# completion.zsh HOW FOLDER LINE: what LINE becomes when Tab is pressed behind it, in a shell with a terminal. HOW: read,
+# FOLDER's _taquin is; or function, it is one in zsh's path.
 zmodload zsh/zpty
 zpty shell "TERM=dumb HOME=$2 zsh -f -i"
 ask() { zpty -w shell "$1" }
