@@ -123,8 +123,7 @@ install: release ## installs the release build under PREFIX, and the preloaded l
 	cmake --install build/mpich --prefix $(PREFIX) --component preload
 
 uninstall: ## removes what install has put under PREFIX
-	@for list in build/release/install_manifest.txt build/mpich/install_manifest_preload.txt; do \
-	  [ ! -f $$list ] || { xargs -d '\n' $(RM) <$$list; $(RM) $$list; }; done
+	@scripts/uninstall build/release/install_manifest.txt build/mpich/install_manifest_preload.txt
 
 clean: ## removes all builds
 	$(RM) -r build

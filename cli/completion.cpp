@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -44,12 +45,25 @@ std::string names_of(const std::vector<const CLI::App*>& all) {
   return names;
 }
 
-// Within single quotes of any of the shells.
+// Within single quotes of bash and zsh.
 std::string in_quotes(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
 }
+
+// With a backslash before each of these characters.
+std::string escaped(const std::string& text, std::string_view which) {
+  std::string result;
+  for (const char c : text) {
+    if (which.find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+// Within single quotes of fish.
+std::string in_fish(const std::string& text) { return fmt::format("'{}'", escaped(text, "'\\")); }
 
 // Installed beside another build, the command has a longer name as well.
 const std::string names = TAQUIN_NAME == std::string("taquin") ? "taquin" : "taquin " TAQUIN_NAME;
@@ -82,22 +96,60 @@ complete -o filenames -F _taquin {}
                      names_of(all), cases, algorithms(), names);
 }
 
-// zsh runs what bash completes by, once it is told to.
+// In a description of zsh's _arguments and _describe a bracket ends it, a colon what stands before it.
+std::string in_zsh(const std::string& text) { return escaped(text, "[]:"); }
+
+bool of_algorithm(const flag& f) { return f.name == "-a" || f.name.starts_with("--algorithm"); }
+
+// As a function of its own in zsh's path, or read in a shell: what stands last tells which.
 std::string zsh(const std::vector<const CLI::App*>& all) {
-  return "#compdef " + names + "\nautoload -Uz bashcompinit && bashcompinit\n" + bash(all);
+  std::string commands;
+  std::string cases;
+  for (const CLI::App* one : all) {
+    commands += fmt::format(" {}", in_quotes(one->get_name() + ":" + in_zsh(one->get_description())));
+    // Behind the program that a command runs stand the program's own words.
+    cases += fmt::format("    {}) _arguments -S{}", one->get_name(), one->get_prefix_command() ? " -A '-*'" : "");
+    for (const flag& f : flags_of(*one)) {
+      const std::string values = of_algorithm(f) ? fmt::format(":name:({})", algorithms()) : ":value:_files";
+      cases +=
+          fmt::format(" {}", in_quotes(fmt::format("{}[{}]{}", f.name, in_zsh(f.words), f.has_value ? values : "")));
+    }
+    cases += one->get_prefix_command() ? " '*::program:_normal' ;;\n" : " '*:file:_files' ;;\n";
+  }
+  return fmt::format(R"(#compdef {}
+_taquin() {{
+  local -a commands=({})
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    _arguments --help --version
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+{}  esac
+}}
+if [[ $funcstack[1] == _taquin* ]]; then _taquin "$@"; else compdef _taquin {}; fi
+)",
+                     names, commands, cases, names);
 }
 
 std::string fish(const std::vector<const CLI::App*>& all) {
-  std::string text = "complete -c taquin -f -n __fish_use_subcommand -l help\n";
+  std::string of = " -c taquin";
+  if (names != "taquin") of += " -c " TAQUIN_NAME;
+  std::string text = fmt::format("complete{} -f -n __fish_use_subcommand -l help -l version\n", of);
   for (const CLI::App* one : all) {
-    text += fmt::format("complete -c taquin -f -n __fish_use_subcommand -a {} -d {}\n", one->get_name(),
-                        in_quotes(one->get_description()));
+    text += fmt::format("complete{} -f -n __fish_use_subcommand -a {} -d {}\n", of, one->get_name(),
+                        in_fish(one->get_description()));
     for (const flag& f : flags_of(*one)) {
       const bool is_long = f.name.starts_with("--");
-      const bool of_algorithm = f.name == "-a" || f.name.starts_with("--algorithm");
-      text += fmt::format("complete -c taquin -n '__fish_seen_subcommand_from {}' {} {}{}{} -d {}\n", one->get_name(),
-                          is_long ? "-l" : "-s", f.name.substr(is_long ? 2 : 1), f.has_value ? " -r" : "",
-                          of_algorithm ? " -a " + in_quotes(algorithms()) : "", in_quotes(f.words));
+      text += fmt::format("complete{} -n '__fish_seen_subcommand_from {}' {} {}{}{} -d {}\n", of, one->get_name(),
+                          is_long ? "-l" : "-s", f.name.substr(is_long ? 2 : 1),
+                          of_algorithm(f) ? " -x"
+                          : f.has_value   ? " -r"
+                                          : "",
+                          of_algorithm(f) ? " -a " + in_fish(algorithms()) : "", in_fish(f.words));
     }
   }
   return text;
@@ -105,7 +157,10 @@ std::string fish(const std::vector<const CLI::App*>& all) {
 
 std::function<int()> setup(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
   app.footer(R"(Examples:
   source <(taquin completion bash)                               (in ~/.bashrc)
   source <(taquin completion zsh)                                (in ~/.zshrc, after compinit)

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(e, out, err) == 0 ? 0 : usage_status;
-    say_once(out.str(), status == 0 ? err.str() : told(e, given));
+    say_once(out.str(), status == 0 ? err.str() : told(app, e, given));
     return status;
   }
   for (const auto& [sub, work] : commands) {

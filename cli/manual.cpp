@@ -94,6 +94,7 @@ int work(const arguments& a, const CLI::App& app) {
     write(folder / TAQUIN_NAME ".1", page_of(app, true));
     for (const CLI::App* sub : subcommands(app))
       write(folder / fmt::format("{}-{}.1", TAQUIN_NAME, sub->get_name()), page_of(*sub, false));
+    fmt::print("{} pages written to {}\n", 1 + subcommands(app).size(), folder.string());
     return 0;
   }
   if (a.command.empty()) {

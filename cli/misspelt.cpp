@@ -41,6 +41,18 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
   return fmt::format("taquin: no command '{}'; known are {}\n", name, names);
 }
 
+// "-o FILE is missing": an option that a command needs, as one would type it.
+std::optional<std::string> missing(const CLI::App& command, const CLI::ParseError& e) {
+  for (const CLI::Option* o : command.get_options()) {
+    if (!o->get_required() || e.what() != o->get_name() + " is required") continue;
+    const auto type = o->get_type_name();
+    const auto value = type.substr(0, type.find(':'));  // behind it stands what may be given
+    if (o->get_positional()) return value + " is missing";
+    return fmt::format("{} {} is missing", o->get_snames().empty() ? o->get_name() : "-" + o->get_snames()[0], value);
+  }
+  return std::nullopt;
+}
+
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -59,10 +71,11 @@ std::optional<std::string> misspelt(const CLI::App& app, const std::vector<std::
   return std::nullopt;
 }
 
-std::string told(const CLI::ParseError& e, const std::vector<std::string>& arguments) {
+std::string told(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].starts_with('-'))
     return fmt::format("taquin: {}; see taquin --help\n", e.what());
-  return fmt::format("taquin {0}: {1}; see taquin {0} --help\n", arguments[0], e.what());
+  return fmt::format("taquin {0}: {1}; see taquin {0} --help\n", arguments[0],
+                     missing(*app.get_subcommand(arguments[0]), e).value_or(e.what()));
 }
 
 const CLI::Validator& at_least_one() {

@@ -162,11 +162,11 @@ int work(const arguments& a) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(at_least_one());
+  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(at_least_one())->type_name("RANKS");
   app.add_option("-r,--rank", a->rank, "the rank whose schedule to print")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("-a,--algorithm", a->algorithm, "a name from 'taquin list'")->required();
+  app.add_option("-a,--algorithm", a->algorithm, "a name from 'taquin list'")->required()->type_name("NAME");
   app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");

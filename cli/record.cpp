@@ -27,7 +27,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-o,--output", a->output, "the traffic file to write")->required();
+  app.add_option("-o,--output", a->output, "the traffic file to write")->required()->type_name("FILE");
   add_observation_options(app, a->files);
   add_mpi_option(app, a->mpi);
   app.prefix_command();

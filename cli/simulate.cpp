@@ -177,7 +177,7 @@ int work(const arguments& a) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles")->required();
+  app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles")->required()->type_name("RANKS");
   app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
       ->capture_default_str()
       ->delimiter(',')

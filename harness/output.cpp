@@ -56,7 +56,9 @@ void output::write(target& t, const std::string& text) {
 }
 
 void output::finish() {
-  if (!json_.path.empty()) write(json_, nlohmann::json(records_).dump(2) + "\n");
+  // A recording's name need not be UTF-8: what is not is replaced.
+  if (!json_.path.empty())
+    write(json_, nlohmann::json(records_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   if (!csv_.path.empty()) write(csv_, csv_of(records_));
 }
 

@@ -50,11 +50,12 @@ void check_plotter() {
 
 void plot(const std::string& file, const drawing& d) {
   if (!std::ofstream(file)) throw failure(fmt::format("cannot write {}", file));
-  std::FILE* gnuplot = popen("gnuplot 2>/dev/null", "w");  // NOLINT(cert-env33-c): a fixed text
+  std::FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");  // NOLINT(cert-env33-c): a fixed text
   if (gnuplot == nullptr) throw failure("cannot start gnuplot");
   const std::string text = script(file, d);
   const bool written = std::fwrite(text.data(), 1, text.size(), gnuplot) == text.size();
   if (pclose(gnuplot) != 0 || !written) throw failure(fmt::format("gnuplot could not draw {}", file));
+  fmt::print(stderr, "drawing written to {}\n", file);
 }
 
 }  // namespace taquin::harness

@@ -93,6 +93,8 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
     for (std::size_t i = 1; i < row.size(); ++i) fmt::print(out, "  {:>{}}", row[i], widths[i]);
     fmt::print(out, "\n");
   }
+  if (first["in_place"].get<bool>() && first["algorithm"] == "native")
+    remarks += "native receives into a second buffer, which is not in its peak mem\n";
   fmt::print(out, "{}", remarks);
   std::fflush(out);
 }

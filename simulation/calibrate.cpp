@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -21,12 +23,24 @@ namespace taquin::detail {
 namespace {
 
 constexpr int tag = 0;
-constexpr int train = 16;  // messages back to back
+constexpr int most_in_train = 16;  // messages back to back
+constexpr int least_in_train = 4;
+constexpr count_t train_bytes = count_t{16} << 20;
 
 seconds median(std::vector<seconds> v) { return percentiles(std::move(v)).median; }
 
 // Enough repetitions for a median, few enough for large messages.
 int repetitions(count_t bytes) { return bytes <= 65536 ? 60 : 16; }
+
+// Large messages fill the link with a few.
+int train_of(count_t bytes) {
+  return static_cast<int>(std::clamp<count_t>(train_bytes / bytes, least_in_train, most_in_train));
+}
+
+// Bytes of the longest of messages up to `most`.
+count_t longest_train(count_t most) {
+  return std::max(std::min(most * most_in_train, train_bytes), most * least_in_train);
+}
 
 void work(seconds duration) {
   const double end = PMPI_Wtime() + duration;
@@ -38,7 +52,7 @@ void work(seconds duration) {
 class pair_meter {
  public:
   pair_meter(MPI_Comm comm, int other, bool first, count_t most)
-      : comm_(comm), other_(other), first_(first), buffer_(as_size(most * train)) {}
+      : comm_(comm), other_(other), first_(first), buffer_(as_size(longest_train(most))) {}
 
   message_sample measure(count_t bytes) {
     bytes_ = static_cast<int>(bytes);
@@ -85,7 +99,8 @@ class pair_meter {
 
   // Saturation: a train of messages and one answer; per message, without the answer's way.
   seconds saturate() {
-    std::array<MPI_Request, train> requests;
+    std::array<MPI_Request, most_in_train> all;
+    const std::span requests(all.data(), as_size(train_of(bytes_)));
     const double begin = PMPI_Wtime();
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (first_) {
@@ -94,13 +109,13 @@ class pair_meter {
         TAQUIN_MPI(PMPI_Irecv(at(i), bytes_, MPI_BYTE, other_, tag, comm_, &requests[i]));
       }
     }
-    TAQUIN_MPI(PMPI_Waitall(train, requests.data(), MPI_STATUSES_IGNORE));
+    TAQUIN_MPI(PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
     if (first_) {
       await();
     } else {
       signal();
     }
-    return (PMPI_Wtime() - begin) / train;
+    return (PMPI_Wtime() - begin) / static_cast<double>(requests.size());
   }
 
   // The sender's part: the call, and completing it after work that covers the message's way.

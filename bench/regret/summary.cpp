@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "harness/records.hpp"
 #include "harness/statistics.hpp"
+#include "select/read_json.hpp"
 
 namespace taquin::regret {
 
@@ -27,6 +31,21 @@ constexpr std::array families{family{"calls", "calls and plans", 1.05}, family{"
 constexpr std::size_t most_shown = 10;
 
 double ratio_of(const nlohmann::json& r) { return r.at("ratio_to_rival").get<double>(); }
+
+nlohmann::json records_of(const std::string& file) {
+  constexpr int most_depth = 32;
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    auto records = detail::parse_json<std::runtime_error>(text.str(), most_depth);
+    if (!records.is_array()) throw std::runtime_error("holds no records");
+    return records;
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(fmt::format("{}: {}", file, e.what()));
+  }
+}
 
 }  // namespace
 
@@ -75,11 +94,14 @@ void print_summary(std::FILE* out, const std::vector<nlohmann::json>& records) {
 int summarise_files(const std::vector<std::string>& files, const std::string& json) {
   std::vector<nlohmann::json> all;
   for (const std::string& file : files) {
-    std::ifstream in(file);
-    const auto records = nlohmann::json::parse(in);
+    const auto records = records_of(file);
     all.insert(all.end(), records.begin(), records.end());
   }
-  print_summary(json == "-" ? stderr : stdout, all);
+  try {
+    print_summary(json == "-" ? stderr : stdout, all);
+  } catch (const nlohmann::json::exception& e) {
+    throw std::runtime_error(fmt::format("not records of random calls: {}", detail::words_of(e)));
+  }
   if (json.empty()) return 0;
   const std::string text = nlohmann::json(all).dump(1);
   if (json == "-") {

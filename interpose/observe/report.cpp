@@ -351,7 +351,8 @@ void write_report(const std::vector<rank_log>& logs) {
   }
   const std::string file = s.report_file.empty() ? file_named_after(logs.front().program) : s.report_file;
   std::ofstream out(file);
-  out << j.dump(1) << '\n' << std::flush;
+  // A command line need not be UTF-8: what is not is replaced.
+  out << j.dump(1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
   say(out ? fmt::format("report written to {}", file)
           : fmt::format("no report is written: cannot write {}: {}", file, std::strerror(errno)));
 }

@@ -163,7 +163,7 @@ export function damaged() {
   absurd[0].median_s = -1;
   const huge = JSON.stringify(records()).replace('"ranks":8', '"ranks":1e300');
   return {
-    "empty.json": ["", "the file is empty"],
+    "empty.json": ["", "empty file"],
     "cut.json": [JSON.stringify(smallTraffic()).slice(0, 300), "damaged"],
     "version.json": [JSON.stringify({ ...smallTraffic(), taquin_traffic: 99 }), "version 99"],
     "kind.json": [JSON.stringify({ hello: SCRIPT }), "nothing that taquin writes"],

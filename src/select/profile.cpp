@@ -211,7 +211,8 @@ hardware hardware_of(const json& j) {
 }
 
 profile parse(const json& j) {
-  if (j.at("format") != format_name) throw profile_error("not a machine profile");
+  const auto named = j.find("format");
+  if (named == j.end() || *named != format_name) throw profile_error("not a machine profile");
   if (j.at("version") != version)
     throw profile_error(fmt::format("version {}, not {}", j.at("version").dump(), version));
   profile p;

@@ -20,10 +20,10 @@ inline std::string words_of(const nlohmann::json::exception& e) {
   return fmt::format("damaged: there is no field {}", what.substr(first, what.rfind('\'') - first + 1));
 }
 
-/// Throws Fault: "the file is empty", "more than n levels of nesting", or as above.
+/// Throws Fault: "empty file", "more than n levels of nesting", or as above.
 template <class Fault>
 nlohmann::json parse_json(std::string_view text, int most_depth) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw Fault("the file is empty");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw Fault("empty file");
   try {
     return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
       if (depth > most_depth) throw Fault(fmt::format("more than {} levels of nesting", most_depth));

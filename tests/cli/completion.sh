@@ -1,23 +1,54 @@
 #!/usr/bin/env bash
-# completion.sh PROGRAM: bash completes commands, their flags and algorithms; zsh and fish take what is made for them,
-# where they are installed.
+# completion.sh PROGRAM: commands, their flags and algorithms are completed by bash, and by zsh and fish where they are.
 set -eu
-source <("$1" completion bash)
+program=$1
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+expect() {
+  [ "$2" = "$3" ] || { echo "$1 completes to '$2', not '$3'"; exit 1; }
+}
+without=
+commands=$("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+
+source <("$program" completion bash)
 completed() {
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
   _taquin
   echo "${COMPREPLY[*]}"
 }
-expect() {
-  [ "$1" = "$2" ] || { echo "completed to '$1', not '$2'"; exit 1; }
-}
-expect "$(completed taquin wr)" wrap
-expect "$(completed taquin run --layo)" --layout
-expect "$(completed taquin plan -a pairw)" pairwise
-for command in $("$1" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+expect bash "$(completed taquin wr)" wrap
+expect bash "$(completed taquin run --layo)" --layout
+expect bash "$(completed taquin plan -a pairw)" pairwise
+for command in $commands; do
   [ -n "$(completed taquin "$command" --help)" ] || { echo "nothing is completed behind $command"; exit 1; }
 done
-"$1" completion fish | grep -q "seen_subcommand_from tune' -l ranks\|seen_subcommand_from tune' -s o\|seen_subcommand_from tune' -l output"
-if command -v fish >/dev/null; then "$1" completion fish | fish --no-execute; fi
-if command -v zsh >/dev/null; then "$1" completion zsh | zsh -n; fi
-echo completed
+
+if command -v fish >/dev/null; then
+  "$program" completion fish >"$work/taquin.fish"
+  by_fish() {
+    HOME=$work XDG_CONFIG_HOME=$work fish --no-config -c "source $work/taquin.fish; complete -C '$1'" |
+      cut -f 1 | paste -s -d ' '
+  }
+  expect fish "$(by_fish 'taquin wr')" wrap
+  expect fish "$(by_fish 'taquin run --layo')" --layout
+  expect fish "$(by_fish 'taquin plan -a pairw')" pairwise
+  for command in $commands; do expect fish "$(by_fish "taquin $command --hel")" --help; done
+else
+  without=" without fish"
+fi
+
+if command -v zsh >/dev/null; then
+  # As a shell reads it, and as a function in zsh's path, whose first use must complete as well.
+  mkdir "$work/functions"
+  "$program" completion zsh >"$work/functions/_taquin"
+  for how in read function; do
+    for line in "taquin wr=taquin wrap" "taquin run --layo=taquin run --layout" \
+      "taquin plan -a pairw=taquin plan -a pairwise" "taquin run -a spread_=taquin run -a spread_out"; do
+      expect "zsh, $how" "$(zsh -f "$here/completion.zsh" "$how" "$work/functions" "${line%%=*}")" "${line#*=}"
+    done
+  done
+else
+  without="$without without zsh"
+fi
+echo "completed$without"

@@ -4,8 +4,9 @@ set -eu
 program=$1
 folder=$2
 rm -rf "$folder" && mkdir -p "$folder"
-"$program" manual -o "$folder"
 fail() { echo "$1"; exit 1; }
+said=$("$program" manual -o "$folder")
+[ "$said" = "$(ls "$folder" | wc -l) pages written to $folder" ] || fail "it says '$said' of the pages in $folder"
 for command in $("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
   set -- "$folder"/taquin*-"$command".1
   [ -s "$1" ] || fail "no page of $command"

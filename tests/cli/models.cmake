@@ -22,12 +22,17 @@ model_command(calibrate_tells_of_a_file_that_cannot_be_written "cannot write '/n
 model_command(calibrate_refuses_an_absurd_size "--most 1T is not within.*status 2" "${taquin} calibrate --most 1T 2>&1")
 model_command(calibrate_without_gnuplot_says_so "needs gnuplot, which is not here.*status 1"
   "mkdir -p ${here}/bin && ln -sf /bin/sh ${here}/bin/sh && ${run} 2 env PATH=${here}/bin ${taquin} calibrate --plot ${here}/x.svg 2>&1")
+# One that only warns, as some do of fonts that they do not find: nobody is to read that.
+model_command(what_gnuplot_warns_of_is_not_shown "^[^!]*written to ${here}/warned.json[^!]*status 0"
+  "mkdir -p ${here}/warns && printf '#!/bin/sh\\ncat >/dev/null\\necho a warning! >&2\\necho a warning!\\n' > ${here}/warns/gnuplot && chmod +x ${here}/warns/gnuplot && ${run} 2 env PATH=${here}/warns:$PATH ${taquin} calibrate --most 64 -o ${here}/warned.json --plot ${here}/warned.svg 2>&1")
 find_program(gnuplot gnuplot)
 if(gnuplot)
-  model_command(calibrate_draws_measured_against_fitted "<svg.*measured within a node.*loggp within a node.*status 0"
-    "${run} 2 ${taquin} calibrate --most 64K --plot ${here}/machine.svg && cat ${here}/machine.svg")
-  model_command(simulate_draws_time_against_ranks "<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
-    "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg && cat ${here}/ranks.svg")
+  model_command(calibrate_draws_measured_against_fitted
+    "drawing written to ${here}/machine.svg.*<svg.*measured within a node.*loggp within a node.*status 0"
+    "${run} 2 ${taquin} calibrate --most 64K --plot ${here}/machine.svg 2>&1 && cat ${here}/machine.svg")
+  model_command(simulate_draws_time_against_ranks
+    "drawing written to ${here}/ranks.svg.*<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
+    "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg 2>&1 && cat ${here}/ranks.svg")
 endif()
 
 model_command(explain_shows_every_algorithm_and_the_winner
@@ -44,6 +49,17 @@ model_command(explain_shows_no_measured_time_as_predicted
 model_command(explain_refuses_ranks_that_do_not_run "--measure runs 5 ranks.*status 2"
   "${run} 2 ${taquin} explain -n 5 --measure 2>&1")
 model_command(explain_refuses_a_damaged_profile "damaged.*status 2" "${taquin} explain --model ${here}/../../CMakeCache.txt 2>&1")
+foreach(what IN ITEMS "nothing=>empty file" "{}=>not a machine profile" "[1]=>not a machine profile"
+    "{\"format\":=>damaged at byte 11")
+  string(REPLACE "=>" ";" what "${what}")
+  list(GET what 0 text)
+  list(GET what 1 words)
+  string(REPLACE "nothing" "" text "${text}")
+  string(MAKE_C_IDENTIFIER "${words}_${text}" name)
+  file(WRITE ${here}/${name}.json "${text}")
+  model_command(a_profile_with_wrong_text_is_told_${name}
+    "^taquin explain: ${here}/${name}.json: ${words}[\n]status 2" "${taquin} explain --model ${here}/${name}.json 2>&1")
+endforeach()
 model_command(explain_refuses_an_unknown_workload "unknown workload.*status 2" "${taquin} explain -w magic 2>&1")
 
 model_command(simulate_costs_a_million_ranks "1048576 +zero_copy_bruck +- +[0-9].*status 0"

@@ -120,8 +120,8 @@ TEST(page_inputs, tells_files_apart_by_their_content) {
 
 TEST(page_inputs, says_where_a_file_is_wrong) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "the file is empty"},
-      {"  \n", "the file is empty"},
+      {"", "empty file"},
+      {"  \n", "empty file"},
       {"{", "damaged at byte 2"},
       {"7", "nothing that taquin writes"},
       {"{}", "nothing that taquin writes"},

@@ -56,6 +56,16 @@ TEST(replay, runs_every_recorded_call_and_verifies_it) {
   }
 }
 
+TEST(replay, a_recording_s_name_need_not_be_utf_8) {
+  const file f(recording());
+  const std::string odd = temporary_path("\xff.json");
+  std::filesystem::copy_file(f.path, odd);
+  const auto r = taquin(3, "run -a spread_out --reps 1 --json - --traffic '" + odd + "'");
+  std::filesystem::remove(odd);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.json().size(), 2U);
+}
+
 // Two communicators of different ranks run side by side: rank 0 of the world takes part in both.
 TEST(replay, tells_the_time_of_the_rank_with_the_most_as_the_page_does) {
   auto t = recording();

@@ -93,6 +93,7 @@ TEST(run_records, the_model_s_word_stands_beside_what_was_measured) {
 TEST(run_records, in_one_buffer_native_is_measured_out_of_place) {
   const auto r = taquin(3, "run --in-place -w random -b 10K --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_TRUE(r.said("native receives into a second buffer, which is not in its peak mem")) << r.err;
   for (const auto& one : r.json()) {
     expect_record(one, 3);
     EXPECT_EQ(one["in_place"], true);
@@ -141,7 +142,14 @@ TEST(run_options, a_command_that_there_is_not_is_told_with_the_nearest) {
       {"wrapp", "taquin: no command 'wrapp'; did you mean wrap?"},
       {"rnu", "did you mean run?"},
       {"nothing_of_the_kind", "known are list, "},
-      {"record", "taquin record: --output is required; see taquin record --help"},
+      {"record ./program", "taquin record: -o FILE is missing; see taquin record --help"},
+      {"tune", "taquin tune: -o FILE is missing; see taquin tune --help"},
+      {"report a.json", "taquin report: -o FILE.html is missing; see taquin report --help"},
+      {"report -o a.html", "taquin report: FILE... is missing; see taquin report --help"},
+      {"plan -a pairwise", "taquin plan: -n RANKS is missing; see taquin plan --help"},
+      {"plan -n 2", "taquin plan: -a NAME is missing; see taquin plan --help"},
+      {"simulate", "taquin simulate: -n RANKS is missing; see taquin simulate --help"},
+      {"completion", "taquin completion: SHELL is missing; see taquin completion --help"},
   };
   for (const auto& [arguments, message] : cases) {
     const auto r = taquin(0, arguments);

@@ -1,5 +1,5 @@
 # Installs the build, builds programs against what was installed (CMake in C++, in C alone and in Fortran alone, pkg-config,
-# the snippets of the documents), runs them.
+# the snippets of the documents), runs them, and removes what was installed.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -93,3 +93,11 @@ while(compilers)
   execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/names/names.sh ${WORK}/prefix/${LIBDIR}/libtaquin.so
     ${WORK}/names.o ${WORK}/names.c.o WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
 endwhile()
+
+run(${CMAKE_CURRENT_LIST_DIR}/../../scripts/uninstall ${BUILD}/install_manifest.txt)
+file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${WORK}/prefix ${WORK}/prefix/*)
+list(FILTER left INCLUDE REGEX "taquin")
+list(FILTER left EXCLUDE REGEX "__pycache__|/python3/dist-packages/taquin$")
+if(left)
+  message(FATAL_ERROR "these are left where taquin was installed: ${left}")
+endif()

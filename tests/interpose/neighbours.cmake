@@ -128,6 +128,9 @@ neighbour_test(report_counts_calls_on_communicators_that_come_and_go
 neighbour_test(report_says_its_file_and_names_it_after_program_and_job
   "taquin: report written to taquin-report-interpose_[a-z_]+-7\\.a\\.json.*expected"
   "rm -rf named; mkdir named; cd named && ${np2} SLURM_JOB_ID=7.a LD_PRELOAD=${library} TAQUIN_REPORT=full ${program} && $<TARGET_FILE:expected_report> taquin-report-*-7.a.json && echo expected")
+# Bytes that are no UTF-8, which JSON is.
+neighbour_test(report_names_a_program_in_any_bytes "report written to [^\n]*odd.json.*expected[\n]status 0"
+  "cp ${program} odd_$(printf '\\377') && ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:odd.json ./odd_$(printf '\\377') && $<TARGET_FILE:expected_report> odd.json && echo expected")
 foreach(kind summary full:/dev/null)
   string(SUBSTRING ${kind} 0 4 of)
   neighbour_test(report_counts_every_one_of_many_calls_${of} "all-to-all calls +3000, 62.5KB sent.*status 0"

@@ -37,13 +37,15 @@ export function pointsOfRecords(records, file) {
       low: r.ci95_s?.[0] ?? null,
       high: r.ci95_s?.[1] ?? null,
       ratio: positive(r.ratio_to_native) ? r.ratio_to_native : null,
-      memory: r.peak_memory ?? null,
+      memory: r.in_place && r.algorithm === "native" ? r.bytes_per_rank ?? null : r.peak_memory ?? null, // its second buffer
       limit: r.memory_limit ?? null,
       wrong: r.wrong_bytes ?? 0,
       messages: r.messages ?? null,
       repetitions: r.repetitions ?? null,
       recorded: r.collective === "recorded",
       inPlace: Boolean(r.in_place),
+      persistent: Boolean(r.persistent),
+      collective: r.collective,
     });
   }
   return { points: [...distinctNative(points), ...modelOfRecords(records, file)], unserved };

@@ -15,8 +15,19 @@ const known = (p) => p.basis === "measured" && p.low !== null && p.high !== null
 const faster = (a, b) => known(a) && known(b) && a.high < b.low && a.time < b.time * (1 - LEAST_GAIN);
 
 // The program's call chooses as `auto` did. What `auto` chose is no name to ask for: another call, or another size, has
-// another choice, and a call by name goes another way.
-const commandOf = (p) => `mpirun -n ${p.ranks} taquin wrap${p.algorithm === "auto" ? "" : ` -a ${quoted(p.algorithm)}`} PROGRAM`;
+// another choice, and a call by name goes another way. What was measured as a plan helps a program that makes one.
+const commandOf = (p) => (p.persistent ? planOf(p) : `mpirun -n ${p.ranks} taquin wrap${p.algorithm === "auto" ? "" : ` -a ${quoted(p.algorithm)}`} PROGRAM`);
+
+function planOf(p) {
+  const call = ["alltoall", "alltoallw"].includes(p.collective) ? p.collective : "alltoallv";
+  const name = p.algorithm === "auto" ? "" : `, {.algorithm = ${JSON.stringify(p.algorithm)}}`;
+  return `taquin::plan(taquin::exchange::${call}(...)${name})  or, in C, TAQUIN_A${call.slice(1)}_init(...)`;
+}
+
+function titleOf(p) {
+  if (p.persistent) return p.algorithm === "auto" ? "Make a plan once" : `Make a plan once, with ${p.algorithm}`;
+  return p.algorithm === "auto" ? "Run the program with taquin" : `Use ${p.algorithm}`;
+}
 
 function fasterAlgorithms(model) {
   const things = [];
@@ -34,7 +45,7 @@ function fasterAlgorithms(model) {
     const recording = best.recorded && model.sources.find((s) => baseName(s.name) === baseName(labelFile(best.label)));
     const what = best.recorded ? `the recorded calls of ${baseName(labelFile(best.label))}` : `${best.label}, ${bytes(best.bytes)} per rank`;
     things.push({
-      title: best.algorithm === "auto" ? "Run the program with taquin" : `Use ${best.algorithm}`,
+      title: titleOf(best),
       text: `On ${best.ranks} ranks it takes ${seconds(best.time)} for ${what}; the MPI library takes ${seconds(native.time)}.`,
       what,
       command: commandOf(best),
@@ -77,7 +88,7 @@ function fromTraffic(source, model) {
   const measured = model.points.some((p) => p.recorded && baseName(labelFile(p.label)) === baseName(source.name));
   if (source.kind === "recording" && !measured)
     things.push({
-      title: "Measure these calls under every algorithm",
+      title: `Measure the calls of ${baseName(source.name)} under every algorithm`,
       text: `${baseName(source.name)} can be replayed on ${source.ranks} ranks; with the records beside it, this page tells what each algorithm saves.`,
       command: `mpirun -n ${source.ranks} taquin run --traffic ${quoted(source.name)} -a all --json times.json`,
       saves: null,

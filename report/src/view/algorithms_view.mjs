@@ -160,6 +160,9 @@ function crossingNote(state) {
   return `Lines: measured; dashes: predicted by the model, without the agreement that a blocking call begins with; bars: 95% confidence intervals.${words.length ? ` Dotted: ${words.join("; ")}.` : ""}`;
 }
 
+const memoryNote = (points) =>
+  `The most that taquin held on any rank, beside the data; dashes: what was allowed. The MPI library's own buffers are not in it.${points.some((p) => p.inPlace && p.algorithm === "native") ? " native: the second buffer that it receives into." : ""}`;
+
 export function algorithms(model) {
   const cases = casesOf(model.points);
   const state = { logX: true, logY: true };
@@ -179,7 +182,7 @@ export function algorithms(model) {
     const make = (key) =>
       figure({
         title: VALUES[key].title,
-        note: () => (key === "time" ? crossingNote(state) : key === "memory" ? "The most that taquin held on any rank, beside the data; dashes: what was allowed. The MPI library's own buffers are not in it." : "Below 1: faster than the MPI library."),
+        note: () => (key === "time" ? crossingNote(state) : key === "memory" ? memoryNote(state.view.points) : "Below 1: faster than the MPI library."),
         draw: (width) => (state.view.axis ? lines(state, key, width) : list(state, key, width)),
         table: () => ({ columns: COLUMNS, rows: state.view.points }),
       });

@@ -20,6 +20,9 @@ function copyButton(text) {
   return element;
 }
 
+// Lines end between words: an option's dash is no place for that.
+const words = (command) => command.split(" ").flatMap((word, i) => [i ? " " : "", h("span", { class: "word" }, word)]);
+
 const tile = (f) =>
   h("div", { class: "tile" }, h("dt", {}, f.label), h("dd", {}, h("strong", {}, f.value), f.note ? h("small", {}, f.note) : null));
 
@@ -31,7 +34,7 @@ function thing(t, index) {
     h("h3", {}, `${index + 1}. ${t.title}`),
     h("p", {}, t.text),
     h("p", {}, t.basis ? h("span", { class: `basis ${basis}` }, basis) : null, ` ${savingText(t)}`),
-    t.command ? h("pre", { tabindex: 0, "aria-label": "command" }, h("code", {}, t.command)) : null,
+    t.command ? h("pre", { tabindex: 0, "aria-label": "command" }, h("code", {}, words(t.command))) : null,
     t.command ? copyButton(t.command) : null,
   );
 }

@@ -18,6 +18,14 @@ test("native and native through taquin are two curves", () => {
   assert.deepEqual(points.map((p) => p.algorithm), ["native", "native through taquin"]);
 });
 
+test("in one buffer the MPI library's call is drawn with the second buffer that it needs", () => {
+  const one = { ranks: 2, workload: "uniform", bytes_per_rank: 4096, median_s: 1, peak_memory: 0 };
+  const memory = (more) => pointsOfRecords([{ ...one, ...more }], "").points[0].memory;
+  assert.equal(memory({ algorithm: "native", in_place: true }), 4096);
+  assert.equal(memory({ algorithm: "native", in_place: false }), 0);
+  assert.equal(memory({ algorithm: "in_place", in_place: true, peak_memory: 64 }), 64);
+});
+
 test("what was asked for as auto is the curve auto", () => {
   for (const key of ["asked", "requested"]) {
     const { points } = pointsOfRecords([{ algorithm: "pairwise", [key]: "auto", ranks: 2, median_s: 1 }], "");

@@ -39,6 +39,19 @@ test("what auto chose is never named, and a command comes once", () => {
   assert.match(things[0].text, /Also faster: the recorded calls of b.json/);
 });
 
+test("what was measured as a plan is advised as a plan, and not for calls that make none", () => {
+  const one = { ranks: 4, workload: "uniform", collective: "alltoallw", persistent: true, bytes_per_rank: 8 };
+  const cards = (name, asked) =>
+    worthDoing(model({ points: pointsOfRecords([{ ...one, algorithm: "native", median_s: 1, ci95_s: [0.9, 1.1] }, { ...one, algorithm: name, asked, median_s: 0.5, ci95_s: [0.4, 0.6] }], "").points }));
+  const [best] = cards("shared_memory", "auto");
+  assert.equal(best.title, "Make a plan once");
+  assert.equal(best.command, "taquin::plan(taquin::exchange::alltoallw(...))  or, in C, TAQUIN_Alltoallw_init(...)");
+  const [named] = cards("pairwise", "pairwise");
+  assert.equal(named.title, "Make a plan once, with pairwise");
+  assert.match(named.command, /^taquin::plan\(taquin::exchange::alltoallw\(\.\.\.\), \{\.algorithm = "pairwise"\}\)/);
+  assert.ok(!/wrap/.test(JSON.stringify([best, named])));
+});
+
 test("intervals that meet, small gains and wrong results are not worth doing", () => {
   const one = { algorithm: "native", ranks: 2, workload: "uniform", bytes_per_rank: 8, median_s: 1, ci95_s: [0.5, 1.5] };
   const other = (extra) => [one, { ...one, algorithm: "pairwise", ...extra }];
@@ -60,6 +73,7 @@ test("a recording that was not measured is to be measured", () => {
   const source = { kind: "recording", name: "dir/my file.json", ranks: 4, sites: [], totals: { seconds: 0 } };
   const things = worthDoing(model({ sources: [source] }));
   assert.match(things[0].command, /--traffic 'dir\/my file.json'/);
+  assert.equal(things[0].title, "Measure the calls of my file.json under every algorithm");
   assert.equal(savingText(things[0]), "How much it saves is not known before it is measured.");
 });
 

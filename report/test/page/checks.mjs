@@ -30,6 +30,24 @@ async function accessible(page) {
   );
 }
 
+/// Options of commands that stand on two lines, in the page. Widths differ, so that one of them would break a dash off.
+function brokenOptions() {
+  const broken = [];
+  for (const width of [150, 170, 190, 210, 230, 250])
+    for (const code of document.querySelectorAll("pre code")) {
+      code.parentElement.style.width = `${width}px`;
+      const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode())
+        for (const option of texts.currentNode.data.matchAll(/(?<=^| )-\S+/g)) {
+          const range = document.createRange();
+          range.setStart(texts.currentNode, option.index);
+          range.setEnd(texts.currentNode, option.index + option[0].length);
+          if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1) broken.push(`${option[0]} at ${width}`);
+        }
+    }
+  return broken;
+}
+
 export const checks = {
   "every section is there, with its plots": async ({ page, made }) => {
     assert.equal(made.small.status, 0, made.small.errors.join("\n"));
@@ -74,6 +92,7 @@ export const checks = {
     await drawAll(page);
     const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(content <= window, `${content} pixels on ${window}`);
+    assert.deepEqual(await page.evaluate(brokenOptions), []);
   },
 
   "no fault of accessibility, light": async ({ page, made }) => {
