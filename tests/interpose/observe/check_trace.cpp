@@ -1,7 +1,8 @@
-// check_trace FILE RANKS [calls=N] [waiting=N] [rounds=N] [memory=N] [flows=N] [messages=N] [events=N] [most=BYTES]: reads a trace with protobuf and
-// tells what is wrong with it: slices that do not nest, times that go back, flows without an end, tracks without a
-// name. `flows` are those between calls, `messages` those that were sent and have arrived, `events` all events, those
-// that did not fit included, `waiting` calls with waiting and transfer, `memory` calls that took some.
+// check_trace FILE RANKS [NAME=NUMBER]...: reads a trace with protobuf and tells what is wrong with it: slices that do
+// not nest, times that go back, flows without an end, tracks without a name, or another NUMBER than given of
+//   calls; waiting: those with waiting and transfer; memory: those that took some; flows: between them
+//   rounds; messages: those that were sent and have arrived
+//   events: all of them, those that did not fit included; most: bytes, at most
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
