@@ -6,7 +6,8 @@ mpi4py-fft   Transfer.forward and .backward, beside adapters.transfer_in_place t
 caput        a way by hand to do what MPIArray.redistribute does: parts packed, Alltoallv, parts unpacked
 httomo       a way by hand to do what alltoall_ring does: parts go around a ring into an array for the result
 
-Peak: the process's high-water mark above what it had before the array was made, as a multiple of the array.
+Peak: the process's high-water mark above what it had before the array was made, as a multiple of the array. --most: fails
+where it is more than that with taquin.
 """
 
 import argparse
@@ -125,6 +126,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mib", type=int, default=64, help="of each rank's array")
     arguments.add_argument("--reps", type=int, default=5)
+    arguments.add_argument("--most", type=float)
     chosen = arguments.parse_args()
     middle = lambda values: sorted(values)[len(values) // 2]
     if comm.rank == 0:
@@ -147,6 +149,8 @@ def main():
         times = [middle([seconds for seconds, _ in of]) for of in runs]
         if comm.rank == 0:
             print(f"| {name} | {peaks[0]:.2f} | {peaks[1]:.2f} | {times[1] / times[0]:.2f} |", flush=True)
+        if chosen.most and peaks[1] > chosen.most:
+            sys.exit(f"{name}: a peak of {peaks[1]:.3f} arrays with taquin, {chosen.most} at most")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 # Whole programs, as they are and with taquin underneath, in turn:
 #   bench/programs/run.sh build/release RANKS REPETITIONS PROGRAM… > results.txt
 # PROGRAM is pwscf, lammps, dgpart or superlu: Debian's packages quantum-espresso (and its -data), lammps, ptscotch,
-# libsuperlu-dist-dev. Each line: program, ranks, who does the all-to-all calls (plain: the MPI library, nothing
-# preloaded; native: the MPI library, observed; taquin), seconds of the whole mpirun, share of the processors' time that
-# other processes took meanwhile; then, of what is observed, seconds from MPI_Init to MPI_Finalize, in all-to-all calls,
-# and of these until the last rank came.
+# libsuperlu-dist-dev; or petsc or boost: programs of the tests, on petsc-dev and libboost-mpi-dev. Each line: program, ranks,
+# who does the all-to-all calls (plain: the MPI library, nothing preloaded; native: the MPI library, observed; taquin),
+# seconds of the whole mpirun, share of the processors' time that other processes took meanwhile; then, of what is
+# observed, seconds from MPI_Init to MPI_Finalize, in all-to-all calls, and of these until the last rank came.
 set -eu
 build=$(realpath "$1") ranks=$2 repetitions=$3
 shift 3
@@ -57,6 +57,8 @@ for program; do
           examples=/usr/lib/x86_64-linux-gnu/superlu-dist/tests/EXAMPLE
           run superlu $way $examples/pddrive -r 2 -c $((ranks / 2)) $examples/big.rua
           ;;
+        petsc) run petsc $way "$build/bin/interpose_star_forest" -sf_type neighbor -steps 5000 ;;
+        boost) run boost $way "$build/bin/interpose_boost_mpi" 5000 ;;
       esac
     done
   done

@@ -34,9 +34,14 @@ std::int64_t narrow(std::size_t v) {
 
 std::int64_t fingerprint_of(const distribution& a, const distribution& b, std::size_t element, bool transposing) {
   detail::fingerprint all;
-  for (const auto* list : {&a.shape, &a.grid, &b.shape, &b.grid}) {
-    all.add(list->size());
-    for (const std::size_t v : *list) all.add(v);
+  const auto add = [&](const std::vector<std::size_t>& list) {
+    all.add(list.size());
+    for (const std::size_t v : list) all.add(v);
+  };
+  for (const auto* d : {&a, &b}) {
+    add(d->shape);
+    add(d->grid);
+    for (const auto& list : d->bounds) add(list);
   }
   all.add(element);
   all.add(transposing);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blocks.hpp"
@@ -192,13 +193,16 @@ class migration_object {
 class block_exchange_object {
  public:
   using list = std::vector<std::size_t>;
-  block_exchange_object(const list& shape, const list& from, const list& to, std::size_t element, std::size_t held,
+  /// A grid, and the bounds of its blocks along each axis: none where they are even.
+  using cut = std::pair<list, std::vector<list>>;
+  block_exchange_object(const list& shape, const cut& from, const cut& to, std::size_t element, std::size_t held,
                         bool transposing, const py::object& comm, const py::dict& keywords) {
     read(choices_, keywords);
     const MPI_Comm handle = comm_of(comm);
     const py::gil_scoped_release released;
-    object_ = std::make_unique<block_exchange>(distribution{shape, from}, distribution{shape, to}, element, held,
-                                               transposing, handle, choices_);
+    object_ = std::make_unique<block_exchange>(distribution{shape, from.first, from.second},
+                                               distribution{shape, to.first, to.second}, element, held, transposing,
+                                               handle, choices_);
   }
   block_exchange_object(const block_exchange_object&) = delete;
   block_exchange_object& operator=(const block_exchange_object&) = delete;
@@ -289,8 +293,8 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("statistics", &migration_object::stats);
 
   py::class_<block_exchange_object>(m, "BlockExchange", "One redistribution of an array in blocks.")
-      .def(py::init<const block_exchange_object::list&, const block_exchange_object::list&,
-                    const block_exchange_object::list&, std::size_t, std::size_t, bool, const py::object&,
+      .def(py::init<const block_exchange_object::list&, const block_exchange_object::cut&,
+                    const block_exchange_object::cut&, std::size_t, std::size_t, bool, const py::object&,
                     const py::dict&>(),
            py::arg("shape"), py::arg("source"), py::arg("target"), py::arg("item_bytes"), py::arg("held"),
            py::arg("transposing"), py::arg("comm"), py::arg("keywords"))

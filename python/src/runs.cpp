@@ -13,8 +13,9 @@ std::size_t stride(const distribution& d, std::size_t k) {
   return s;
 }
 
-// The part of axis k that index i lies in.
+// The part of axis k that index i lies in. Of parts that begin there all but the last are empty.
 std::size_t part_of(const distribution& d, std::size_t k, std::size_t i) {
+  if (!d.even(k)) return static_cast<std::size_t>(std::ranges::upper_bound(d.bounds[k], i) - d.bounds[k].begin()) - 1;
   const std::size_t least = d.shape[k] / d.grid[k];
   const std::size_t longer = d.shape[k] % d.grid[k];
   return i < longer * (least + 1) ? i / (least + 1) : longer + (i - longer * (least + 1)) / least;

@@ -7,14 +7,17 @@
 
 namespace taquin::python {
 
-/// An array cut into blocks, `grid[k]` along axis k: the first (shape[k] mod grid[k]) are one longer. Blocks belong to
-/// ranks in row-major order.
+/// An array cut into blocks, `grid[k]` along axis k: where `bounds[k]` says where they begin, with the end of the last;
+/// where that is empty, the first (shape[k] mod grid[k]) are one longer. Blocks belong to ranks in row-major order.
 struct distribution {
   std::vector<std::size_t> shape{};
   std::vector<std::size_t> grid{};
+  std::vector<std::vector<std::size_t>> bounds{};  ///< empty, or one list for each axis
 
+  [[nodiscard]] bool even(std::size_t k) const noexcept { return bounds.empty() || bounds[k].empty(); }
   /// First index of part `i` of axis k.
   [[nodiscard]] std::size_t begin(std::size_t k, std::size_t i) const noexcept {
+    if (!even(k)) return bounds[k][i];
     const std::size_t least = shape[k] / grid[k];
     const std::size_t longer = shape[k] % grid[k];
     return i * least + (i < longer ? i : longer);

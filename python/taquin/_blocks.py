@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 from mpi4py import MPI
@@ -18,16 +18,22 @@ class Blocks:
     Ranks have the blocks in row-major order. Along an axis that does not divide, the first blocks are one longer, as
     ``numpy.array_split`` does it. A grid of one number above 1 is a slab distribution, of two a pencil one.
 
+    Where blocks have other lengths, `cuts[k]` says at which indices axis k is cut, as ``numpy.split`` takes them: one
+    less than `grid[k]`, in order. None: evenly.
+
     >>> import taquin
     >>> slabs = taquin.Blocks((8, 6, 4), (3, 1, 1))
     >>> slabs.local_shape(0), slabs.local_shape(2)
     ((3, 6, 4), (2, 6, 4))
     >>> slabs.local_slice(2)
     (slice(6, 8, None), slice(0, 6, None), slice(0, 4, None))
+    >>> taquin.Blocks((8, 6), (3, 1), ((1, 5), None)).local_shape(1)
+    (4, 6)
     """
 
     shape: tuple[int, ...]
     grid: tuple[int, ...]
+    cuts: Optional[tuple[Optional[tuple[int, ...]], ...]] = None
 
     def __post_init__(self) -> None:
         for name in ("shape", "grid"):
@@ -39,6 +45,31 @@ class Blocks:
             raise ValueError(f"the grid {self.grid} has less than one block along an axis")
         if min(self.shape) < 0:
             raise ValueError(f"the shape {self.shape} is negative")
+        if self.cuts is not None:
+            cuts = (None if at is None else tuple(int(i.__index__()) for i in at) for at in self.cuts)
+            object.__setattr__(self, "cuts", tuple(cuts))
+            self._check_cuts(self.cuts)
+
+    def _check_cuts(self, cuts: tuple[Optional[tuple[int, ...]], ...]) -> None:
+        if len(cuts) != len(self.shape):
+            raise ValueError(f"the cuts {cuts} must have one entry per axis")
+        for k, at in enumerate(cuts):
+            if at is None:
+                continue
+            if len(at) != self.grid[k] - 1:
+                raise ValueError(f"{self.grid[k]} blocks along axis {k} need {self.grid[k] - 1} cuts, not {len(at)}")
+            if list(at) != sorted(at) or (at and not 0 <= at[0] <= at[-1] <= self.shape[k]):
+                raise ValueError(f"the cuts {at} of axis {k} are not in order, or outside 0 to {self.shape[k]}")
+
+    @property
+    def _cut(self) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+        """The grid, and where the blocks of each axis begin and end; () where they are even."""
+        cuts = self.cuts or (None,) * len(self.shape)
+        return self.grid, [() if at is None else (0, *at, n) for at, n in zip(cuts, self.shape)]
+
+    def __repr__(self) -> str:
+        cuts = "" if self.cuts is None else f", cuts={self.cuts}"
+        return f"Blocks(shape={self.shape}, grid={self.grid}{cuts})"
 
     @property
     def ranks(self) -> int:
@@ -52,6 +83,11 @@ class Blocks:
         slices = []
         for axis in range(len(self.grid) - 1, -1, -1):
             rank, part = divmod(rank, self.grid[axis])
+            at = None if self.cuts is None else self.cuts[axis]
+            if at is not None:
+                ends = (0, *at, self.shape[axis])
+                slices.append(slice(ends[part], ends[part + 1]))
+                continue
             least, longer = divmod(self.shape[axis], self.grid[axis])
             first = part * least + min(part, longer)
             slices.append(slice(first, first + least + (part < longer)))

@@ -69,8 +69,8 @@ class BlockExchange:
     def __init__(
         self,
         shape: Sequence[int],
-        source: Sequence[int],
-        target: Sequence[int],
+        source: tuple[Sequence[int], Sequence[Sequence[int]]],
+        target: tuple[Sequence[int], Sequence[Sequence[int]]],
         item_bytes: int,
         held: int,
         transposing: bool,

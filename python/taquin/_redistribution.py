@@ -438,7 +438,7 @@ def _exchange_blocks(
         fault, options["fault"] = wrong, describe(wrong)
     held = room if grows else 0
     try:
-        move = _core.BlockExchange(source.shape, source.grid, target.grid, item, held, transposing, comm, options)
+        move = _core.BlockExchange(source.shape, source._cut, target._cut, item, held, transposing, comm, options)
     except UsageError as error:
         raise error from fault
     place = address_of(array)

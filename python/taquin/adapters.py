@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import math
+import zlib
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
 from ._blocks import Blocks
 from ._errors import UsageError
 from ._options import Memory, memory_bytes
-from ._redistribution import Redistribution, redistribute_nd
+from ._redistribution import redistribute_nd
 
 
 def transfer_in_place(
@@ -57,76 +59,79 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
 
 
 def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *, memory: Memory = None) -> Any:
-    """Does what ``alltoall_ring(arrays, comm, concat_axis)`` of httomo does, in the memory that the arrays are views of:
-    ``arrays[i]`` goes to rank i; what comes is returned, joined along `concat_axis` in the order of ranks.
+    """Does what ``alltoall_ring(arrays, comm, concat_axis)`` of httomo does, in the memory of one array: ``arrays[i]``
+    goes to rank i; what comes is returned, joined along `concat_axis` in the order of ranks.
 
-    Collective over `comm`. What the arrays held is lost. Where more comes than goes, the result is a new array, which
-    counts as extra memory.
+    Collective over `comm`. What the arrays held is lost. The errors are those of :func:`redistribute_nd`.
 
-    :param arrays: one for each rank: the parts of a contiguous array of three axes, as ``numpy.split`` makes them along
-        an axis other than `concat_axis`.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit. That of :func:`redistribute_nd` where
-        the array is cut as :class:`Blocks` cuts; else about 110 bytes for each run of items that stay together: those
-        of the last axis, or one item where that is split or joined.
-    :raises UsageError: on every rank with the arrays kept, when the arrays of any rank are not such parts.
-    :raises BudgetExceeded: on every rank with the arrays kept, when `memory` is too small.
+    :param arrays: one for each rank, of three axes: the parts of a contiguous array, as ``numpy.split`` makes them
+        along an axis other than `concat_axis`. Arrays with memory of their own are copied into one first. That copy is
+        extra memory, and so is a new array for the result where more comes than goes.
+    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     """
-    rank, ranks, wrong, block, split = comm.Get_rank(), comm.Get_size(), None, np.empty((0, 0, 0)), 0
+    mine, room = _Parts(), None
+    block: Any = None
     try:
-        block, split = _joined(arrays, ranks, concat_axis)
+        room = memory_bytes(memory)
+        mine = _described(arrays, comm.Get_size(), concat_axis)
     except (TypeError, ValueError) as error:
-        wrong = str(error)
-    told: list[Any] = [None] * ranks if wrong else [(part.shape, part.dtype.str) for part in arrays]
-    coming = comm.alltoall(told)
-    kinds = {(*(n for k, n in enumerate(c[0]) if k != concat_axis), c[1]) for c in coming if c}
-    if len(kinds) > 1:
-        wrong = wrong or f"the parts that come differ in more than axis {concat_axis}: {[c[0] for c in coming if c]}"
-    for sender, text in enumerate(comm.allgather(wrong)):
-        if text:
-            raise UsageError(f"rank {sender}: {text}", sender)
-    lengths, widths = [shape[concat_axis] for shape, _ in coming], [part.shape[split] for part in arrays]
-    whole = [n if k != concat_axis else sum(lengths) for k, n in enumerate(block.shape)]
-    source, target = (Blocks(tuple(whole), tuple(ranks if k == a else 1 for k in range(3))) for a in (concat_axis, split))
-    even = [source.local_shape(r)[concat_axis] for r in range(ranks)] == lengths
-    if even and [target.local_shape(r)[split] for r in range(ranks)] == widths:
-        return redistribute_nd(block, source, target, comm, memory=memory)
-    # Runs of items that stay together are the rows of a redistribution.
-    axes = 3 if 2 in (split, concat_axis) else 2
-    run = int(np.prod(block.shape[axes:]))
-    result = list(coming[rank][0])
-    result[concat_axis] = sum(lengths)
-    items, rows = int(np.prod(result)), block.reshape(-1, run) if block.size else np.empty((0, run), block.dtype)
-    if items > block.size:
-        rows = np.empty((items // run, run), block.dtype)
-        rows[: block.size // run] = block.reshape(-1, run)
-        memory = None if memory is None else max(0, (memory_bytes(memory) or 0) - rows.nbytes)
-    to, place = np.empty(block.shape[:axes], np.int32), np.empty(block.shape[:axes], np.int64)
-    cuts, mine = np.cumsum(widths)[:-1], np.arange(lengths[rank]) + sum(lengths[:rank])
-    for owner, (t, p) in enumerate(zip(np.split(to, cuts, split), np.split(place, cuts, split))):
-        there = list(t.shape)
-        there[concat_axis] = result[concat_axis]
-        t[...], p[...] = owner, np.arange(np.prod(there)).reshape(there).take(mine, concat_axis)
-    Redistribution(rows, comm, memory=memory, check=False)(to.ravel(), place.ravel())
-    return rows.reshape(-1)[:items].reshape(result)
+        mine = _Parts(wrong=str(error))
+    told = comm.allgather(mine)
+    for rank, other in enumerate(told):
+        if other.wrong or other.kind != told[0].kind:
+            raise UsageError(f"rank {rank}: {other.wrong or 'its arrays have other shapes or types than rank 0'}", rank)
+    split = max(mine.axes, key=lambda axis: sum(axis in other.joined for other in told))
+    try:
+        block = _one_array(arrays, split) if split in mine.joined else np.concatenate(arrays, split)
+    except MemoryError:
+        pass  # the others hear of it below
+    if room is not None and block is not None and split not in mine.joined:
+        room = max(0, room - block.nbytes)
+    lengths = {concat_axis: [other.length for other in told], split: [a.shape[split] for a in arrays]}
+    shape = tuple(sum(lengths.get(k, arrays[0].shape[k : k + 1])) for k in range(3))
+    source, target = (
+        Blocks(
+            shape,
+            tuple(len(told) if k == along else 1 for k in range(3)),
+            tuple(tuple(np.cumsum(lengths[k])[:-1]) if k == along else None for k in range(3)),
+        )
+        for along in (concat_axis, split)
+    )
+    return redistribute_nd(block, source, target, comm, memory=room)
 
 
-def _joined(arrays: Sequence[Any], ranks: int, concat_axis: int) -> tuple[Any, int]:
-    """The array that these are the parts of, and the axis along which they follow each other."""
+class _Parts(NamedTuple):
+    """What a rank tells of its arrays."""
+
+    wrong: str = ""
+    length: int = 0  # along concat_axis
+    kind: int = 0  # a fingerprint of what must be alike on all ranks
+    axes: tuple[int, ...] = ()  # along which they can be joined,
+    joined: tuple[int, ...] = ()  # and are, in memory
+
+
+def _described(arrays: Sequence[Any], ranks: int, concat_axis: int) -> _Parts:
     if len(arrays) != ranks or not all(isinstance(a, np.ndarray) and a.ndim == 3 for a in arrays):
         raise ValueError(f"{ranks} NumPy arrays of three axes are needed, one for each rank")
     if concat_axis not in (0, 1, 2):
         raise ValueError(f"concat_axis must be 0, 1 or 2, got {concat_axis}")
-    for split in {0, 1, 2} - {concat_axis}:
-        shape = list(arrays[0].shape)
-        shape[split] = sum(a.shape[split] for a in arrays)
-        strides = [arrays[0].itemsize * int(np.prod(shape[k + 1 :])) for k in range(3)]
-        offset, fits = 0, True
-        for a in arrays:
-            same = all(a.shape[k] == shape[k] for k in range(3) if k != split) and a.dtype == arrays[0].dtype
-            where = a.__array_interface__["data"][0] - arrays[0].__array_interface__["data"][0]
-            inside = where == offset and all(a.shape[k] < 2 or a.strides[k] == strides[k] for k in range(3))
-            fits = fits and same and (a.size == 0 or inside)
-            offset += a.shape[split] * strides[split]
-        if fits:
-            return np.lib.stride_tricks.as_strided(arrays[0], shape, strides), split
-    raise ValueError("the arrays are not the parts of one contiguous array in their order, as numpy.split makes them")
+    alike = [{a.shape[k] for a in arrays} for k in range(3)]
+    axes = tuple(k for k in {0, 1, 2} - {concat_axis} if all(len(alike[j]) == 1 for j in {0, 1, 2} - {k}))
+    if not axes or len({a.dtype for a in arrays}) > 1:
+        raise ValueError(f"the arrays differ in type, in axis {concat_axis}, or in more than one other axis")
+    kind = concat_axis, [(*a.shape[:concat_axis], *a.shape[concat_axis + 1 :], a.dtype.str) for a in arrays]
+    joined = tuple(k for k in axes if _one_array(arrays, k) is not None)
+    return _Parts("", arrays[0].shape[concat_axis], zlib.crc32(repr(kind).encode()), axes, joined)
+
+
+def _one_array(arrays: Sequence[Any], split: int) -> Any:
+    """The contiguous array whose parts along this axis these are; None where they are not."""
+    shape = [sum(a.shape[k] for a in arrays) if k == split else arrays[0].shape[k] for k in range(3)]
+    strides = [arrays[0].itemsize * math.prod(shape[k + 1 :]) for k in range(3)]
+    offset = arrays[0].__array_interface__["data"][0]
+    for a in arrays:
+        place = a.__array_interface__["data"][0], *(a.strides[k] for k in range(3) if a.shape[k] > 1)
+        if a.size > 0 and place != (offset, *(strides[k] for k in range(3) if a.shape[k] > 1)):
+            return None
+        offset += a.shape[split] * strides[split]
+    return np.lib.stride_tricks.as_strided(arrays[0], shape, strides)

@@ -104,18 +104,35 @@ def test_parts_are_joined_in_place_as_by_httomo(comm, shape, axes, dtype):
     assert np.shares_memory(got, block) or got.nbytes > block.nbytes or got.size == 0
 
 
-def test_parts_that_are_no_views_of_one_array_are_an_error_on_every_rank(comm):
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (1, 2), (2, 0)])
+@pytest.mark.parametrize("who", ["all", "last"])
+def test_arrays_with_memory_of_their_own_are_joined_too(comm, axes, who):
+    wanted, _, arrays = parts(comm, (8, 8, 8), *axes, np.float32)
+    if who == "all" or comm.rank == comm.size - 1:
+        arrays = [a.copy() for a in arrays]
+    assert np.array_equal(adapters.alltoall_in_place(arrays, comm, axes[0]), wanted)
+
+
+def test_slabs_of_any_lengths_are_joined(comm):
+    arrays = [np.full((5 + comm.rank, 4, 3), comm.rank, np.float32) for _ in range(comm.size)]
+    wanted = np.concatenate([np.full((5 + r, 4, 3), r, np.float32) for r in range(comm.size)])
+    assert np.array_equal(adapters.alltoall_in_place(arrays, comm), wanted)
+
+
+def test_parts_that_do_not_fit_are_an_error_on_every_rank(comm):
     _, block, arrays = parts(comm, (8, 12, 4), 0, 1, np.float32)
-    given = [a.copy() for a in arrays] if comm.size > 1 else [block[:, ::2]]
-    with pytest.raises(UsageError, match="rank 0: the arrays are not the parts of one contiguous array"):
-        adapters.alltoall_in_place(given if comm.rank == 0 else arrays, comm)
+    ragged = [np.zeros((2, 3 + r, 4 + r), np.float32) for r in range(comm.size)]
     with pytest.raises(UsageError, match=f"rank {comm.size - 1}: {comm.size} NumPy arrays"):
         adapters.alltoall_in_place([] if comm.rank == comm.size - 1 else arrays, comm)
     with pytest.raises(UsageError, match="concat_axis must be 0, 1 or 2, got 3"):
         adapters.alltoall_in_place(arrays, comm, 3)
+    with pytest.raises(UsageError, match="rank 0: memory='much' is no size"):
+        adapters.alltoall_in_place(arrays, comm, memory="much" if comm.rank == 0 else None)
     if comm.size > 1:
-        other = parts(comm, (8, 12, 5 if comm.rank == 0 else 4), 0, 1, np.float32)[2]
-        with pytest.raises(UsageError, match="rank 0: the parts that come differ in more than axis 0"):
+        with pytest.raises(UsageError, match="rank 0: the arrays differ in type, in axis 0, or in more than one other"):
+            adapters.alltoall_in_place(ragged if comm.rank == 0 else arrays, comm)
+        other = parts(comm, (8, 12, 4 if comm.rank == 0 else 5), 0, 1, np.float32)[2]
+        with pytest.raises(UsageError, match="rank 1: its arrays have other shapes or types than rank 0"):
             adapters.alltoall_in_place(other, comm)
         with pytest.raises(BudgetExceeded):
             adapters.alltoall_in_place(arrays, comm, memory=0)

@@ -158,6 +158,36 @@ def test_arrays_go_between_all_block_distributions(comm, shape, dtype):
         assert back.tobytes() == whole[source.local_slice(r)].tobytes(), (a, b)
 
 
+@pytest.mark.parametrize("shape", [(6, 9), (40, 50)])
+def test_blocks_may_have_any_lengths(comm, shape):
+    p, r = comm.size, comm.rank
+    whole = np.arange(np.prod(shape)).reshape(shape)
+    last = (0,) * (p - 1)  # the last rank has all rows
+    longer = tuple(np.minimum(np.arange(1, p) * 4, shape[1]))
+    rows, columns = taquin.Blocks(shape, (p, 1), (last, None)), taquin.Blocks(shape, (1, p), (None, longer))
+    even = taquin.Blocks(shape, (p, 1))
+    for source, target in ((rows, columns), (columns, rows), (even, rows), (columns, even)):
+        here = taquin.redistribute_nd(whole[source.local_slice(r)].copy(), source, target, comm)
+        assert np.array_equal(here, whole[target.local_slice(r)])
+
+
+def test_cuts_that_do_not_fit_are_told(comm):
+    for cuts, text in (
+        (((2,),), "one entry per axis"),
+        (((2, 3), None), "2 blocks along axis 0 need 1 cuts, not 2"),
+        (((7,), None), "not in order, or outside 0 to 6"),
+        (((-1,), None), "not in order, or outside 0 to 6"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            taquin.Blocks((6, 4), (2, 1), cuts)
+    with pytest.raises(ValueError, match="not in order"):
+        taquin.Blocks((6, 4), (3, 1), ((4, 2), None))
+    if comm.size > 1:  # ranks that cut otherwise
+        blocks = taquin.Blocks((6, 4), (comm.size, 1), ((comm.rank > 0,) * (comm.size - 1), None))
+        with pytest.raises(taquin.UsageError, match="do not give the same distributions"):
+            taquin.redistribute_nd(np.zeros(blocks.local_shape(comm.rank)), blocks, blocks, comm)
+
+
 def test_arrays_of_other_ranks_of_dimension(comm):
     p, r = comm.size, comm.rank
     for axes in (1, 2, 4, 5):

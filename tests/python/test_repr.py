@@ -25,6 +25,7 @@ def test_results_and_options_say_what_they_hold(comm):
     taquin.alltoall(None, np.zeros(comm.size), comm, statistics=done)
     assert repr(done).startswith("Statistics(starts=1, ")
     assert repr(taquin.Blocks((4, 4), (2, 1))) == "Blocks(shape=(4, 4), grid=(2, 1))"
+    assert repr(taquin.Blocks((4,), (2,), ((1,),))) == "Blocks(shape=(4,), grid=(2,), cuts=((1,),))"
     options: taquin.Options = {"radix": 2}
     assert repr(options) == "{'radix': 2}"
 

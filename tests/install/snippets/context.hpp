@@ -17,6 +17,12 @@ struct particle {
   int id;
 };
 
+/// An entry of a sparse matrix.
+struct entry {
+  int row, column;
+  double value;
+};
+
 namespace context {
 
 inline const MPI_Comm comm = MPI_COMM_WORLD;
@@ -34,6 +40,9 @@ inline int ranks() {
 inline std::vector<particle> read_particles() { return std::vector<particle>(8 * static_cast<std::size_t>(ranks())); }
 inline int owner_of(const particle& p) { return p.id % ranks(); }
 
+/// Of a grid of one row of processes.
+inline int process_of(const entry& e) { return e.column % ranks(); }
+
 /// What a program does with data that are whole after an error.
 inline void keep(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
 inline void still_mine(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
@@ -43,6 +52,7 @@ struct names {
   std::size_t p = static_cast<std::size_t>(ranks()), n = 1000;
   int steps = 5;
   std::vector<particle> particles = read_particles();
+  std::vector<entry> entries = std::vector<entry>(8 * p, entry{rank(), rank() + 1, 1});
   std::vector<int> counts_to = std::vector<int>(p, 8), destinations = std::vector<int>(p);
   std::vector<double> buffer = std::vector<double>(4 * p, rank());
   std::vector<int> sendcounts = std::vector<int>(p, 3), recvcounts = sendcounts;

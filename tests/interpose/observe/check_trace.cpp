@@ -1,7 +1,8 @@
-// check_trace FILE RANKS [calls=N] [flows=N] [messages=N] [events=N] [most=BYTES]: reads a trace with protobuf and
-// tells what is wrong with it: slices that do not nest, times that go back, flows without an end, tracks without a
-// name. `flows` are those between calls, `messages` those that were sent and have arrived, `events` all events, those
-// that did not fit included.
+// check_trace FILE RANKS [NAME=NUMBER]...: reads a trace with protobuf and tells what is wrong with it: slices that do
+// not nest, times that go back, flows without an end, tracks without a name, or another NUMBER than given of
+//   calls; waiting: those with waiting and transfer; memory: those that took some; flows: between them
+//   rounds; messages: those that were sent and have arrived
+//   events: all of them, those that did not fit included; most: bytes, at most
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,7 @@ struct track {
   bool counter = false;
   std::vector<slice> open{};
   std::int64_t value = 0;
+  std::uint64_t waited_until = 0;
 };
 
 struct flow_end {
@@ -69,7 +71,8 @@ class checker {
     return right;
   }
 
-  std::map<std::string, std::uint64_t> counts{{"calls", 0}, {"flows", 0}, {"messages", 0}, {"events", 0}};
+  std::map<std::string, std::uint64_t> counts{{"calls", 0}, {"waiting", 0},  {"rounds", 0}, {"memory", 0},
+                                              {"flows", 0}, {"messages", 0}, {"events", 0}};
   std::set<std::uint64_t> processes;
   int faults = 0;
 
@@ -97,6 +100,7 @@ class checker {
     for (const auto id : e.terminating_flow_ids())
       expect(ends_.try_emplace(id, flow_end{time, t.process, message}).second, "a flow that ends twice");
     if (e.type() == TrackEvent::TYPE_COUNTER) t.value = e.counter_value();
+    if (e.type() == TrackEvent::TYPE_COUNTER && t.value > 0) ++counts["memory"];
     if (e.type() == TrackEvent::TYPE_SLICE_BEGIN) begin(t, e, time);
     if (e.type() == TrackEvent::TYPE_SLICE_END) end(t, time);
     if (e.type() == TrackEvent::TYPE_INSTANT && e.name().find("did not fit") != std::string::npos)
@@ -108,6 +112,7 @@ class checker {
     expect(part == (t.name == "calls" && !t.open.empty()), "a slice in the wrong place");
     expect(t.open.size() < 2, "slices within a part of a call");
     if (!part) ++counts["events"];
+    if (!part && t.name == "rounds") ++counts["rounds"];
     if (!part && (t.name == "calls" || t.name == "in flight")) {
       ++counts["calls"];
       std::set<std::string> notes;
@@ -116,12 +121,17 @@ class checker {
     }
     // Waiting comes first, transfer where it ends.
     if (e.name() == "waiting") expect(time == t.open.back().begin, "waiting that begins after its call");
+    if (e.name() == "transfer") {
+      expect(time == t.waited_until, "transfer that begins elsewhere than where waiting ends");
+      ++counts["waiting"];
+    }
     t.open.push_back({e.name(), time});
   }
 
   void end(track& t, std::uint64_t time) {
     if (!expect(!t.open.empty(), "an end without a beginning")) return;
     expect(t.open.back().begin <= time, "a slice that ends before it begins");
+    if (t.open.back().name == "waiting") t.waited_until = time;
     t.open.pop_back();
   }
 
