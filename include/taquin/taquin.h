@@ -290,8 +290,8 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
- * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `timeout` and
- * `on_timeout`. Collective; what is wrong on one rank is an error on all, but
+ * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `in_flight`,
+ * `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error on all, but
  * for a null communicator, which no other rank can hear of. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);

@@ -121,6 +121,7 @@ void block_exchange::run(std::byte* data) {
   own.algorithm = choices_->algorithm;
   own.on_timeout = choices_->on_timeout;
   own.timeout = choices_->timeout;
+  own.in_flight = choices_->in_flight;
   const run_list leaving(from_, to_, rank_, element_);
   const run_list coming(to_, from_, rank_, element_);
   const auto inner = [&] { return footprint(page_) - budget.used(); };

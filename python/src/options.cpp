@@ -36,6 +36,7 @@ redistribute_options choices::for_redistribution() {
   o.stats = &stats;
   o.on_timeout = on_timeout;
   o.timeout = timeout;
+  o.in_flight = in_flight;
   return o;
 }
 

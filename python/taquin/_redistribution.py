@@ -67,6 +67,7 @@ def migrate(
     check: bool = False,
     timeout: Timeout = None,
     on_timeout: str = "wait",
+    in_flight: int = 0,
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Sends every row of an array to a rank, in place, and returns what is here now: ordered by source, and by position
@@ -85,6 +86,7 @@ def migrate(
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: a migration has one place for each row.
     :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
+    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
     :raises UsageError: on every rank with its rows kept, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank with its rows kept, when `memory` is too small.
 
@@ -185,6 +187,7 @@ class Redistribution:
         check: bool = True,
         timeout: Timeout = None,
         on_timeout: str = "wait",
+        in_flight: int = 0,
     ) -> None:
         choices = given(locals())
         check_comm(comm, intra=True)
@@ -295,6 +298,7 @@ def redistribute_nd(
     check: bool = False,
     timeout: Timeout = None,
     on_timeout: str = "wait",
+    in_flight: int = 0,
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Brings an n-dimensional array from one block distribution to another, in place: from slabs along one axis to
@@ -314,6 +318,7 @@ def redistribute_nd(
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: every item has one place.
     :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
+    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
     :raises UsageError: on every rank with the array kept, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank with the array kept, when `memory` is too small.
 
@@ -359,6 +364,7 @@ def transpose(
     check: bool = False,
     timeout: Timeout = None,
     on_timeout: str = "wait",
+    in_flight: int = 0,
     statistics: Optional[Statistics] = None,
 ) -> Array:
     """Transposes a matrix whose rows are distributed in blocks, in place: returns this rank's block of rows of the

@@ -56,7 +56,8 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                          .stats = made == nullptr ? nullptr : &made->counted,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
-                                         .timeout = of_comm.timeout};
+                                         .timeout = of_comm.timeout,
+                                         .in_flight = of_comm.in_flight};
     auto r = redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
                                          comm, o, fault);
     if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown

@@ -19,6 +19,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/failure.hpp"
+#include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "taquin/error.hpp"
 
@@ -175,7 +176,7 @@ void communicator::leave(const std::exception& why) noexcept {
     MPI_Request sent = MPI_REQUEST_NULL;
     if (PMPI_Isend(&parting_, sizeof parting_, MPI_BYTE, (rank_ + k) % size_, leaving_tag_, comm_, &sent) ==
         MPI_SUCCESS)
-      PMPI_Request_free(&sent);
+      leave_to_library(sent);
   }
   revoke_after(why, comm_);
 }

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
 #include "base/memory_budget.hpp"
+#include "mpi/failure.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -31,6 +37,32 @@ void refuse_truncation(const truncation& t, int rank) {
       MPI_ERR_TRUNCATE, rank, t.sender);
 }
 
+// Open MPI that survives failures ends the program where a send fails after its request was freed, as one to a rank that
+// has died: there requests are kept until they are over.
+void leave_to_library(MPI_Request& request) noexcept {
+  const MPI_Request mine = std::exchange(request, MPI_REQUEST_NULL);
+  MPI_Request freed = mine;
+  if (mine == MPI_REQUEST_NULL) return;
+  if (!survives_failures()) {
+    PMPI_Request_free(&freed);
+    return;
+  }
+  static std::mutex guard;
+  static std::vector<MPI_Request> open;
+  const std::scoped_lock lock(guard);
+  std::erase_if(open, [](MPI_Request& r) {
+    int over = 0;
+    PMPI_Test(&r, &over, MPI_STATUS_IGNORE);
+    if (over != 0 && r != MPI_REQUEST_NULL) PMPI_Request_free(&r);  // one that has failed may be kept
+    return over != 0;
+  });
+  try {
+    open.push_back(mine);
+  } catch (const std::bad_alloc&) {
+    // it stays with the library
+  }
+}
+
 void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory) noexcept {
   if (request == MPI_REQUEST_NULL || finalized()) return;
   if (what == request_kind::receive || what == request_kind::persistent_receive) {
@@ -44,7 +76,7 @@ void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource*
   }
   const bool persistent = what == request_kind::persistent_send || what == request_kind::persistent_receive;
   // Also a request that has failed: some MPI libraries keep it.
-  if (!persistent && request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+  if (!persistent) leave_to_library(request);
   request = MPI_REQUEST_NULL;
 }
 

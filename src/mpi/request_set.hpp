@@ -31,6 +31,9 @@ enum class request_kind : std::uint8_t { send, receive, persistent_send, persist
 /// Ends one request, as above, of which a send reads `memory`; null: memory that stays anyway. Does not throw.
 void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory = nullptr) noexcept;
 
+/// Nobody waits for this send any more: the MPI library ends it by itself.
+void leave_to_library(MPI_Request& request) noexcept;
+
 /// A message that is longer than its room.
 struct truncation {
   int sender = -1;

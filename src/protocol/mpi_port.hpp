@@ -57,6 +57,7 @@ class mpi_port final : public port, private mpi::awaited {
   using port::receive;
   using port::send;
   void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
+  void post_now() override { post_receives(); }
   bool send(int to, std::span<const unit_run> from, std::uint32_t id) override;
   void refuse(int to) override;
   void offer(int peer, const unit_run& units, count_t back = 0) override;

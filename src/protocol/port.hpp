@@ -114,6 +114,8 @@ class port {
   /// either side.
   virtual void receive(int from, std::span<const unit_run> into, std::uint32_t id) = 0;
   void receive(int from, const unit_run& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
+  /// What this rank has begun to receive is asked of the MPI library now, not when it is announced.
+  virtual void post_now() {}
   /// Begins to send units; the receiver must have begun to receive them, or be sure to do so whatever this rank does.
   /// True when their places may be used again at once; otherwise an event says so later. Where the port packs: more
   /// than one run, or all but the reserved transfers on their way, have at most `chunk` units.

@@ -33,6 +33,7 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
                             MPI_ERR_UNSUPPORTED_OPERATION};
   if (!(o.timeout >= 0))
     return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(o.timeout))};
+  if (o.in_flight < 0) return invalid_argument{fmt::format("in_flight must be ≥ 0, got {}", o.in_flight)};
   if (!(o.least_progress >= 0 && o.least_progress <= 1))
     return invalid_argument{fmt::format("least_progress must be between 0 and 1, got {}", o.least_progress)};
   return std::nullopt;

@@ -31,7 +31,17 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   s.scattered = std::min<slot>(s.chunk, most_scattered);
   s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(m / 64, 16, 2048));
   s.read = std::max<slot>(s.chunk, std::min<std::uint32_t>(s.words, most_read));
-  s.requests = 16;
+  s.requests = s.per_peer = 16;
+  return s;
+}
+
+buffer_sizes bounded(buffer_sizes s, int in_flight, int ranks) noexcept {
+  constexpr std::uint32_t usual = 32;
+  const auto most = in_flight > 0 ? static_cast<std::uint32_t>(in_flight) : usual;
+  const auto peers = static_cast<std::uint32_t>(std::max(ranks - 1, 1));
+  s.requests = std::min(s.requests, most);
+  s.per_peer = std::clamp(most / peers, 1U, s.requests);
+  s.gated = peers > most;
   return s;
 }
 

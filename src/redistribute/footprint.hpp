@@ -13,6 +13,8 @@ namespace taquin::detail {
 /// they take less.
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks,
                                   slot most_chunk = std::numeric_limits<slot>::max()) noexcept;
+/// The same for at most so many messages in flight (redistribute_options::in_flight).
+buffer_sizes bounded(buffer_sizes sizes, int in_flight, int ranks) noexcept;
 /// What the port needs for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
 

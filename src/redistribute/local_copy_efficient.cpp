@@ -30,6 +30,7 @@ class first_come {
         asked_(m.memory),
         told_(m.memory),
         into_(m.memory),
+        under_way_(m.memory),
         runs_(m.memory),
         source_((m.rank + 1) % m.ranks),
         unsent_(t.out_at.back()),
@@ -61,6 +62,7 @@ class first_come {
         expected_ -= into_[e.id].count;
         into_[e.id] = {};
         --flying_;
+        --under_way_[as_size(e.peer)];
         break;
       case event::kind::sent:
         left({static_cast<slot>(e.units.at), static_cast<slot>(e.units.length)});
@@ -100,7 +102,7 @@ class first_come {
          source_ = (source_ + 1) % m_.ranks) {
       const auto s = as_size(source_);
       const std::uint32_t left = t_.in_at[s + 1] - asked_[s];
-      if (left == 0) {
+      if (left == 0 || under_way_[s] >= m_.sizes.per_peer) {
         ++idle;
         continue;
       }
@@ -111,6 +113,7 @@ class first_come {
           std::ranges::find(into_, 0U, [](const slot_range& r) { return r.count; }) - into_.begin());
       into_[id] = gap;
       ++flying_;
+      ++under_way_[s];
       ++m_.rounds;
       m_.net->receive(source_, gap.units(), id);
       const std::array<word, 1> request{gap.count};
@@ -140,6 +143,7 @@ class first_come {
     each(&first_come::asked_, s.ranks);
     each(&first_come::told_, s.ranks);
     each(&first_come::into_, std::size_t{s.buffers.requests});
+    each(&first_come::under_way_, s.ranks);
     each(&first_come::runs_, at_most{s.buffers.chunk});
   }
 
@@ -150,6 +154,7 @@ class first_come {
   std::pmr::vector<std::uint32_t> asked_;
   std::pmr::vector<std::uint32_t> told_;
   std::pmr::vector<slot_range> into_;
+  std::pmr::vector<std::uint32_t> under_way_;  // requests, by rank
   std::pmr::vector<unit_run> runs_;
   slot head_ = no_slot;
   slot tail_ = no_slot;

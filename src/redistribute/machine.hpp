@@ -27,6 +27,8 @@ struct buffer_sizes {
   slot scattered = 1;          ///< runs that one transfer is received into
   std::uint32_t words = 16;    ///< most words in a request
   std::uint32_t requests = 1;  ///< requests of one rank under way at once
+  std::uint32_t per_peer = 1;  ///< those of them that go to one rank
+  bool gated = false;          ///< no rank sends blocks unasked before all have posted their receives
 
   /// Slots beside the caller's array, the spare one included.
   [[nodiscard]] slot staging_slots() const noexcept { return receive_buffers * chunk + 1; }

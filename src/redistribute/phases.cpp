@@ -236,6 +236,11 @@ task transfer(machine& m, phase& f) {
       for (slot k = 0; k < n; ++k, at += 2) map.expect(into + k, {static_cast<std::int32_t>(at[0]), at[1]});
       receive(peer, n);
     }
+  if (m.sizes.gated) {
+    m.net->post_now();
+    std::array<std::uint64_t, 1> nothing{};
+    co_await m.net->sum(nothing);
+  }
   for (std::size_t r = 0; r < f.send.size(); ++r)
     if (f.send[r] > 0) send(r, {f.begin[r], f.send[r]});
   slot from = f.parks_from;

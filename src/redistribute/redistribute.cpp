@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,6 +47,7 @@ std::uint64_t choices_of(const redistribute_options& o) {
   all.add(o.algorithm);
   all.add(o.check);
   all.add(std::lround(o.least_progress * 1e9));
+  all.add(o.in_flight);
   all.add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
   return all.value();
 }
@@ -134,10 +136,13 @@ struct redistribution::state final {
     chosen = find_redistribution(options.algorithm);
     running.algorithm = chosen->name;
     const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm.size(), most, bytes); };
-    sizes = redistribution_sizes(bytes, least);
-    while (sizes.chunk > 1 && need() > all.memory) sizes = redistribution_sizes(bytes, least, sizes.chunk - 1);
+    const auto sized = [&](std::size_t blocks_of_rank, slot chunk) {
+      return bounded(redistribution_sizes(bytes, blocks_of_rank, chunk), options.in_flight, comm.size());
+    };
+    sizes = sized(least, std::numeric_limits<slot>::max());
+    while (sizes.chunk > 1 && need() > all.memory) sizes = sized(least, sizes.chunk - 1);
     const std::size_t needed = need();
-    if (x.blocks == 0) sizes = redistribution_sizes(bytes, 0, sizes.chunk);
+    if (x.blocks == 0) sizes = sized(0, sizes.chunk);
     if (needed > all.memory) refuse_limit(needed, all);
     units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
     net.emplace(comm, comm.next_tag(), *units, redistribution_limits(sizes, comm.size()), &budget);

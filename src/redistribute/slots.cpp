@@ -182,8 +182,10 @@ bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
 
 void slots_engine::ask(int source) {
   const auto id = static_cast<std::uint32_t>(std::ranges::find(ops_, 0U, &op::count) - ops_.begin());
+  op_.source = source;
   ops_[id] = op_;
   ++flying_;
+  ++pending_[as_size(source)].asked;
   ++m_.rounds;
   const bool reads = reader_ != nullptr && m_.net->reads(source);
   if (reads)
@@ -196,7 +198,7 @@ void slots_engine::ask(int source) {
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen] = pending_[as_size(source)];
+  auto& [head, tail, cursor, unseen, asked] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
@@ -231,6 +233,7 @@ bool slots_engine::open_chain() {
   const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
   for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {
     const int source = opener_;
+    if (!may_ask(source)) continue;
     auto& list = pending_[as_size(source)];
     const std::uint32_t begin = t_.in_at[as_size(source)];
     const std::uint32_t count = t_.in_at[as_size(source) + 1] - begin;
@@ -264,6 +267,7 @@ void slots_engine::settle(slot x) {
 void slots_engine::arrived(std::uint32_t id) {
   const op got = std::exchange(ops_[id], {});
   --flying_;
+  --pending_[as_size(got.source)].asked;
   open_ -= got.count;
   expected_ -= got.count;
   block_map& map = *m_.map;

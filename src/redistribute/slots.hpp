@@ -54,10 +54,12 @@ class slots_engine {
     std::uint32_t tail = 0;
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
+    std::uint32_t asked = 0;   // requests under way
   };
   struct op {
     slot first = no_slot;  // a part of queue_, or slots: linked ones, a run of staging slots
     slot count = 0;
+    int source = 0;
     bool queued = false;
     bool linked = false;
   };
@@ -80,9 +82,10 @@ class slots_engine {
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
   [[nodiscard]] slot free_buffer(slot reserve) const;
+  [[nodiscard]] bool may_ask(int source) const { return pending_[as_size(source)].asked < m_.sizes.per_peer; }
   [[nodiscard]] slot waiting_for(int source) const {
     const peer_state& p = pending_[as_size(source)];
-    return p.tail - p.head;
+    return may_ask(source) ? p.tail - p.head : 0;
   }
 
   friend struct array_list;

@@ -57,8 +57,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
 executor::~executor() {
   slots_.abandon();
   if (persistent_.empty() || mpi::finalized()) return;
-  for (auto& request : persistent_)
-    if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+  for (auto& request : persistent_) mpi::leave_to_library(request);
 }
 
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,

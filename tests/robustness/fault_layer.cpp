@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "faults.hpp"
 
@@ -23,6 +25,13 @@ struct armed {
   bool happened;
 };
 thread_local std::optional<armed> now;
+
+thread_local int steps_left = 0;
+thread_local void (*then)() = nullptr;
+
+void step() noexcept {
+  if (then != nullptr && steps_left-- == 0) std::exchange(then, nullptr)();
+}
 
 // The call that is to fail has come.
 bool is_time(fault what) noexcept {
@@ -39,6 +48,7 @@ bool none_is_left() noexcept {
 }
 
 bool call_fails() noexcept {
+  step();
   if (!now) return false;
   if (now->what == fault::delay) {
     now->random = now->random * 1664525U + 1013904223U;
@@ -50,6 +60,7 @@ bool call_fails() noexcept {
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
+  step();
   if (is_time(fault::memory) || none_is_left()) throw std::bad_alloc();
   void* memory = alignment <= alignof(std::max_align_t)
                      ? std::malloc(bytes > 0 ? bytes : 1)
@@ -61,6 +72,11 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 void arm(fault what, int n) noexcept { now = armed{what, n, static_cast<std::uint32_t>(n) + 1, false}; }
+
+void at_step(int n, void (*what)()) noexcept {
+  steps_left = n;
+  then = what;
+}
 
 bool disarm() noexcept {
   const bool happened = now && now->happened;
@@ -86,6 +102,11 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(m
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+extern "C" int sched_yield() noexcept {
+  taquin::test::step();
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 #define TAQUIN_FAULTY(name, parameters, arguments)                                                  \
   extern "C" int PMPI_##name parameters {                                                           \

@@ -1,5 +1,6 @@
 // What goes wrong on request, in this process: calls of the MPI library, made by taquin under their PMPI names, and
-// requests for memory by operator new.
+// requests for memory by operator new. Or what happens at a step: a call, a request, or a look after which this rank gives
+// its processor away, because what it waits for in shared memory is not there.
 #pragma once
 
 namespace taquin::test {
@@ -14,6 +15,8 @@ enum class fault {
 
 /// On this thread, until disarm(), which says whether it has happened.
 void arm(fault what, int n) noexcept;
+/// Calls `what` once, before the n-th step from now on, counted from 0.
+void at_step(int n, void (*what)()) noexcept;
 bool disarm() noexcept;
 
 }  // namespace taquin::test

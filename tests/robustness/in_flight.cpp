@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "redistribute/machine.hpp"
 #include "support/flood_layer.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.hpp"
@@ -125,6 +127,76 @@ TEST_P(in_flight, no_more_come_unasked_than_the_option_says) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
+
+// Blocks of all ranks change their places with each other, by chance, one in eight is dead; every word says where its
+// block belongs.
+class shuffled {
+ public:
+  shuffled(int blocks, int words) : blocks_(blocks), words_(words), data_(at(blocks) * at(words)) {
+    std::vector<int> all(at(blocks) * at(ranks_));
+    std::iota(all.begin(), all.end(), 0);
+    std::ranges::shuffle(all, std::mt19937(7));
+    for (int k = 0; k < blocks; ++k) {
+      const int to = all[at(rank_ * blocks + k)];
+      to_rank.push_back(to % 8 == 0 ? -1 : to / blocks);
+      to_index.push_back(to % blocks);
+    }
+  }
+  void fill() {
+    for (int k = 0; k < blocks_; ++k)
+      std::fill_n(data_.begin() + k * words_, words_, to_rank[at(k)] * blocks_ + to_index[at(k)]);
+  }
+  [[nodiscard]] bool right() const {
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      if (const int place = rank_ * blocks_ + static_cast<int>(i) / words_; place % 8 != 0 && data_[i] != place)
+        return false;
+    return true;
+  }
+  [[nodiscard]] redistribution by(std::string_view algorithm, int in_flight) {
+    return {data_.data(), blocks_, words_, MPI_INT, MPI_COMM_WORLD, {.algorithm = algorithm, .in_flight = in_flight}};
+  }
+  std::vector<int> to_rank, to_index;
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  int rank_ = test::rank_in(MPI_COMM_WORLD), ranks_ = size_of(MPI_COMM_WORLD);
+  int blocks_, words_;
+  std::vector<int> data_;
+};
+
+class redistribution_in_flight : public testing::TestWithParam<const detail::redistribution_algorithm*> {};
+
+TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
+  constexpr int most = 2;
+  const int ranks = size_of(MPI_COMM_WORLD);
+  for (const int words : {1, 600}) {
+    shuffled s(400, words);
+    redistribution r = s.by(GetParam()->name, most);
+    test::flood::begin();
+    for (int i = 0; i < 6; ++i) {
+      s.fill();
+      be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 10);
+      r.start(std::span<const int>(s.to_rank), std::span<const int>(s.to_index));
+      be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 10);
+      r.wait();
+      ASSERT_TRUE(s.right());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto seen = test::flood::now();
+    const auto left = test::flood::left();
+    MPI_Barrier(MPI_COMM_WORLD);  // before anybody goes on
+    // Requests and words of the other ranks, and the blocks that this rank has asked for. The root of `cyclic` tells each
+    // rank all that it is to do.
+    const int bound = GetParam()->name == "cyclic" ? 400 : std::max(most, ranks - 1) + most;
+    EXPECT_LE(seen.unexpected, bound);
+    EXPECT_LE(seen.untaken, bound);
+    EXPECT_EQ(left, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, redistribution_in_flight,
+                         testing::ValuesIn(detail::redistributions().begin(), detail::redistributions().end()),
+                         [](const auto& i) { return std::string(i.param->name); });
 
 INSTANTIATE_TEST_SUITE_P(all, in_flight, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
                          test::algorithm_test_name);

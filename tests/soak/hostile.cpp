@@ -1,7 +1,6 @@
 // Calls in which one rank does harm: every rank must come back with an error or a right result, nothing may be written
 // where nothing belongs, what all ranks have as their error must be everyone's, and nothing may be left. See
 // CONTRIBUTING.md.
-#include <dirent.h>
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -10,12 +9,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <span>
 
 #include "robustness/faults.hpp"
 #include "soak/hostile_calls.hpp"
+#include "soak/left_over.hpp"
 #include "soak/watchdog.hpp"
 #include "support/heap_watch.hpp"
 #include "taquin/taquin.hpp"
@@ -257,22 +256,6 @@ std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, b
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm);
   return sum == w.size ? std::string() : "the program's own reduction is wrong";
 }
-
-// Files that are open, and memory that is mapped from files of taquin's.
-struct left_over {
-  int files = 0;
-  int mappings = 0;
-  static left_over now() {
-    left_over n;
-    DIR* const files = opendir("/proc/self/fd");
-    while (readdir(files) != nullptr) ++n.files;
-    closedir(files);
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);)
-      if (line.find("taquin") != std::string::npos && line.find("memfd") != std::string::npos) ++n.mappings;
-    return n;
-  }
-};
 
 struct result {
   std::string bad;

@@ -153,7 +153,7 @@ neighbourhood::~neighbourhood() {
     int done = 0;
     if (request == MPI_REQUEST_NULL || (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0))
       continue;
-    PMPI_Request_free(&request);
+    mpi::leave_to_library(request);
     // The MPI library still reads it.
     // cppcheck-suppress leakReturnValNotUsed
     new std::vector<std::byte>(std::move(held));  // NOLINT
