@@ -1,10 +1,10 @@
 #include "node/channel.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <span>
 #include <utility>
