@@ -75,7 +75,7 @@ int milliseconds_asleep = 0;
 void be_killed() { kill(getpid(), SIGKILL); }
 void be_stopped() {
   const pid_t self = getpid();
-  const pid_t waker = fork();
+  const pid_t waker = _Fork();  // fork() may wait for a lock that this rank holds
   if (waker == 0) {
     usleep(static_cast<useconds_t>(milliseconds_asleep) * 1000U);
     kill(self, SIGCONT);

@@ -16,8 +16,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 done=0 jobs=0 failures=0 after=0 ended=0
 
-processes() { ls /proc | grep -c '^[0-9]'; }
-own=$(processes)
+processes() { ps -eo comm= | grep -vc '^\(sh\|ps\|grep\|sleep\)$'; }
 
 fail() {
   failures=$((failures + 1))
@@ -28,10 +27,10 @@ fail() {
 # What is left of a job when mpirun has ended; its daemons may take a moment.
 look_for_remains() {
   for _ in 1 2 3 4 5 6 7 8 9 10; do
-    [ "$(processes)" -gt "$own" ] || break
+    [ "$(processes)" -gt 0 ] || break
     sleep 0.2
   done
-  if [ "$(processes)" -gt "$own" ]; then
+  if [ "$(processes)" -gt 0 ]; then
     fail "processes are left: $(ps -eo pid,args | tr '\n' ';')"
     kill -9 -1 2>/dev/null
   fi
