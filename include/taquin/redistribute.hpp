@@ -41,8 +41,8 @@ struct redistribute_options {
   after_timeout on_timeout = after_timeout::wait;
   /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
   time_limit timeout{};
-  /// The most requests and blocks under way that a rank has asked for, and the most that come to a rank unasked, as far as
-  /// the internals (in-flight.md) have it; 0, the default: 32. A large number lifts the limit.
+  /// The most requests and blocks under way that a rank has asked for, and the most that come to a rank unasked, as far
+  /// as the internals (in-flight.md) have it; 0, the default: 32. A large number lifts the limit.
   int in_flight = 0;
 };
 

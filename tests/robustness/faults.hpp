@@ -1,6 +1,6 @@
 // What goes wrong on request, in this process: calls of the MPI library, made by taquin under their PMPI names, and
-// requests for memory by operator new. Or what happens at a step: a call, a request, or a look after which this rank gives
-// its processor away, because what it waits for in shared memory is not there.
+// requests for memory by operator new. Or what happens at a step: a call, a request, or a look after which this rank
+// gives its processor away, because what it waits for in shared memory is not there.
 #pragma once
 
 namespace taquin::test {

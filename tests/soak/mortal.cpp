@@ -1,4 +1,4 @@
-// Ranks are lost in the middle of calls: killed, stopped for a while, ended by exit, abort or an exception of their own.
+// Ranks are lost in the middle of calls: killed, stopped for a while, ended by exit, abort or their own exception.
 // Where the MPI library goes on, all others must come out of their calls with an error that says so, and go on with a
 // smaller communicator, which must be right; else mpirun must end the job. See CONTRIBUTING.md.
 #include <fmt/format.h>
@@ -279,7 +279,7 @@ std::vector<way> named(const std::vector<std::string>& names) {
   return ways;
 }
 
-// Memory of communicators that are freed serves later ones with the same ranks: there may be some, and no more in the end.
+// Memory of communicators that are freed serves later ones with the same ranks: there may be some.
 void look_for_remains(rank_state& s) {
   constexpr int kept = 16;
   const left_over now = left_over::now();
@@ -309,8 +309,8 @@ int run_all(const settings& o) {
     ++done;
     ++by_way.at(static_cast<std::size_t>(t.how));
     if (!s.bad.empty())
-      fmt::print(stderr, "mortal: rank {}: {}: {}\n  repeat: --seed {} --first {}\n", s.rank, s.bad, describe(t), o.seed,
-                 o.first);
+      fmt::print(stderr, "mortal: rank {}: {}: {}\n  repeat: --seed {} --first {}\n", s.rank, s.bad, describe(t),
+                 o.seed, o.first);
     failures += any_rank(s, !s.bad.empty()) ? 1 : 0;
   }
   double longest = 0;

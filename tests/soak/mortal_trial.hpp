@@ -1,4 +1,4 @@
-// One trial: which ranks call what, and which of them is lost, how and when. Everything follows from a seed and the ranks
+// One trial: which ranks call what, and which of them is lost, how and when. All follows from a seed and the ranks
 // that are alive.
 #pragma once
 
@@ -24,16 +24,16 @@ enum class way : std::uint8_t {
   exception,  ///< out of the program's own code, to its end
   kinds
 };
-inline constexpr std::array<const char*, static_cast<std::size_t>(way::kinds)> way_names{"kill", "stop", "exit", "abort",
-                                                                                        "exception"};
+inline constexpr std::array<const char*, static_cast<std::size_t>(way::kinds)> way_names{"kill", "stop", "exit",
+                                                                                         "abort", "exception"};
 
 struct trial {
   std::uint64_t seed = 0;
   std::vector<int> members;  ///< in order; ranks of all that are alive
   way how = way::kill;
-  int offender = 0;      ///< a rank of the members
-  int call = 0;          ///< in which it is lost, counted from 0
-  int n = 0;             ///< at that step of it (see robustness/faults.hpp), or, of an exception, before that part of it
+  int offender = 0;  ///< a rank of the members
+  int call = 0;      ///< in which it is lost, counted from 0
+  int n = 0;         ///< at that step of it (see robustness/faults.hpp), or, of an exception, before that part of it
   bool by_clock = false;  ///< or after `microseconds`, wherever it is then
   int microseconds = 0;
   int asleep = 0;        ///< milliseconds for which it is stopped
@@ -76,7 +76,8 @@ inline hostile_recipe make_mortal_call(const trial& t, int number, int p) {
 
 inline std::string describe(const trial& t) {
   std::string text = way_names.at(static_cast<std::size_t>(t.how));
-  text += " of rank " + std::to_string(t.offender) + " of " + std::to_string(t.p()) + " in call " + std::to_string(t.call);
+  text +=
+      " of rank " + std::to_string(t.offender) + " of " + std::to_string(t.p()) + " in call " + std::to_string(t.call);
   text += t.by_clock ? " after " + std::to_string(t.microseconds) + " us" : " at step " + std::to_string(t.n);
   return text + (t.revokes ? ", revoked" : "");
 }
