@@ -37,8 +37,8 @@ void refuse_truncation(const truncation& t, int rank) {
       MPI_ERR_TRUNCATE, rank, t.sender);
 }
 
-// Open MPI that survives failures ends the program where a send fails after its request was freed, as one to a rank that
-// has died: there requests are kept until they are over.
+// Open MPI that survives failures ends the program where a send fails after its request was freed, as one to a rank
+// that has died: there requests are kept until they are over.
 void leave_to_library(MPI_Request& request) noexcept {
   const MPI_Request mine = std::exchange(request, MPI_REQUEST_NULL);
   MPI_Request freed = mine;
