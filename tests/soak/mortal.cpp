@@ -1,6 +1,6 @@
-// Ranks are lost in the middle of calls: killed, stopped for a while, ended by exit, abort or an exception of their
-// own. Where the MPI library goes on, all others must come out of their calls with an error that says so, and go on
-// with a smaller communicator, which must be right; else mpirun must end the job. See CONTRIBUTING.md.
+// Ranks are lost in the middle of calls: killed, stopped for a while, ended by exit, abort or their own exception.
+// Where the MPI library goes on, all others must come out of their calls with an error that says so, and go on with a
+// smaller communicator, which must be right; else mpirun must end the job. See CONTRIBUTING.md.
 #include <fmt/format.h>
 #include <mpi.h>
 #include <signal.h>
@@ -279,8 +279,7 @@ std::vector<way> named(const std::vector<std::string>& names) {
   return ways;
 }
 
-// Memory of communicators that are freed serves later ones with the same ranks: there may be some, and no more in the
-// end.
+// Memory of communicators that are freed serves later ones with the same ranks: there may be some.
 void look_for_remains(rank_state& s) {
   constexpr int kept = 16;
   const left_over now = left_over::now();

@@ -1,5 +1,5 @@
-// One trial: which ranks call what, and which of them is lost, how and when. Everything follows from a seed and the
-// ranks that are alive.
+// One trial: which ranks call what, and which of them is lost, how and when. All follows from a seed and the ranks
+// that are alive.
 #pragma once
 
 #include <algorithm>
