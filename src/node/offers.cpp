@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <new>
 
