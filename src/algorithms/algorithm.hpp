@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/in_flight.hpp"
 #include "base/memory_budget.hpp"
 #include "call/operation.hpp"
 #include "exchange/shape.hpp"
@@ -87,7 +88,7 @@ struct algorithm {
 /// Messages that a rank may have sent and that are not yet taken, and as many that come to a rank unasked. With many an
 /// MPI library searches long queues for each arrival; with few the network idles between messages. Both MPI libraries
 /// at hand are flat from 16 to 64, and MPICH's own throttle is 32.
-constexpr int in_flight_of(const options& o) noexcept { return o.in_flight > 0 ? o.in_flight : 32; }
+constexpr int in_flight_of(const options& o) noexcept { return in_flight_bound(o.in_flight); }
 
 /// Where and how a schedule runs that all ranks of the context's communicator run.
 inline execution execution_of(const exchange& x, const context& c) noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/in_flight.hpp"
 #include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
@@ -36,8 +37,7 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
 }
 
 buffer_sizes bounded(buffer_sizes s, int in_flight, int ranks) noexcept {
-  constexpr std::uint32_t usual = 32;
-  const auto most = in_flight > 0 ? static_cast<std::uint32_t>(in_flight) : usual;
+  const auto most = static_cast<std::uint32_t>(in_flight_bound(in_flight));
   const auto peers = static_cast<std::uint32_t>(std::max(ranks - 1, 1));
   s.requests = std::min(s.requests, most);
   s.per_peer = std::clamp(most / peers, 1U, s.requests);

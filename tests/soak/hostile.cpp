@@ -13,6 +13,7 @@
 #include <span>
 
 #include "robustness/faults.hpp"
+#include "soak/common_options.hpp"
 #include "soak/hostile_calls.hpp"
 #include "soak/left_over.hpp"
 #include "soak/watchdog.hpp"
@@ -406,13 +407,10 @@ int run_all(const settings& s) {
 int main(int argc, char** argv) {
   taquin::soak::settings s;
   CLI::App app("Calls in which one rank does harm.");
-  app.add_option("--seed", s.seed, "what everything follows from");
-  app.add_option("--first", s.first, "number of the first problem");
+  taquin::soak::add_common_options(app, s, "problem");
   app.add_option("--problems", s.problems, "how many");
   app.add_option("--seconds", s.seconds, "for how long");
-  app.add_option("--timeout", s.timeout, "seconds after which a problem hangs");
   app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
-  app.add_flag("--show", s.shows, "print every problem");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

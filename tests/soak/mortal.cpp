@@ -15,6 +15,7 @@
 
 #include "mpi/failure.hpp"
 #include "robustness/faults.hpp"
+#include "soak/common_options.hpp"
 #include "soak/hostile_calls.hpp"
 #include "soak/left_over.hpp"
 #include "soak/mortal_trial.hpp"
@@ -334,15 +335,12 @@ int run_all(const settings& o) {
 int main(int argc, char** argv) {
   taquin::soak::settings s;
   CLI::App app("Ranks are lost in the middle of calls, and the others go on or the job ends.");
-  app.add_option("--seed", s.seed, "what everything follows from");
-  app.add_option("--first", s.first, "number of the first trial");
+  taquin::soak::add_common_options(app, s, "trial");
   app.add_option("--trials", s.trials, "how many, as far as there are ranks left");
   app.add_option("--ranks", s.ranks, "of each trial's communicator; all that there are");
   app.add_option("--afterwards", s.afterwards, "random problems of those that go on");
-  app.add_option("--timeout", s.timeout, "seconds after which a trial hangs");
   app.add_option("--only", s.only, "kill, stop, exit, abort, exception: some of these")
       ->check(CLI::IsMember(std::vector<std::string>(taquin::soak::way_names.begin(), taquin::soak::way_names.end())));
-  app.add_flag("--show", s.shows, "print every trial");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

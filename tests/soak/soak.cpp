@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "soak/common_options.hpp"
 #include "soak/watchdog.hpp"
 #include "soak/worker.hpp"
 
@@ -122,16 +123,13 @@ int soak(const settings& s) {
 int main(int argc, char** argv) {
   taquin::soak::settings s;
   CLI::App app("Random exchanges and redistributions, each compared byte for byte.");
-  app.add_option("--seed", s.seed, "what everything follows from");
-  app.add_option("--first", s.first, "number of the first problem");
+  taquin::soak::add_common_options(app, s, "problem");
   app.add_option("--problems", s.problems, "how many, of each thread");
   app.add_option("--seconds", s.seconds, "for how long");
-  app.add_option("--timeout", s.timeout, "seconds after which a problem hangs");
   app.add_option("--status", s.status, "seconds between two lines about the state");
   app.add_option("--threads", s.threads, "threads with communicators of their own")->check(CLI::Range(1, 64));
   app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
   app.add_flag("--any-order", s.any_order, "plans under way are waited for in another order on each rank");
-  app.add_flag("--show", s.shows, "print every problem");
   CLI11_PARSE(app, argc, argv);
   int provided = 0;
   MPI_Init_thread(&argc, &argv, s.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);

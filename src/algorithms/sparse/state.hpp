@@ -16,6 +16,7 @@
 #include "algorithms/sparse/on_node.hpp"
 #include "base/checked.hpp"
 #include "base/fingerprint.hpp"
+#include "base/in_flight.hpp"
 #include "base/memory_budget.hpp"
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
@@ -33,9 +34,7 @@ namespace detail {
 inline constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::sparse);
 
 // Pieces on their way to a rank at once, and from it.
-inline std::size_t in_flight_of(const options& o) noexcept {
-  return o.in_flight > 0 ? detail::as_size(o.in_flight) : 32;
-}
+inline std::size_t in_flight_of(const options& o) noexcept { return as_size(in_flight_bound(o.in_flight)); }
 
 }  // namespace detail
 
