@@ -94,6 +94,8 @@ struct merged {
       return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
     return where.function.empty() ? form : fmt::format("{} in {}", form, where.function);
   }
+  // All calls were the MPI library's, whether by a choice of taquin's or without: a rule that names it changes nothing.
+  [[nodiscard]] bool is_native() const { return algorithms.size() == 1 && algorithms.contains("native"); }
   // How a rule of a profile names it.
   [[nodiscard]] std::string rule_site() const {
     if (where.file.empty()) return where.function;
@@ -226,7 +228,7 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
                      "", saved_by_balance(m, worst->second)});
     const double saves = m.compared.own - m.compared.native;
     const std::string site = m.rule_site();
-    if (m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
+    if (!m.is_native() && m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
       all.push_back({"Leave a call site to the MPI library",
                      fmt::format("{} is faster in the MPI library, measured in {} of {} calls: give it a rule in the "
                                  "profile of TAQUIN_PROFILE",

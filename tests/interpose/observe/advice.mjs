@@ -64,6 +64,7 @@ const CASES = {
   late_in_turn: [],
   hardly_late: [],
   native_faster: [NATIVE],
+  native_already: [],
   native_three_times: [],
   native_not_told_apart: [],
   side_by_side: [],
