@@ -81,7 +81,8 @@ class redistribution {
   [[nodiscard]] bool test();
   /// Completes what is started. Throws what test() throws.
   void wait();
-  /// start() and wait(). Collective, blocking.
+  /// Does what start() and wait() do. Collective, blocking: all ranks of the communicator wait, none of them starts it.
+  /// With "auto", ranks of one node and few blocks, it takes two steps in the node's memory.
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
   /// The same for spans of equal length.
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);

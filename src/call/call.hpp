@@ -111,6 +111,10 @@ class call : private mpi::started {
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return comm_.get(); }  ///< null on an intercommunicator
   [[nodiscard]] channel* node() const noexcept { return node_; }                  ///< null where ranks share no memory
+  /// The same for what lives longer than the user's communicator, with which the channel goes: null then.
+  [[nodiscard]] channel* node_if_there() const noexcept {
+    return comm_ != nullptr && comm_->calls().shown != nullptr ? node_ : nullptr;
+  }
   [[nodiscard]] bool is_plan() const noexcept { return (facts_ & mpi::whereabouts::plan) != 0; }
   [[nodiscard]] statistics* stats() const noexcept { return stats_; }
 

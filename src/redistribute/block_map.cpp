@@ -56,9 +56,14 @@ void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
 
 void block_map::place(std::int32_t self, slot spare, std::pmr::memory_resource* memory) {
   sort_tables tables(at_.size(), 0, memory);
+  place(self, spare, tables.source);
+}
+
+void block_map::place(std::int32_t self, slot spare, std::span<slot> table) {
+  std::ranges::fill(table, no_slot);
   for (slot s = 0; s < at_.size(); ++s)
-    if (at_[s].rank == self) tables.source[at_[s].index] = s;
-  permute(tables.source, spare);
+    if (at_[s].rank == self) table[at_[s].index] = s;
+  permute(table, spare);
 }
 
 }  // namespace taquin::detail

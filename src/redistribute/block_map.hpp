@@ -88,6 +88,8 @@ class block_map {
   void sort(int ranks, slot spare, std::pmr::memory_resource* memory);
   /// Puts every block to its index; all must be for rank `self`. Copies and memory as for sort.
   void place(std::int32_t self, slot spare, std::pmr::memory_resource* memory);
+  /// The same with a table that is there already, an entry for each slot.
+  void place(std::int32_t self, slot spare, std::span<slot> table);
 
   static std::size_t bytes(std::size_t slots) noexcept { return array_list::bytes<block_map>(slots); }
   static std::size_t sort_bytes(std::size_t slots, std::size_t ranks) noexcept {

@@ -74,4 +74,23 @@ void block_reader::copy(slot at, count_t to, count_t length) {
   parts_[used_++] = {from_.data + offset, units.at(to), bytes};
 }
 
+std::optional<rank_group> who_reads(std::span<const count_t> told, const node_view* nodes, int rank) {
+  const auto readable = [&](int r) { return told[as_size(r)] >= 0; };
+  if (nodes == nullptr) {
+    const bool all = std::ranges::all_of(told, [](count_t t) { return t >= 0; });
+    return all ? std::optional(rank_group::all()) : std::nullopt;
+  }
+  const level& all = nodes->topology.nodes();
+  const int own = all.group[as_size(rank)];
+  bool any = false;
+  bool here = false;
+  for (int node = 0; node < all.groups(); ++node) {
+    if (all.size(node) == 1 || !std::ranges::all_of(all.members(node), readable)) continue;
+    any = true;
+    here = here || node == own;
+  }
+  if (!any) return std::nullopt;
+  return here ? rank_group::of(all, rank) : rank_group::none();
+}
+
 }  // namespace taquin::detail

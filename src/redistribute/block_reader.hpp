@@ -8,11 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "node/detect.hpp"
 #include "node/shared_buffers.hpp"
 #include "redistribute/machine.hpp"
+#include "topology/topology.hpp"
 
 namespace taquin::detail {
 
@@ -68,5 +71,10 @@ class block_reader {
   std::size_t used_ = 0;
   origin from_;
 };
+
+/// Ranks of a node read each other's blocks where all of the node can: those whose blocks `rank` reads, by what ranks
+/// have told of theirs, complemented where they cannot be read. `nodes`: null where the communicator is on one. Null on
+/// all ranks where nobody reads.
+std::optional<rank_group> who_reads(std::span<const count_t> told, const node_view* nodes, int rank);
 
 }  // namespace taquin::detail

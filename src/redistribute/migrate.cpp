@@ -14,7 +14,7 @@
 #include "mpi/collectives.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_map.hpp"
-#include "redistribute/patience.hpp"
+#include "redistribute/choices.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {

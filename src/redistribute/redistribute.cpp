@@ -3,29 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/checked.hpp"
-#include "base/environment.hpp"
-#include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/collectives.hpp"
-#include "mpi/progress.hpp"
 #include "node/detect.hpp"
 #include "node/internode.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_reader.hpp"
 #include "redistribute/check_map.hpp"
+#include "redistribute/choices.hpp"
 #include "redistribute/footprint.hpp"
-#include "redistribute/patience.hpp"
+#include "redistribute/node_steps.hpp"
 #include "redistribute/redistribution_map.hpp"
 #include "redistribute/repair.hpp"
 #include "taquin/error.hpp"
@@ -33,26 +30,6 @@
 namespace taquin {
 
 using namespace detail;
-
-namespace {
-
-bool by_thread(const redistribute_options& o) {
-  return o.progress == progress_by::thread ||
-         (o.progress == progress_by::library && environment::get().progress_thread && mpi::can_progress_by_thread());
-}
-
-// What all ranks must have alike.
-std::uint64_t choices_of(const redistribute_options& o) {
-  fingerprint all;
-  all.add(o.algorithm);
-  all.add(o.check);
-  all.add(std::lround(o.least_progress * 1e9));
-  all.add(o.in_flight);
-  all.add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
-  return all.value();
-}
-
-}  // namespace
 
 struct redistribution::state final {
   /// A redistribution's arguments.
@@ -118,7 +95,7 @@ struct redistribution::state final {
     const bool readable = copies && all.max_block_bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
     const count_t told = readable ? mine : ~mine;  // complemented: they cannot be read
     mpi::allgather(told, std::span(*blocks), comm.get());
-    readers = who_reads();
+    readers = who_reads(*blocks, nodes.get(), comm.rank());
     for (count_t& b : *blocks)
       if (b < 0) b = ~b;
   }
@@ -126,6 +103,7 @@ struct redistribution::state final {
   void prepare(const arguments& x, const element& e, const agreed& all) {
     mpi::communicator& comm = *running.comm();
     const std::size_t bytes = all.max_block_bytes;
+    const int tag = comm.next_tag();
     std::size_t least = 0;  // blocks of a rank that has some
     std::size_t most = 0;
     for (const count_t b : *blocks) {
@@ -142,10 +120,17 @@ struct redistribution::state final {
     sizes = sized(least, std::numeric_limits<slot>::max());
     while (sizes.chunk > 1 && need() > all.memory) sizes = sized(least, sizes.chunk - 1);
     const std::size_t needed = need();
+    steps = {.blocks = *blocks,
+             .block_bytes = bytes,
+             .number = static_cast<std::uint32_t>(tag),
+             .staging = sizes.staging_slots() - 1,
+             .readable = readers.has_value(),
+             .check = options.check};
+    by_steps = options.algorithm == "auto" && running.node() != nullptr && node_steps::suit(steps, *running.node());
     if (x.blocks == 0) sizes = sized(0, sizes.chunk);
     if (needed > all.memory) refuse_limit(needed, all);
     units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
-    net.emplace(comm, comm.next_tag(), *units, redistribution_limits(sizes, comm.size()), &budget);
+    net.emplace(comm, tag, *units, redistribution_limits(sizes, comm.size()), &budget);
     if (readers) net->let_read(*readers);
     if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
   }
@@ -158,6 +143,30 @@ struct redistribution::state final {
     in_error_forget(
         [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); },
         &given);
+  }
+
+  // start() and wait(). Where that can be done in two steps of the node's memory, it is.
+  void run(const given_map& given) {
+    if (channel* const node = running.node_if_there(); by_steps && node != nullptr && run_by_steps(*node, given))
+      return;
+    start(given);
+    wait();
+  }
+
+  bool run_by_steps(channel& node, const given_map& given) {
+    running.check_idle("the redistribution");
+    forget_map();
+    left.reset();
+    ended = false;
+    in_error_forget(
+        [&] {
+          running.count();
+          by_steps = running.stage([&] { return node_steps::run(steps, node, *units, budget, given, options.stats); });
+        },
+        &given);
+    ended = by_steps;
+    if (ended) running.account([](statistics&) {}, budget.peak());
+    return ended;
   }
 
   bool test() {
@@ -199,27 +208,6 @@ struct redistribution::state final {
     ended = true;
     running.account([&](statistics& s) { moving->account(s); }, budget.peak());
     moving.reset();
-  }
-
-  /// Ranks of a node read each other's blocks where all of the node can: those whose blocks this rank reads, by what
-  /// ranks have told of theirs. Null on all ranks where nobody reads.
-  [[nodiscard]] std::optional<rank_group> who_reads() const {
-    const auto readable = [&](int rank) { return (*blocks)[detail::as_size(rank)] >= 0; };
-    if (nodes == nullptr) {
-      const bool all = std::ranges::all_of(*blocks, [](count_t told) { return told >= 0; });
-      return all ? std::optional(rank_group::all()) : std::nullopt;
-    }
-    const level& all = nodes->topology.nodes();
-    const int own = all.group[detail::as_size(running.comm()->rank())];
-    bool any = false;
-    bool here = false;
-    for (int node = 0; node < all.groups(); ++node) {
-      if (all.size(node) == 1 || !std::ranges::all_of(all.members(node), readable)) continue;
-      any = true;
-      here = here || node == own;
-    }
-    if (!any) return std::nullopt;
-    return here ? rank_group::of(all, running.comm()->rank()) : rank_group::none();
   }
 
   /// Blocks on their way to their places.
@@ -289,6 +277,8 @@ struct redistribution::state final {
   proposal proposed;
   std::shared_ptr<const node_view> nodes;  // where there are several that share memory
   std::optional<std::pmr::vector<count_t>> blocks;
+  node_steps::setting steps;
+  bool by_steps = false;              // calls that wait go in two steps: the same on all ranks
   std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;
@@ -335,16 +325,13 @@ bool redistribution::test() { return state_->test(); }
 void redistribution::wait() { state_->wait(); }
 
 void redistribution::operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
-  start(length, dest_ranks, dest_indices);
-  wait();
+  state_->run({length, dest_ranks, dest_indices});
 }
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
-  start(dest_ranks, dest_indices);
-  wait();
+  state_->run(whole(dest_ranks, dest_indices));
 }
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
-  start(dest_ranks, dest_indices);
-  wait();
+  state_->run(whole(dest_ranks, dest_indices));
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {

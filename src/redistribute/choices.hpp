@@ -1,0 +1,37 @@
+// What the options of a redistribution or a migration mean.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/environment.hpp"
+#include "base/fingerprint.hpp"
+#include "mpi/progress.hpp"
+#include "node/call_watch.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace taquin::detail {
+
+/// How long it may wait.
+inline patience patience_of(const redistribute_options& o) noexcept {
+  return patience::of({.on_timeout = o.on_timeout, .timeout = o.timeout});
+}
+
+/// What is started is looked after by a thread.
+inline bool by_thread(const redistribute_options& o) {
+  return o.progress == progress_by::thread ||
+         (o.progress == progress_by::library && environment::get().progress_thread && mpi::can_progress_by_thread());
+}
+
+/// What all ranks must have alike.
+inline std::uint64_t choices_of(const redistribute_options& o) {
+  fingerprint all;
+  all.add(o.algorithm);
+  all.add(o.check);
+  all.add(std::lround(o.least_progress * 1e9));
+  all.add(o.in_flight);
+  all.add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
+  return all.value();
+}
+
+}  // namespace taquin::detail

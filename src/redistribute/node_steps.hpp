@@ -1,0 +1,93 @@
+// A redistribution of few blocks in two steps of a node's memory, for calls that wait.
+//
+// In the first step each rank's line for another says how many blocks come, and a list in the rank's room where they
+// go. A receiver checks the places. Blocks for which their owner's room has no place it reads out of the owner's array,
+// into staging or into places that are free. In the second step the other blocks are in their owners' rooms, and all
+// ranks say whether they have what they need. Blocks are written over only when all have said so. Otherwise nothing has
+// changed, and the ranks go the long way, which finds out why.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
+#include "node/channel.hpp"
+#include "node/shared_buffers.hpp"
+#include "redistribute/block_map.hpp"
+#include "redistribute/check_map.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+class node_steps {
+ public:
+  /// What all ranks have alike.
+  struct setting {
+    std::span<const count_t> blocks;  ///< of each rank
+    std::size_t block_bytes = 0;
+    std::uint32_t number = 0;  ///< tells one redistribution from another on the communicator
+    slot staging = 0;          ///< blocks that any rank can stage
+    bool readable = false;     ///< ranks can read each other's blocks
+    bool check = true;         ///< refuse two blocks for one place
+  };
+  /// Whether every map can go this way where the memory suffices. The same on all ranks.
+  static bool suit(const setting& s, const channel& c) noexcept;
+  /// Redistributes. False, on all ranks alike, where nothing has changed. Behind the rank's blocks `units` has a slot
+  /// for each block that is staged, and a spare one. Collective, blocking.
+  static bool run(const setting& s, channel& c, store& units, memory_budget& memory, const given_map& given,
+                  statistics* stats);
+
+  node_steps(const setting& s, channel& c, store& units, memory_budget& memory);
+
+ private:
+  // What a room begins with: where its rank's blocks are.
+  struct owner {
+    std::uint64_t data = 0;
+    buffer_place shared;
+  };
+  // A block of a list: where it goes, and where it is.
+  struct listed {
+    slot index;
+    slot at;
+  };
+  // What ranks say in a step.
+  enum class word : std::uint32_t { lists, ready };
+
+  [[nodiscard]] static std::uint32_t choices(const setting& s, word w) noexcept {
+    return 0x80000000U | s.number << 1U | static_cast<std::uint32_t>(w);
+  }
+  static bool agreed(const setting& s, const channel& c, word w) noexcept;
+  static void publish(const setting& s, const channel& c, word w, bool good) noexcept;
+  bool prepare(const given_map& given);
+  void choose_way();
+  void write_lists(const given_map& given);
+  bool learn();
+  bool take(slot place) noexcept;
+  bool read(int source, const node_line& line);
+  void pack();
+  void put();
+  void account(statistics& s) const noexcept;
+
+  const setting& s_;
+  channel& c_;
+  store& units_;
+  memory_budget& memory_;
+  block_map map_;
+  std::pmr::vector<std::uint32_t> out_at_;  // ranks + 1: where each rank's part of this rank's list begins
+  std::pmr::vector<std::uint32_t> in_at_;   // ranks + 1: where each rank's part of index_ begins
+  std::pmr::vector<slot> index_;            // where the blocks of others go
+  std::pmr::vector<slot> staged_;           // where the blocks in staging go
+  std::pmr::vector<std::uint64_t> taken_;   // a bit for each place
+  std::pmr::vector<slot> sources_;          // of blocks that stay, while they are permuted
+  const listed* list_ = nullptr;            // in this rank's room of the first step
+  node_line::kind way_ = node_line::kind::none;
+  std::uint64_t copied_;
+  std::size_t room_ = 0;  // that it has used
+  bool moves_here_ = false;
+};
+
+}  // namespace taquin::detail
