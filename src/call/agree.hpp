@@ -138,7 +138,7 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 
-/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp)
+/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/on_node.cpp)
 /// learns that others did not, and comes too. Collective.
 void meet_on_node(channel& node);
 

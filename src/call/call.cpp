@@ -46,7 +46,7 @@ void call::meet(MPI_Comm user, bool counted) {
                     const mpi::meeting together(node_);
                     state = &mpi::communicator::of(user);
                   }
-                  share_calls(user, *state);
+                  if (!state->kept.has(rank_places::kept_as)) share_calls(user, *state);
                   comm_ = state->keep();
                   // The short way does not watch over a first call.
                   if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {

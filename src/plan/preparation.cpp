@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <new>
 
+#include "algorithms/direct/spread_out.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
-#include "plan/early_exchange.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"

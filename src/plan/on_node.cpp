@@ -1,4 +1,4 @@
-#include "plan/call.hpp"
+#include "plan/on_node.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -261,7 +261,7 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {
-    share_calls(x.comm, *state);
+    if (!state->kept.has(rank_places::kept_as)) share_calls(x.comm, *state);
     watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
   if (number <= node->idle().until && timeout.seconds == 0 && goes_idle(x, o, *node)) [[unlikely]]
