@@ -110,6 +110,19 @@ void print(const nlohmann::json& rows, const std::string& title) {
   }
 }
 
+// Why a candidate is chosen, or cannot be; empty where another one is expected to be faster.
+std::string reason(const detail::candidate& c, const shape& s, std::size_t limit, const algorithm* chosen,
+                   const algorithm* rule, bool points) {
+  if (!c.supported) return why_not(*c.what, s);
+  if (c.memory > limit)
+    return fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
+  if (c.what == chosen) {
+    if (rule == chosen) return "chosen: a rule of the profile";
+    return c.measured ? "chosen: least time of the profile" : "chosen: least predicted time";
+  }
+  return points && !c.measured ? "not measured in the profile, which has others" : "";
+}
+
 int work(const arguments& a, int rank, int world) {
   const int ranks = a.ranks > 0 ? a.ranks : world;
   if (a.measured && ranks != world)
@@ -142,17 +155,7 @@ int work(const arguments& a, int rank, int world) {
   for (const auto& c : all) {
     const std::string name(c.what->name);
     const bool fits = c.memory <= limit;
-    std::string why;
-    if (!c.supported) {
-      why = why_not(*c.what, s);
-    } else if (!fits) {
-      why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
-    } else if (c.what == chosen) {
-      why = rule == chosen ? "chosen: a rule of the profile"
-                           : (c.measured ? "chosen: least time of the profile" : "chosen: least predicted time");
-    } else if (points && !c.measured) {
-      why = "not measured in the profile, which has others";
-    }
+    const std::string why = reason(c, s, limit, chosen, rule, points);
     rows.push_back({{"algorithm", name},
                     {"supported", c.supported},
                     {"fits", c.supported && fits},

@@ -41,25 +41,34 @@ json json_of(const std::vector<peer_block>& blocks) {
   return list;
 }
 
+// What each rank sends to each, and the bytes of a unit: as many as keep a picture readable.
+struct unit_counts {
+  std::vector<std::vector<count_t>> counts;
+  count_t unit = 1;
+};
+unit_counts counts_in_units(const planned& p, count_t most_units) {
+  unit_counts made;
+  count_t most = 1;
+  for (int rank = 0; rank < p.size.ranks; ++rank) {
+    made.counts.push_back(p.what.row(p.size, rank));
+    count_t sum = 0;
+    for (const count_t bytes : made.counts.back()) sum += bytes;
+    most = std::max(most, sum);
+  }
+  made.unit = (most + most_units - 1) / most_units;
+  for (auto& row : made.counts)
+    for (count_t& bytes : row) bytes = (bytes + made.unit - 1) / made.unit;
+  return made;
+}
+
 }  // namespace
 
 json plan_in_place(const planned& p, count_t memory, bool phases) {
   if (p.size.ranks > most_ranks)
     throw usage(fmt::format("the moves of in_place are drawn for at most {} ranks", most_ranks));
   const auto n = detail::as_size(p.size.ranks);
-  std::vector<std::vector<count_t>> counts;
-  count_t most = 1;
-  for (int rank = 0; rank < p.size.ranks; ++rank) {
-    counts.push_back(p.what.row(p.size, rank));
-    count_t sum = 0;
-    for (const count_t bytes : counts.back()) sum += bytes;
-    most = std::max(most, sum);
-  }
-  // A unit stands for as many bytes as keep a picture readable.
   const count_t most_units = std::max<count_t>(units_of_a_rank, count_t{8} * p.size.ranks);
-  const count_t unit = (most + most_units - 1) / most_units;
-  for (auto& row : counts)
-    for (count_t& bytes : row) bytes = (bytes + unit - 1) / unit;
+  const auto [counts, unit] = counts_in_units(p, most_units);
   std::vector<std::vector<peer_block>> out;
   std::vector<std::vector<peer_block>> in;
   for (std::size_t rank = 0; rank < n; ++rank) {

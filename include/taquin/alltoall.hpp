@@ -59,7 +59,7 @@ void alltoall(std::span<const T> send, std::span<T> recv, MPI_Comm comm, const o
   auto x = exchange::alltoall(send.data(), static_cast<count_t>(send.size() / peers), type, recv.data(),
                               static_cast<count_t>(recv.size() / peers), type, comm);
   if (send.size() % peers != 0 || recv.size() % peers != 0)
-    detail::exchange_fault::set(x, "a span does not divide into one block per rank");
+    detail::invalid_exchange::set(x, "a span does not divide into one block per rank");
   run(x, o);
 }
 
@@ -75,10 +75,10 @@ void alltoallv(std::span<const T> send, std::span<const count_t> sendcounts, std
   auto x = exchange::alltoallv(send.data(), count_view(sendcounts.data()), count_view(sdispls.data()), type,
                                recv.data(), count_view(recvcounts.data()), count_view(rdispls.data()), type, comm);
   for (const auto& span : {sendcounts, sdispls, recvcounts, rdispls})
-    if (span.size() != peers) detail::exchange_fault::set(x, "counts and displacements must have one entry per rank");
-  if (detail::exchange_fault::of(x) == nullptr &&
+    if (span.size() != peers) detail::invalid_exchange::set(x, "counts and displacements must have one entry per rank");
+  if (detail::invalid_exchange::of(x) == nullptr &&
       !(detail::inside(sendcounts, sdispls, send.size()) && detail::inside(recvcounts, rdispls, recv.size())))
-    detail::exchange_fault::set(x, "a block lies outside its span");
+    detail::invalid_exchange::set(x, "a block lies outside its span");
   run(x, o);
 }
 

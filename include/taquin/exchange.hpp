@@ -61,7 +61,7 @@ class count_view {
 
 namespace detail {
 class type_map;
-struct exchange_fault;
+struct invalid_exchange;
 }  // namespace detail
 
 /// A datatype with the figures that taquin needs of it, in bytes.
@@ -148,17 +148,17 @@ struct exchange {
                                      count_view rdispls, MPI_Datatype type, MPI_Comm comm);
 
  private:
-  friend struct detail::exchange_fault;
-  const char* fault_ = nullptr;
+  friend struct detail::invalid_exchange;
+  const char* invalid_ = nullptr;
 };
 
 namespace detail {
 
 /// For what stands on the library: what it has found wrong with this rank's arguments, a text that lives until the
 /// exchange's plan is made, which throws it on all ranks. Null: nothing.
-struct exchange_fault {
-  static const char* of(const exchange& x) noexcept { return x.fault_; }
-  static void set(exchange& x, const char* what) noexcept { x.fault_ = what; }
+struct invalid_exchange {
+  static const char* of(const exchange& x) noexcept { return x.invalid_; }
+  static void set(exchange& x, const char* what) noexcept { x.invalid_ = what; }
 };
 
 }  // namespace detail

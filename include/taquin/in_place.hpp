@@ -37,10 +37,10 @@ void alltoallv_in_place(std::span<T> buffer, std::span<const count_t> sendcounts
       exchange::alltoallv_in_place(buffer.data(), count_view(sendcounts.data()), count_view(sdispls.data()),
                                    count_view(recvcounts.data()), count_view(rdispls.data()), datatype_of<T>(), comm);
   for (const auto& span : {sendcounts, sdispls, recvcounts, rdispls})
-    if (span.size() != peers) detail::exchange_fault::set(x, "counts and displacements must have one entry per rank");
-  if (detail::exchange_fault::of(x) == nullptr &&
+    if (span.size() != peers) detail::invalid_exchange::set(x, "counts and displacements must have one entry per rank");
+  if (detail::invalid_exchange::of(x) == nullptr &&
       !(detail::inside(sendcounts, sdispls, buffer.size()) && detail::inside(recvcounts, rdispls, buffer.size())))
-    detail::exchange_fault::set(x, "a block lies outside the buffer");
+    detail::invalid_exchange::set(x, "a block lies outside the buffer");
   run(x, o);
 }
 

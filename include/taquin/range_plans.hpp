@@ -26,25 +26,25 @@ namespace detail {
 struct side_of_ranges {
   std::vector<count_t> counts;
   std::vector<count_t> displs;
-  const char* fault = nullptr;
+  const char* invalid_text = nullptr;
 
   side_of_ranges(std::vector<count_t> given, std::vector<count_t> at, std::size_t peers, std::size_t size)
       : counts(std::move(given)), displs(std::move(at)) {
     if (counts.size() != peers || displs.size() != peers)
-      fault = "counts and displacements must have one entry per rank";
+      invalid_text = "counts and displacements must have one entry per rank";
     else if (std::ranges::any_of(counts, [](count_t n) { return n < 0; }))
-      fault = "a count is negative";
+      invalid_text = "a count is negative";
     else if (!inside(counts, displs, size))
-      fault = "a block lies outside its range";
+      invalid_text = "a block lies outside its range";
     counts.resize(peers);
     displs.resize(peers);
   }
   /// Blocks in a row.
   side_of_ranges(std::vector<count_t> given, std::size_t peers, std::size_t size) {
     row_of_blocks row(std::move(given), peers);
-    fault = row.fault != nullptr                     ? row.fault
-            : row.total > static_cast<count_t>(size) ? "the counts add up to more than the range holds"
-                                                     : nullptr;
+    invalid_text = row.invalid_text != nullptr              ? row.invalid_text
+                   : row.total > static_cast<count_t>(size) ? "the counts add up to more than the range holds"
+                                                            : nullptr;
     counts = std::move(row.counts);
     displs = std::move(row.displs);
   }
@@ -72,7 +72,8 @@ auto with_exchange(const Send& data, const side_of_ranges& to, Recv& recv, const
   auto x = exchange::alltoallv(std::ranges::data(data), count_view(to.counts.data()), count_view(to.displs.data()),
                                type, std::ranges::data(recv), count_view(from.counts.data()),
                                count_view(from.displs.data()), type, comm);
-  if (const char* fault = to.fault != nullptr ? to.fault : from.fault) exchange_fault::set(x, fault);
+  if (const char* invalid_text = to.invalid_text != nullptr ? to.invalid_text : from.invalid_text)
+    invalid_exchange::set(x, invalid_text);
   return use(x);
 }
 
@@ -84,7 +85,8 @@ auto with_exchange_in_place(Buffer& buffer, const side_of_ranges& to, const side
                                         count_view(to.displs.data()), count_view(from.counts.data()),
                                         count_view(from.displs.data()),
                                         datatype_of<std::ranges::range_value_t<Buffer>>(), comm);
-  if (const char* fault = to.fault != nullptr ? to.fault : from.fault) exchange_fault::set(x, fault);
+  if (const char* invalid_text = to.invalid_text != nullptr ? to.invalid_text : from.invalid_text)
+    invalid_exchange::set(x, invalid_text);
   return use(x);
 }
 
@@ -104,7 +106,7 @@ template <element_range Send, element_range Recv>
   auto x = exchange::alltoall(std::ranges::data(data), static_cast<count_t>(n / peers), type, std::ranges::data(recv),
                               static_cast<count_t>(std::ranges::size(recv) / peers), type, comm);
   if (n % peers != 0 || std::ranges::size(recv) % peers != 0)
-    detail::exchange_fault::set(x, "a range does not divide into one block per rank");
+    detail::invalid_exchange::set(x, "a range does not divide into one block per rank");
   return plan(x, o);
 }
 

@@ -96,15 +96,16 @@ struct row_of_blocks {
   std::vector<count_t> counts;
   std::vector<count_t> displs;
   count_t total = 0;
-  const char* fault = nullptr;
+  const char* invalid_text = nullptr;
 
   row_of_blocks(std::vector<count_t> given, std::size_t peers) : counts(std::move(given)), displs(peers) {
-    if (counts.size() != peers) fault = "counts must have one entry per rank";
+    if (counts.size() != peers) invalid_text = "counts must have one entry per rank";
     counts.resize(peers);
     for (std::size_t i = 0; i < peers; ++i) {
       displs[i] = total;
-      if (counts[i] < 0) fault = "a count is negative";
-      if (__builtin_add_overflow(total, counts[i], &total)) fault = "the counts add up to more than 64 bits hold";
+      if (counts[i] < 0) invalid_text = "a count is negative";
+      if (__builtin_add_overflow(total, counts[i], &total))
+        invalid_text = "the counts add up to more than 64 bits hold";
     }
   }
 };
@@ -124,12 +125,12 @@ inline std::size_t peers_of_ranges(MPI_Comm comm) {
   return static_cast<std::size_t>(peers_of(comm));
 }
 
-/// How many elements come from each rank. `fault` is reported on all ranks.
-inline std::vector<count_t> exchange_counts(const std::vector<count_t>& to, const char* fault, MPI_Comm comm,
+/// How many elements come from each rank. `invalid_text` is reported on all ranks.
+inline std::vector<count_t> exchange_counts(const std::vector<count_t>& to, const char* invalid_text, MPI_Comm comm,
                                             const options& o) {
   std::vector<count_t> from(to.size());
   auto x = exchange::alltoall(to.data(), 1, datatype_of<count_t>(), from.data(), 1, datatype_of<count_t>(), comm);
-  detail::exchange_fault::set(x, fault);
+  detail::invalid_exchange::set(x, invalid_text);
   run(x, {.memory = o.memory, .nodes = o.nodes});
   return from;
 }
@@ -147,17 +148,17 @@ const char* give_size(std::vector<T>& v, std::size_t n) {
 
 template <class T>
 void exchange_rows(const T* send, const row_of_blocks& to, std::vector<T>& recv, const row_of_blocks& from,
-                   const char* fault, MPI_Comm comm, const options& o) {
+                   const char* invalid_text, MPI_Comm comm, const options& o) {
   auto x = exchange::alltoallv(send, count_view(to.counts.data()), count_view(to.displs.data()), datatype_of<T>(),
                                recv.data(), count_view(from.counts.data()), count_view(from.displs.data()),
                                datatype_of<T>(), comm);
-  if (fault != nullptr) detail::exchange_fault::set(x, fault);
+  if (invalid_text != nullptr) detail::invalid_exchange::set(x, invalid_text);
   run(x, o);
 }
 
 template <element_range Send>
 const char* fault_of(const Send& data, const row_of_blocks& to) {
-  if (to.fault != nullptr) return to.fault;
+  if (to.invalid_text != nullptr) return to.invalid_text;
   return to.total == static_cast<count_t>(std::ranges::size(data)) ? nullptr : "the counts are not those of the data";
 }
 
@@ -173,12 +174,12 @@ template <element_range Send>
   const std::size_t peers = std::max<std::size_t>(detail::peers_of_ranges(comm), 1);
   const std::size_t n = std::ranges::size(data);
   std::vector<T> recv;
-  const char* fault = detail::give_size(recv, n);
+  const char* invalid_text = detail::give_size(recv, n);
   const auto type = datatype_of<T>();
   auto x = exchange::alltoall(std::ranges::data(data), static_cast<count_t>(n / peers), type, recv.data(),
                               static_cast<count_t>(n / peers), type, comm);
-  if (n % peers != 0) fault = "the range does not divide into one block per rank";
-  detail::exchange_fault::set(x, fault);
+  if (n % peers != 0) invalid_text = "the range does not divide into one block per rank";
+  detail::invalid_exchange::set(x, invalid_text);
   run(x, o);
   return recv;
 }
@@ -197,9 +198,9 @@ std::vector<count_t> alltoallv(const Send& data, const Counts& counts,
   const std::size_t peers = detail::peers_of_ranges(comm);
   const detail::row_of_blocks to(detail::to_counts(counts), peers);
   detail::row_of_blocks from(detail::exchange_counts(to.counts, detail::fault_of(data, to), comm, o), peers);
-  const char* fault =
-      from.fault != nullptr ? from.fault : detail::give_size(recv, static_cast<std::size_t>(from.total));
-  detail::exchange_rows(std::ranges::data(data), to, recv, from, fault, comm, o);
+  const char* invalid_text =
+      from.invalid_text != nullptr ? from.invalid_text : detail::give_size(recv, static_cast<std::size_t>(from.total));
+  detail::exchange_rows(std::ranges::data(data), to, recv, from, invalid_text, comm, o);
   return std::move(from.counts);
 }
 
@@ -210,10 +211,10 @@ void alltoallv(const Send& data, const SendCounts& sendcounts, std::vector<std::
   const std::size_t peers = detail::peers_of_ranges(comm);
   const detail::row_of_blocks to(detail::to_counts(sendcounts), peers);
   const detail::row_of_blocks from(detail::to_counts(recvcounts), peers);
-  const char* fault = detail::fault_of(data, to);
-  if (fault == nullptr) fault = from.fault;
-  if (fault == nullptr) fault = detail::give_size(recv, static_cast<std::size_t>(from.total));
-  detail::exchange_rows(std::ranges::data(data), to, recv, from, fault, comm, o);
+  const char* invalid_text = detail::fault_of(data, to);
+  if (invalid_text == nullptr) invalid_text = from.invalid_text;
+  if (invalid_text == nullptr) invalid_text = detail::give_size(recv, static_cast<std::size_t>(from.total));
+  detail::exchange_rows(std::ranges::data(data), to, recv, from, invalid_text, comm, o);
 }
 
 /// The same, with data and counts as the result:

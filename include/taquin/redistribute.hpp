@@ -117,7 +117,7 @@ class redistribution {
  private:
   friend struct detail::redistribution_access;
   redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
-                 const redistribute_options& o, const char* fault);
+                 const redistribute_options& o, const char* invalid_text);
   struct state;
   std::unique_ptr<state> state_;
 };

@@ -102,20 +102,21 @@ class sparse_call {
  private:
   friend struct detail::sparse_access;
   using room = std::function<void*(const sparse_call&)>;
-  sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault, const room& make_room);
+  sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
+              const room& make_room);
   struct state;
   std::unique_ptr<state> state_;
 };
 
 namespace detail {
 
-/// For what stands on the library. `fault`: what it has found wrong with this rank's arguments, which all ranks throw.
+/// For what stands on the library. `invalid_text`: what is wrong with the arguments, which all ranks throw.
 /// `make_room`: says where the blocks shall be, which are then received; null where there is no memory, which is an
 /// error on all ranks. Without it nothing is received.
 struct sparse_access {
-  static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault,
+  static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
                           const sparse_call::room& make_room) {
-    return {mine, comm, o, fault, make_room};
+    return {mine, comm, o, invalid_text, make_room};
   }
 };
 

@@ -8,7 +8,7 @@
 #include "interpose/say.hpp"
 #include "interpose/serve/site_rules.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/call.hpp"
+#include "plan/on_node.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 

@@ -34,7 +34,7 @@ inline constexpr const char* device_memory = "a buffer in the memory of a device
 /// `x` with that fault where it has such a buffer.
 inline exchange off_devices(exchange x) noexcept {
   if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base)))
-    detail::exchange_fault::set(x, device_memory);
+    detail::invalid_exchange::set(x, device_memory);
   return x;
 }
 

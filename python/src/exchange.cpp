@@ -74,9 +74,9 @@ description::description(std::string name, const py::object& given_send, const p
   recv = side::of(given_recv);
   if (!in_place) send = side::of(given_send);
   const int repeat = form == "alltoall" ? peers_of(comm) : 1;
-  auto bad = outside(recv, form, "the receive", repeat);
-  if (!bad && !in_place) bad = outside(send, form, "the send", repeat);
-  if (bad) c.fault = *bad;
+  auto invalid = outside(recv, form, "the receive", repeat);
+  if (!invalid && !in_place) invalid = outside(send, form, "the send", repeat);
+  if (invalid) c.fault = *invalid;
 }
 
 exchange description::get(const choices& c) const {
@@ -95,7 +95,7 @@ exchange description::get(const choices& c) const {
     if (form == "alltoallv_in_place") {
       x = exchange::alltoallv_in_place(nullptr, zero, zero, zero, zero, MPI_BYTE, comm);
     }
-    detail::exchange_fault::set(x, c.fault.c_str());
+    detail::invalid_exchange::set(x, c.fault.c_str());
     return x;
   }
   if (form == "alltoall") {

@@ -19,8 +19,8 @@ inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_ME
 /// What an interface on top of the library says where it lacks memory itself.
 inline constexpr const char* lacks_memory_text = "out of memory";
 /// What such an interface has found wrong.
-inline invalid_argument of_interface(const char* fault) {
-  return fault == lacks_memory_text ? out_of_memory() : invalid_argument{fault, MPI_ERR_ARG};
+inline invalid_argument of_interface(const char* invalid_text) {
+  return invalid_text == lacks_memory_text ? out_of_memory() : invalid_argument{invalid_text, MPI_ERR_ARG};
 }
 
 }  // namespace taquin::detail

@@ -10,7 +10,7 @@ const char* take_fault() noexcept;
 
 /// The exchange with that fault, where there is one.
 inline exchange with_fault(exchange x) noexcept {
-  if (const char* fault = take_fault(); fault != nullptr) exchange_fault::set(x, fault);
+  if (const char* fault = take_fault(); fault != nullptr) invalid_exchange::set(x, fault);
   return x;
 }
 

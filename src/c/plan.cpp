@@ -31,20 +31,20 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
   return guarded(comm, [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
     // What is wrong on this rank alone all ranks must hear: from the call.
-    const char* fault = plan == nullptr ? "null address for the plan" : nullptr;
+    const char* invalid_text = plan == nullptr ? "null address for the plan" : nullptr;
     std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
-    if (made == nullptr) fault = lacks_memory_text;
+    if (made == nullptr) invalid_text = lacks_memory_text;
     std::optional<owned_options> own;
     std::optional<usage_error> wrong_hint;
     try {
       own.emplace(options_of(comm, info));
     } catch (const usage_error& e) {
-      fault = wrong_hint.emplace(e).what();
+      invalid_text = wrong_hint.emplace(e).what();
     } catch (const std::bad_alloc&) {
-      fault = lacks_memory_text;
+      invalid_text = lacks_memory_text;
     }
     exchange x = with_fault(build());
-    if (fault != nullptr) exchange_fault::set(x, fault);
+    if (invalid_text != nullptr) invalid_exchange::set(x, invalid_text);
     taquin::options o = own ? own->view() : taquin::options{};
     if (made != nullptr) o.stats = &made->counted;
     taquin::plan p(x, o);

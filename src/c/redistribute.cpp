@@ -45,11 +45,11 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                  const char* algorithm, size_t memory, TAQUIN_Redistribution* redistribution) {
   return guarded(comm, [&] {
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
-    const char* fault = take_fault();
-    if (redistribution == nullptr) fault = "null address for the redistribution";
+    const char* invalid_text = take_fault();
+    if (redistribution == nullptr) invalid_text = "null address for the redistribution";
     // A rank without memory for the handle says so in the call.
     std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow) TAQUIN_Redistribution_state{.comm = comm});
-    if (made == nullptr) fault = taquin::detail::lacks_memory_text;
+    if (made == nullptr) invalid_text = taquin::detail::lacks_memory_text;
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
@@ -59,7 +59,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                          .timeout = of_comm.timeout,
                                          .in_flight = of_comm.in_flight};
     auto r = redistribution_access::make(data, static_cast<count_t>(blocks), static_cast<count_t>(block_length), type,
-                                         comm, o, fault);
+                                         comm, o, invalid_text);
     if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown
     made->redistribution.emplace(std::move(r));
     *redistribution = made.release();
@@ -91,7 +91,7 @@ int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution) {
 
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {
   return with(redistribution, [&](taquin::redistribution& r) {
-    if (const char* fault = take_fault(); fault != nullptr) throw usage_error(fault, MPI_ERR_ARG);
+    if (const char* invalid_text = take_fault(); invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_ARG);
     r.set_data(data);
   });
 }

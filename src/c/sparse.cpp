@@ -29,8 +29,8 @@ struct TAQUIN_Sparse_state {
 namespace {
 
 const char* fault_of(int blocks, bool lacks_address) {
-  const char* fault = detail::take_fault();
-  if (fault != nullptr) return fault;
+  const char* invalid_text = detail::take_fault();
+  if (invalid_text != nullptr) return invalid_text;
   if (blocks < 0) return "the number of blocks must be 0 or more";
   return lacks_address ? "null address for a result" : nullptr;
 }
@@ -63,12 +63,12 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse* sparse, int* incoming, MPI_Count* elements) {
   return guarded(comm, [&] {
     if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
-    const char* fault = fault_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
+    const char* invalid_text = fault_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
     // A rank without memory for the handle says so in the call.
     std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{comm, std::nullopt});
-    if (made == nullptr) fault = detail::lacks_memory_text;
+    if (made == nullptr) invalid_text = detail::lacks_memory_text;
     sparse_call call = sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
-                                           detail::options_of(comm), fault, nullptr);
+                                           detail::options_of(comm), invalid_text, nullptr);
     if (made == nullptr || sparse == nullptr || incoming == nullptr || elements == nullptr)
       return;  // never: all ranks have thrown
     *incoming = number_of(call);

@@ -192,8 +192,8 @@ void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, in
 }
 
 // The rank with the invalid argument tells the others. Where all ranks have the same one, no rank is named.
-[[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& bad) {
-  const invalid_argument_record own = tell(bad);
+[[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& invalid) {
+  const invalid_argument_record own = tell(invalid);
   invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
   mpi::broadcast(std::span(&told, 1), rank, comm.get());
   int everywhere = comm.size() > 1 && own.text == told.text ? 1 : 0;
@@ -230,12 +230,12 @@ void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, in
 void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
 // Texts are cut to what fits.
-invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept {
+invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept {
   invalid_argument_record told;
-  if (!bad) return told;
-  std::memcpy(told.text.data(), bad->what.data(), std::min(bad->what.size(), told.text.size() - 1));
-  told.mpi_class = bad->mpi_class;
-  told.peer = bad->peer;
+  if (!invalid) return told;
+  std::memcpy(told.text.data(), invalid->what.data(), std::min(invalid->what.size(), told.text.size() - 1));
+  told.mpi_class = invalid->mpi_class;
+  told.peer = invalid->peer;
   return told;
 }
 
@@ -260,7 +260,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   ours.choices >>= 1U;  // numbers travel with a sign
   ours.carried = way.blocks != nullptr;
   ours.early = ours.begun = way.early != nullptr;
-  record v{.invalid_rank = mine.bad ? comm.rank() + 1 : 0};
+  record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
   v.tell(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
@@ -277,30 +277,30 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   const bool wrong = v.invalid_rank != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
   if (all.begun && (wrong || !all.early)) take_unwanted(comm, way.early, tag, way.early_tag);
   if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
-  if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.bad);
+  if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.invalid);
   if (!alike) report_calls(comm, mine);
   return all;
 }
 
-void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad) {
-  int invalid_rank = bad ? comm.rank() : -1;
+void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& invalid) {
+  int invalid_rank = invalid ? comm.rank() : -1;
   if (comm.size() > 1) mpi::allreduce(invalid_rank, MPI_MAX, comm.get());
-  if (invalid_rank >= 0) report(comm, invalid_rank, bad);
+  if (invalid_rank >= 0) report(comm, invalid_rank, invalid);
 }
 
 // Rank by rank, so that it takes no memory: it is asked for where something is wrong.
 void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x) {
   const int p = comm.size();
-  std::optional<invalid_argument> bad;
+  std::optional<invalid_argument> invalid;
   for (int distance = 0; distance < p; ++distance) {
     const int to = (comm.rank() + distance) % p;
     const int from = (comm.rank() - distance + p) % p;
     const std::array<count_t, 1> mine{x.send[to].bytes()};
     const count_t sent = distance == 0 ? mine[0] : trade(comm, tag, mine, to, from)[0];
     const count_t expected = x.recv[from].bytes();
-    if (sent != expected && !bad) bad = mismatch(from, sent, comm.rank(), expected);
+    if (sent != expected && !invalid) invalid = mismatch(from, sent, comm.rank(), expected);
   }
-  agree_on_invalid_argument(comm, bad);
+  agree_on_invalid_argument(comm, invalid);
   throw on_all_ranks(usage_error("ranks send other sizes than their peers expect", MPI_ERR_COUNT));
 }
 

@@ -24,7 +24,7 @@ namespace taquin::detail {
 /// What one rank brings: what is wrong with its arguments, if anything, its figures, and its choices, which must be the
 /// same everywhere.
 struct proposal : rank_facts {
-  std::optional<invalid_argument> bad;
+  std::optional<invalid_argument> invalid;
   std::uint64_t facts = 0;     ///< which call it is, as in mpi::whereabouts
   std::uint64_t number = 0;    ///< its number on the communicator
   std::string_view algorithm;  ///< as it was asked for
@@ -138,7 +138,7 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 
-/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/call.cpp)
+/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/on_node.cpp)
 /// learns that others did not, and comes too. Collective.
 void meet_on_node(channel& node);
 
@@ -148,15 +148,15 @@ struct invalid_argument_record {
   std::int32_t mpi_class = MPI_ERR_ARG;
   std::int32_t peer = -1;
 };
-invalid_argument_record tell(const std::optional<invalid_argument>& bad) noexcept;
-/// In place of a rank: every one has the same fault, so that none is named.
+invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept;
+/// In place of a rank: every one has the same invalid argument, so that none is named.
 inline constexpr int all_ranks = -1;
 /// Throws the usage_error of what `rank` has told.
 [[noreturn]] void refuse(int rank, const invalid_argument_record& told);
 
-/// Throws the same usage_error on every rank when `bad` is set on any. Collective; one reduction, and a broadcast when
+/// Throws the same usage_error on every rank where any has `invalid`. Collective; one reduction, and a broadcast when
 /// something is wrong.
-void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& bad);
+void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& invalid);
 
 /// After an agreement whose ranks send other sizes than their peers expect: throws usage_error on every rank, naming
 /// the two ranks and both sizes. Collective, in p − 1 messages of each rank, with the agreement's tag.

@@ -46,7 +46,7 @@ void call::meet(MPI_Comm user, bool counted) {
                     const mpi::meeting together(node_);
                     state = &mpi::communicator::of(user);
                   }
-                  share_calls(user, *state);
+                  if (!state->kept.has(rank_places::kept_as)) share_calls(user, *state);
                   comm_ = state->keep();
                   // The short way does not watch over a first call.
                   if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {
@@ -82,9 +82,9 @@ agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
 }
 
 bool call::agree_again(const findings& mine, std::string_view what) {
-  std::array<std::uint64_t, 3> all{mine.lacking, mine.bad ? 1U : 0U, mine.any ? 1U : 0U};
+  std::array<std::uint64_t, 3> all{mine.lacking, mine.invalid ? 1U : 0U, mine.any ? 1U : 0U};
   if (comm_->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, comm_->get());
-  if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.bad);
+  if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.invalid);
   if (all[0] > 0)
     throw on_all_ranks(budget_exceeded(
         fmt::format("{} needs at least {} bytes of extra memory, {} are allowed", what, all[0], mine.limit), all[0], 0,

@@ -62,12 +62,13 @@ class call : private mpi::started {
 
   /// What a rank has found since the agreement.
   struct findings {
-    std::optional<invalid_argument> bad = std::nullopt;  ///< of its arguments, or of what the program's code has thrown
-    std::size_t lacking = 0;                             ///< bytes that it needs where the limit does not allow them
-    std::size_t limit = unlimited;                       ///< of this rank
-    bool any = false;                                    ///< what it asks whether any rank has it
+    std::optional<invalid_argument> invalid =
+        std::nullopt;               ///< of its arguments, or of what the program's code has thrown
+    std::size_t lacking = 0;        ///< bytes that it needs where the limit does not allow them
+    std::size_t limit = unlimited;  ///< of this rank
+    bool any = false;               ///< what it asks whether any rank has it
   };
-  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has a bad
+  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has an invalid
   /// argument, budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
   bool agree_again(const findings& mine, std::string_view what);
 

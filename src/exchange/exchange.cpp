@@ -48,14 +48,14 @@ element ask(MPI_Datatype type) {
   return e;
 }
 
-// Arrays that MPI demands and that are missing become a fault of the exchange, which all ranks then see.
+// Arrays that MPI demands and that are missing become an invalid argument of the exchange, which all ranks then see.
 void look_for_arrays(exchange& x) {
   if (x.recv.counts.missing() || x.recv.displs.missing())
-    detail::exchange_fault::set(x, "null receive counts or displacements");
+    detail::invalid_exchange::set(x, "null receive counts or displacements");
   if (x.send.counts.missing() || x.send.displs.missing())
-    detail::exchange_fault::set(x, "null send counts or displacements");
+    detail::invalid_exchange::set(x, "null send counts or displacements");
   if (x.kind == exchange::form::alltoallw && (x.recv.types == nullptr || x.send.types == nullptr))
-    detail::exchange_fault::set(x, "null array of datatypes");
+    detail::invalid_exchange::set(x, "null array of datatypes");
 }
 
 // MPI_IN_PLACE: MPI ignores the send arguments and takes the receive side's for both.

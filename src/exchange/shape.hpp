@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -72,10 +73,26 @@ struct shape {
   static constexpr std::uint64_t short_on_average = 4;  // of the longest block that is carried
 };
 
-/// Sets the figures that ranks have agreed on; `uniform` besides.
-void describe(const rank_facts& all, shape& s);
+/// Sets the figures that ranks have agreed on; `uniform` besides. A fact that a shape does not have is left out.
+template <std::same_as<shape> Shape>
+void describe(const rank_facts& all, Shape& s) {
+#define TAQUIN_FACT(NAME, COMBINE) \
+  if constexpr (requires { s.NAME; }) s.NAME = static_cast<decltype(s.NAME)>(all.NAME);
+#define TAQUIN_FLAG(NAME, COMBINE) \
+  if constexpr (requires { s.NAME; }) s.NAME = all.NAME;
+#include "exchange/facts.def"
+  s.one_unit = s.unit_size > 0;
+}
+
 /// What a shape says of the levels; of none where there are none.
-void describe(const topology& t, shape& s);
+inline void describe(const topology& t, shape& s) {
+  s.nodes = t.levels.empty() ? 0 : t.nodes().groups();
+  s.largest_node = t.levels.empty() ? 1 : t.nodes().largest();
+  s.smallest_node = t.levels.empty() ? 1 : t.nodes().smallest();
+  s.levels_inside = std::max(static_cast<int>(t.levels.size()) - 1, 0);
+  for (std::size_t l = 1; l < t.levels.size(); ++l)
+    s.inside.at(l - 1) = {t.most_groups(l), t.levels[l].largest(), t.levels[l].smallest()};
+}
 
 /// One rank's part of an exchange, without any MPI object but type handles: schedules are built from this, also where
 /// no MPI runs.

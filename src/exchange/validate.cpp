@@ -102,7 +102,7 @@ std::optional<invalid_argument> check_blocks(const blocks& side, const char* nam
 
 // Of an alltoall: one block says it for all.
 std::optional<invalid_argument> check_sequence(const blocks& side, const char* name, int ranks) {
-  if (auto bad = check_blocks(side, name, 1)) return bad;
+  if (auto invalid = check_blocks(side, name, 1)) return invalid;
   if (!sequence_fits(side, ranks)) return beyond_limit(name, ranks - 1, side.counts[0]);
   return std::nullopt;
 }
@@ -204,7 +204,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
 }  // namespace
 
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory) {
-  if (exchange_fault::of(x) != nullptr) return of_interface(exchange_fault::of(x));
+  if (invalid_exchange::of(x) != nullptr) return of_interface(invalid_exchange::of(x));
   if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]] {
     if (auto d = check_one_buffer(x)) return d;
   }

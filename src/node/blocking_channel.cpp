@@ -249,15 +249,26 @@ attribute* make(MPI_Comm comm) {
 
 }  // namespace
 
+namespace {
+
+// Most calls are on the communicator of the call before.
+struct found_last {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::uint64_t freed = 0;
+  channel* shared = nullptr;
+  [[nodiscard]] bool of(MPI_Comm other) const noexcept {
+    return comm == other && comm != MPI_COMM_NULL && freed == freed_so_far.load(std::memory_order_acquire);
+  }
+};
+thread_local found_last last;
+
+}  // namespace
+
+bool known_to_have_none(MPI_Comm comm) noexcept { return last.of(comm) && last.shared == nullptr; }
+
 channel* blocking_channel(MPI_Comm comm, first_call* first) {
-  // Most calls are on the communicator of the call before.
-  thread_local struct {
-    MPI_Comm comm = MPI_COMM_NULL;
-    std::uint64_t freed = 0;
-    channel* shared = nullptr;
-  } last;
+  if (last.of(comm)) return last.shared;
   const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
-  if (last.comm == comm && last.freed == freed && comm != MPI_COMM_NULL) return last.shared;
   attribute* a = kept().find(comm);
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);

@@ -39,6 +39,9 @@ class first_call {
 /// communicator. A duplicate gets its own. Without `first` it is made now.
 channel* blocking_channel(MPI_Comm comm, first_call* first = nullptr);
 
+/// The last answer of blocking_channel to this thread was about this communicator, and null. Local.
+bool known_to_have_none(MPI_Comm comm) noexcept;
+
 /// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 

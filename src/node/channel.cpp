@@ -97,6 +97,26 @@ bool can_copy(const node_member& other) noexcept {
          single_copy_back(other.process, &seen, other.probe, sizeof seen) == 0;
 }
 
+// All ranks have kept the same memory, and would use it in the same way.
+bool have_kept_the_same(std::span<const node_member> all) {
+  return all[0].spare != 0 && std::ranges::all_of(all, [&](const node_member& m) {
+           return m.spare == all[0].spare && m.host == all[0].host && m.enabled == all[0].enabled;
+         });
+}
+
+// All ranks are on the machine of rank 0, which has made memory, and want to share it.
+bool are_on_one_node(std::span<const node_member> all) {
+  return all[0].key.file >= 0 &&
+         std::ranges::all_of(all, [&](const node_member& m) { return m.host == all[0].host && m.enabled != 0; });
+}
+
+// Where the ranks of this machine can be asked for.
+void note_places(std::span<const node_member> all, std::uint64_t host, rank_places& places) {
+  std::ranges::transform(all, places.of.begin(), [&](const node_member& m) {
+    return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
+  });
+}
+
 }  // namespace
 
 channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
@@ -128,29 +148,21 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   if (me.spare == 0) create();
   if (me.enabled == 3) admit_siblings();
   mpi::allgather(me, all, comm);
-  const bool again = all[0].spare != 0 && std::ranges::all_of(all, [&](const node_member& m) {
-                       return m.spare == all[0].spare && m.host == all[0].host && m.enabled == all[0].enabled;
-                     });
+  const bool again = have_kept_the_same(all);
   if (!again && all[0].spare != 0) {  // not all have kept it
     me.spare = 0;
     create();
     mpi::allgather(me, all, comm);
   }
-  if (places != nullptr)
-    std::ranges::transform(all, places->of.begin(), [&](const node_member& m) {
-      return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
-    });
+  if (places != nullptr) note_places(all, host, *places);
   if (again) {
     spare.calls_ = calls;
     spare.idle_ = {};
     spare.set_looks(all);
     return spare;
   }
-  const bool together = all[0].key.file >= 0 && std::ranges::all_of(all, [&](const node_member& m) {
-                          return m.host == all[0].host && m.enabled != 0;
-                        });
   bool mapped = false;
-  if (together) {
+  if (are_on_one_node(all)) {
     if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
     c.size_ = ranks;
     if (!c.memory_.empty()) c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);

@@ -113,12 +113,12 @@ mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t)
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {
   if (!option.empty()) return check_sizes_of_nodes(option, comm.size(), "options.nodes");
   const auto& sizes = environment::get().nodes;
-  if (sizes.empty()) return std::nullopt;
+  if (sizes.empty() || comm.kept.has(found_nodes)) return std::nullopt;  // else they were checked before
   int world = 0;
   TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &world));
-  if (auto bad = check_sizes_of_nodes(sizes, world, "TAQUIN_NODES")) return bad;
+  if (auto invalid = check_sizes_of_nodes(sizes, world, "TAQUIN_NODES")) return invalid;
   for (const auto& inner : environment::get().groups)
-    if (auto bad = check_sizes_of_nodes(inner, world, "TAQUIN_NODES' groups")) return bad;
+    if (auto invalid = check_sizes_of_nodes(inner, world, "TAQUIN_NODES' groups")) return invalid;
   const auto ranks = world_ranks(comm.get(), comm.size());
   if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end())
     return invalid_argument{"TAQUIN_NODES does not cover ranks outside MPI_COMM_WORLD"};

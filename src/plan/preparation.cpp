@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <new>
 
+#include "algorithms/direct/spread_out.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
-#include "plan/early_exchange.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -73,7 +73,7 @@ void preparation::describe(bool lacks_memory) {
     if (!inter() && !reused_ && (name_ == automatic || name_ == native.name)) set_aside_for_native();
   } catch (const std::bad_alloc&) {  // the others must not wait for this rank
     mine_ = propose_nothing(x_, o_, name_);
-    mine_.bad = out_of_memory();
+    mine_.invalid = out_of_memory();
   }
   mine_.algorithm = name_;
   if (reused_) mine_.choices = ~mine_.choices;  // a plan on one rank and a blocking call on another are an error of all
@@ -85,7 +85,7 @@ void preparation::describe(bool lacks_memory) {
 void preparation::agree() {
   all_ = {static_cast<const rank_facts&>(mine_), false};
   if (inter()) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
-    if (mine_.bad) throw usage_error(mine_.bad->what, mine_.bad->mpi_class, -1, mine_.bad->peer);
+    if (mine_.invalid) throw usage_error(mine_.invalid->what, mine_.invalid->mpi_class, -1, mine_.invalid->peer);
     return;
   }
   all_ = agree_with_payload();
@@ -228,12 +228,12 @@ agreed preparation::agree_with_payload() {
     return agree(mine_, way, &p_.budget);
   const std::size_t capacity = a->carried.capacity(ranks_, o_);
   try {
-    if (!mine_.bad) {
+    if (!mine_.invalid) {
       piggyback_ptr payload;
       try {
         payload = a->carried.prepare(x_, *comm(), tag_, o_, p_.budget);
       } catch (const std::bad_alloc&) {
-        mine_.bad = out_of_memory();
+        mine_.invalid = out_of_memory();
         return agree(mine_, way, &p_.budget);
       }
       way.payload = payload.get();
@@ -307,9 +307,9 @@ void preparation::begin_between(agreement_way& way, const algorithm* last) {
 
 agreed preparation::agree_between(agreement_way& way, const algorithm* last, bool may) {
   try {
-    if (may && !mine_.bad) begin_between(way, last);
+    if (may && !mine_.invalid) begin_between(way, last);
   } catch (const std::bad_alloc&) {
-    mine_.bad = out_of_memory();
+    mine_.invalid = out_of_memory();
   }
   agreed all;
   try {

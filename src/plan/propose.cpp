@@ -73,7 +73,7 @@ std::optional<invalid_argument> check_level(std::string_view level) {
 std::optional<invalid_argument> check_levels(std::string_view names) {
   while (true) {
     const auto comma = names.find(',');
-    if (auto bad = check_level(names.substr(0, comma))) return bad;
+    if (auto invalid = check_level(names.substr(0, comma))) return invalid;
     if (comma == std::string_view::npos) return std::nullopt;
     names = names.substr(comma + 1);
   }
@@ -102,10 +102,10 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   if (!environment::get().invalid_argument.empty()) return invalid_argument{environment::get().invalid_argument};
   if (name != automatic && find_algorithm(name) == nullptr)
     return invalid_argument{fmt::format("unknown algorithm '{}'; known are auto, {}", name, algorithm_names())};
-  if (auto bad = check_inner(o.two_phase.inner)) return bad;
-  if (auto bad = check_levels(o.multilevel.levels)) return bad;
+  if (auto invalid = check_inner(o.two_phase.inner)) return invalid;
+  if (auto invalid = check_levels(o.multilevel.levels)) return invalid;
 #define TAQUIN_OPTION(NAME, FIELD, ...) \
-  if (auto bad = check_range(option_rows::NAME, o.FIELD)) return bad;
+  if (auto invalid = check_range(option_rows::NAME, o.FIELD)) return invalid;
 #include "base/options.def"
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
     return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
@@ -182,14 +182,14 @@ bool has_holes(const blocks& side, int ranks) {
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory) {
   proposal mine;
-  mine.bad = check_options(o, name);
-  if (!mine.bad && comm != nullptr) mine.bad = check_nodes(*comm, o.nodes);
-  if (!mine.bad) mine.bad = validate(x, ranks, memory);
-  if (!mine.bad && comm != nullptr) mine.bad = check_equal_blocks(x);
+  mine.invalid = check_options(o, name);
+  if (!mine.invalid && comm != nullptr) mine.invalid = check_nodes(*comm, o.nodes);
+  if (!mine.invalid) mine.invalid = validate(x, ranks, memory);
+  if (!mine.invalid && comm != nullptr) mine.invalid = check_equal_blocks(x);
   mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
   mine.in_place = x.in_place;
-  if (mine.bad) return mine;
+  if (mine.invalid) return mine;
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
     mine.max_rank_bytes = mine.max_received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);

@@ -8,11 +8,11 @@
 namespace taquin::detail {
 
 struct redistribution_access {
-  /// The constructor, by a rank whose interface found its arguments wrong: all ranks throw, with the text `fault`.
+  /// The constructor, by a rank whose interface found its arguments wrong: all ranks throw `invalid_text`.
   /// Null: nothing is wrong.
   static redistribution make(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
-                             const redistribute_options& o, const char* fault) {
-    return {data, blocks, block_length, type, comm, o, fault};
+                             const redistribute_options& o, const char* invalid_text) {
+    return {data, blocks, block_length, type, comm, o, invalid_text};
   }
   /// redistribution::sort of the array's first blocks, one for each destination. The others are dead. Nothing is
   /// checked.

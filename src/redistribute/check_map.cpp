@@ -17,9 +17,9 @@
 namespace taquin::detail {
 
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
-                                                const redistribute_options& o, const char* fault) {
+                                                const redistribute_options& o, const char* invalid_text) {
   constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
-  if (fault != nullptr) return of_interface(fault);
+  if (invalid_text != nullptr) return of_interface(invalid_text);
   if (blocks < 0 || blocks > most_blocks)
     return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
   if (length < 0) return invalid_argument{fmt::format("the block length must be ≥ 0, got {}", length), MPI_ERR_COUNT};
@@ -144,13 +144,13 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 
 std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
 
-task agree_on(machine& m, const std::optional<invalid_argument>& bad) {
-  std::array<std::uint64_t, 1> invalid_rank{bad ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
+task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
+  std::array<std::uint64_t, 1> invalid_rank{invalid ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
   co_await m.net->maximum(invalid_rank);
   if (invalid_rank[0] == 0) co_return;
   using words = std::array<word, sizeof(invalid_argument_record) / sizeof(word)>;
   const auto rank = static_cast<int>(invalid_rank[0]) - 1;
-  auto told = std::bit_cast<words>(tell(bad));
+  auto told = std::bit_cast<words>(tell(invalid));
   co_await m.net->share(rank, told);
   refuse(rank, std::bit_cast<invalid_argument_record>(told));
 }

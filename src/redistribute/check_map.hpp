@@ -19,9 +19,9 @@ struct given_map {
   bool same_length = true;  ///< as many indices as ranks
 };
 
-/// What is wrong with the arguments of a redistribution; `fault`: what the interface on top has found. Local.
+/// What is wrong with the arguments of a redistribution; `invalid_text`: what the interface on top has found. Local.
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
-                                                const redistribute_options& o, const char* fault);
+                                                const redistribute_options& o, const char* invalid_text);
 
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
@@ -30,7 +30,7 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
 void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks);
 
 /// Throws what is wrong on any rank, if anything, on every rank.
-task agree_on(machine& m, const std::optional<invalid_argument>& bad);
+task agree_on(machine& m, const std::optional<invalid_argument>& invalid);
 
 /// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
 /// been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.

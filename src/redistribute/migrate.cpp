@@ -34,15 +34,15 @@ struct migration::state {
       // Destinations, indices, and three numbers per rank.
       const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * as_size(running.comm()->size());
       proposal p;
-      if (lacks_memory) p.bad = out_of_memory();
+      if (lacks_memory) p.invalid = out_of_memory();
       if (elements > most_elements)
-        p.bad =
+        p.invalid =
             invalid_argument{fmt::format("{} elements; 0 to {} are allowed", elements, most_elements), MPI_ERR_COUNT};
-      if (!p.bad && needed <= o.memory) try {
+      if (!p.invalid && needed <= o.memory) try {
           ranks.emplace(elements, 0, &budget);
           indices.emplace(elements, 0, &budget);
         } catch (const std::bad_alloc&) {
-          p.bad = out_of_memory();
+          p.invalid = out_of_memory();
         }
       fingerprint choices;
       choices.add(running.algorithm);
@@ -53,7 +53,7 @@ struct migration::state {
     });
   }
 
-  std::size_t plan(const char* fault, std::size_t room, std::optional<std::size_t> storage);
+  std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
   static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
@@ -76,39 +76,39 @@ migration::~migration() = default;
 
 std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
-std::size_t migration::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
-  return state_->running.stage([&] { return state_->plan(fault, room, storage); });
+std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
+  return state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
 }
 
-std::size_t migration::state::plan(const char* fault, std::size_t room, std::optional<std::size_t> storage) {
+std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
   mpi::communicator& comm = *running.comm();
   const int p = comm.size();
-  std::optional<invalid_argument> bad;
-  if (fault != nullptr) bad = invalid_argument{fault};
-  for (std::size_t k = 0; !bad && k < ranks->size(); ++k)
+  std::optional<invalid_argument> invalid;
+  if (invalid_text != nullptr) invalid = invalid_argument{invalid_text};
+  for (std::size_t k = 0; !invalid && k < ranks->size(); ++k)
     if (const int r = (*ranks)[k]; r < 0 || r >= p)
-      bad = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+      invalid = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
   std::pmr::vector<int> out(&budget);
   std::pmr::vector<int> in(&budget);
-  if (!bad) try {
+  if (!invalid) try {
       out.resize(as_size(p));
       in.resize(as_size(p));
     } catch (const std::bad_alloc&) {
-      bad = out_of_memory();
+      invalid = out_of_memory();
     }
-  running.agree_again({.bad = bad}, "a migration");
+  running.agree_again({.invalid = invalid}, "a migration");
   for (const int r : *ranks) ++out[as_size(r)];
   mpi::alltoall(std::span<const int>(out), std::span(in), comm);
   const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
   if (total > most_elements)
-    bad = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
+    invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
   else if (total > room && !storage)
-    bad =
+    invalid =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
   arriving = as_size(total);
   // For a while, outside the budget object.
-  const std::size_t needed = !bad && total > room ? budget.used() + *storage : 0;
-  any_grows = running.agree_again({.bad = bad,
+  const std::size_t needed = !invalid && total > room ? budget.used() + *storage : 0;
+  any_grows = running.agree_again({.invalid = invalid,
                                    .lacking = needed > options.memory ? needed : 0,
                                    .limit = options.memory,
                                    .any = arriving > ranks->size()},
@@ -121,13 +121,13 @@ std::size_t migration::state::plan(const char* fault, std::size_t room, std::opt
   return arriving;
 }
 
-void migration::ready(const char* fault, int mpi_class) {
+void migration::ready(const char* invalid_text, int mpi_class) {
   state& s = *state_;
   if (!s.any_grows) return;
   s.running.stage([&] {
-    std::optional<invalid_argument> bad;
-    if (fault != nullptr) bad = invalid_argument{fault, mpi_class};
-    s.running.agree_again({.bad = bad}, "a migration");
+    std::optional<invalid_argument> invalid;
+    if (invalid_text != nullptr) invalid = invalid_argument{invalid_text, mpi_class};
+    s.running.agree_again({.invalid = invalid}, "a migration");
   });
 }
 

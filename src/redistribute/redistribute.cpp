@@ -39,7 +39,7 @@ struct redistribution::state final {
     count_t length;
     MPI_Datatype type;
     MPI_Comm comm;
-    const char* fault;  // of the interface on top; null: none
+    const char* invalid_text;  // of the interface on top; null: none
   };
 
   state(const arguments&, const redistribute_options& o)
@@ -64,14 +64,15 @@ struct redistribution::state final {
   // What this rank brings to the agreement.
   element describe(const arguments& x, bool lacks_memory) {
     proposal& p = proposed;
-    p.bad = lacks_memory ? out_of_memory() : check_arguments(x.data, x.blocks, x.length, x.type, options, x.fault);
-    const element e = p.bad ? element{} : element::of(x.type);
-    if (!p.bad && !(checked(x.blocks) * x.length * std::max(e.size, e.extent)).fits())
-      p.bad = invalid_argument{fmt::format("{} blocks of {} elements make more than 2^56 bytes", x.blocks, x.length),
-                               MPI_ERR_COUNT};
+    p.invalid =
+        lacks_memory ? out_of_memory() : check_arguments(x.data, x.blocks, x.length, x.type, options, x.invalid_text);
+    const element e = p.invalid ? element{} : element::of(x.type);
+    if (!p.invalid && !(checked(x.blocks) * x.length * std::max(e.size, e.extent)).fits())
+      p.invalid = invalid_argument{
+          fmt::format("{} blocks of {} elements make more than 2^56 bytes", x.blocks, x.length), MPI_ERR_COUNT};
     p.choices = choices_of(options);
     p.memory = options.memory;
-    p.max_block_bytes = p.min_block_bytes = p.bad ? 0 : static_cast<std::uint64_t>(x.length * e.size);
+    p.max_block_bytes = p.min_block_bytes = p.invalid ? 0 : static_cast<std::uint64_t>(x.length * e.size);
     return e;
   }
 
@@ -293,9 +294,9 @@ redistribution::redistribution(void* data, count_t blocks, count_t block_length,
                                const redistribute_options& o)
     : redistribution(data, blocks, block_length, type, comm, o, nullptr) {}
 redistribution::redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
-                               const redistribute_options& o, const char* fault) {
+                               const redistribute_options& o, const char* invalid_text) {
   check_communicator(comm, "redistribution");
-  state_ = begin_together<state>(state::arguments{data, blocks, block_length, type, comm, fault}, o);
+  state_ = begin_together<state>(state::arguments{data, blocks, block_length, type, comm, invalid_text}, o);
 }
 redistribution::redistribution(redistribution&&) noexcept = default;
 redistribution& redistribution::operator=(redistribution&&) noexcept = default;
@@ -360,9 +361,9 @@ failure::block_map redistribution::repair(MPI_Comm survivors) {
   check_communicator(survivors, "redistribution");
   store& mine = *was.units;
   void* const data = mine.border() > 0 ? mine.at(0) : nullptr;
-  const char* const fault = was.moving ? "the redistribution is under way: wait for it, or leave it" : nullptr;
+  const char* const invalid_text = was.moving ? "the redistribution is under way: wait for it, or leave it" : nullptr;
   auto next = begin_together<state>(
-      state::arguments{data, mine.border(), mine.length(), mine.element().type, survivors, fault}, was.options);
+      state::arguments{data, mine.border(), mine.length(), mine.element().type, survivors, invalid_text}, was.options);
   failure::block_map map = was.left ? std::move(*was.left) : failure::block_map{};
   map.unit_bytes = static_cast<count_t>(mine.unit_bytes());
   next->running.stage([&] {

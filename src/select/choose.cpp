@@ -166,11 +166,20 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   return a;
 }
 
+namespace {
+
+// Without a limit what an algorithm takes is not asked for.
+bool serves_within(const algorithm* a, const shape& s, const options& o, std::size_t limit) {
+  return a != nullptr && a->supports(s) && (limit == unlimited || a->memory(s, o) <= limit);
+}
+
+}  // namespace
+
 const algorithm* chooser::predicted(const shape& s, const options& o, bool reused, std::size_t limit) {
   const std::uint64_t choice = choice_key(s, o, reused, limit);
   const auto found = remembered_.find(choice);
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
-  if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) {
+  if (!serves_within(a, s, o, limit)) {
     took_heap_ = true;
     a = select(s, o, reused, limit, profile_);
     if (!alike_) a = told({&a, 1}).front();
@@ -209,7 +218,7 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   if (contests_.size() >= most_remembered) contests_.clear();
   auto [at, is_new] = contests_.try_emplace(kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit);
   contest& c = at->second;
-  const auto serves = [&](const algorithm* a) { return a != nullptr && a->supports(s) && a->memory(s, o) <= limit; };
+  const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
     const auto best = ranking(s, o, false, limit, profile_);

@@ -15,6 +15,7 @@
 #include "robustness/faults.hpp"
 #include "soak/common_options.hpp"
 #include "soak/hostile_calls.hpp"
+#include "soak/hostile_verdict.hpp"
 #include "soak/left_over.hpp"
 #include "soak/watchdog.hpp"
 #include "support/heap_watch.hpp"
@@ -39,24 +40,6 @@ struct settings {
   bool shows = false;
 };
 
-/// How a call ended on one rank.
-enum class ending : std::int32_t {
-  right,
-  refused,  ///< by an error that all ranks have
-  code,     ///< of the C API: who has it is not told
-  alone,    ///< by an error of this rank's
-  own,      ///< by what the program's own code has thrown
-  away      ///< it did not come
-};
-
-struct verdict {
-  ending how = ending::right;
-  std::int32_t mpi_class = MPI_SUCCESS;
-  std::int32_t untouched = 0;
-  std::int32_t happened = 0;  ///< what was to go wrong did
-  std::array<char, 240> text{};
-};
-
 struct world {
   MPI_Comm base;
   int rank;
@@ -66,12 +49,6 @@ struct world {
 
   void doing(const char* what) const { at->doing.store(what, std::memory_order_relaxed); }
 };
-
-void say(verdict& v, ending how, int mpi_class, const char* text) {
-  v.how = how;
-  v.mpi_class = mpi_class;
-  std::strncpy(v.text.data(), text, v.text.size() - 1);
-}
 
 std::unique_ptr<hostile_call> make_call(const hostile_recipe& r, MPI_Comm comm, int rank, const options& o) {
   if (r.is_exchange()) return make_hostile_exchange(r, comm, rank, o);

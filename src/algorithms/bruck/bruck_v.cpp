@@ -138,7 +138,8 @@ class bruck_v_body final : public piggyback_operation {
 
   void start() override {
     if (!piggyback_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
-    if (const auto bad = state_.mismatch()) throw usage_error(bad->what, bad->mpi_class, x_.rank, bad->peer);
+    if (const auto invalid = state_.mismatch())
+      throw usage_error(invalid->what, invalid->mpi_class, x_.rank, invalid->peer);
     state_.deliver();
     if (direct_ != nullptr) direct_->start();
   }

@@ -77,6 +77,12 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
     leaving += k.out.bytes();
     coming += k.in.bytes();
   }
+  prepare_parts(x, c, names, comms, budget);
+}
+
+// The exchange inside the node, and one in each column that this rank serves.
+void multilevel_operation::prepare_parts(const exchange& x, const context& c, std::string_view names,
+                                         const level_comms& comms, memory_budget& budget) {
   exchange y;
   y.comm = x.comm;
   y.kind = exchange::form::alltoallv;
@@ -91,7 +97,7 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
   const shape across = column_of(*c.shape);
   const options own = options_of_first(*c.opts, names);
   const bool agrees = c.reused && !c.shape->uniform;
-  std::optional<invalid_argument> bad;
+  std::optional<invalid_argument> invalid;
   for (std::size_t k = 0; k < columns_.size(); ++k) {
     y.send = columns_[k].out.view();
     y.recv = columns_[k].in.view();
@@ -100,10 +106,10 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
           prepare_inside(first_of(names), y, {comms.columns[k].get(), c.tag, &across, &own, nullptr, c.reused}, budget);
     } catch (const usage_error& e) {
       if (!agrees || !first_of(names).supports(across)) throw;
-      bad = invalid_argument{e.what(), e.mpi_class()};
+      invalid = invalid_argument{e.what(), e.mpi_class()};
     }
   }
-  if (agrees) agree_on_invalid_argument(*c.comm, bad);
+  if (agrees) agree_on_invalid_argument(*c.comm, invalid);
 }
 
 std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {

@@ -26,6 +26,8 @@ struct column {
   bool done = true;
 };
 
+struct level_comms;
+
 class multilevel_operation final : public operation {
  public:
   multilevel_operation(const exchange& x, const context& c, std::string_view names, const node_view& view,
@@ -108,6 +110,8 @@ class multilevel_operation final : public operation {
     std::pmr::vector<int> layout;
   };
   void learn_sizes(int ranks, mpi::communicator& inside);
+  void prepare_parts(const exchange& x, const context& c, std::string_view names, const level_comms& comms,
+                     memory_budget& budget);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
     return sizes_.empty() ? block_bytes_ : sizes_[as_size(from) * served_ + which];
   }

@@ -186,20 +186,20 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
     }
   }
   if (code != 0)
-    fault_ = {
+    invalid_ = {
         fmt::format("{} bytes of rank {} cannot be read by rank {}: {}", n, b.from, c_.rank(), std::strerror(code)),
         MPI_ERR_BUFFER, b.from};
 }
 
 // After an error others must not wait for this rank.
 void node_step::copy(const block& b, count_t first, count_t count, std::byte* to) {
-  if (count == 0 || fault_) return;
+  if (count == 0 || invalid_) return;
   try {
     copy_now(b, first, count, to);
   } catch (const error& e) {
-    fault_ = {e.what(), e.mpi_class()};
+    invalid_ = {e.what(), e.mpi_class()};
   } catch (const std::bad_alloc&) {
-    fault_ = out_of_memory();
+    invalid_ = out_of_memory();
   }
 }
 

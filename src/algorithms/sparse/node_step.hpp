@@ -77,14 +77,14 @@ class node_step {
       }
     }
   }
-  /// Copies `count` elements of a block from its element `first` on to `to`. What fails is told by fault().
+  /// Copies `count` elements of a block from its element `first` on to `to`. What fails is told by invalid().
   void copy(const block& b, count_t first, count_t count, std::byte* to);
   /// This rank needs no more of what others have in this step. Local.
   void release() noexcept;
   /// The same, and waits until the others need no more of this rank's data.
   void end();
   /// What this rank could not copy; it has taken part to the end all the same.
-  [[nodiscard]] const std::optional<invalid_argument>& fault() const noexcept { return fault_; }
+  [[nodiscard]] const std::optional<invalid_argument>& invalid() const noexcept { return invalid_; }
 
   [[nodiscard]] std::size_t room_used() const noexcept { return used_; }
   void account(statistics& s) const noexcept;
@@ -127,7 +127,7 @@ class node_step {
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_copied_ = 0;
-  std::optional<invalid_argument> fault_;
+  std::optional<invalid_argument> invalid_;
 };
 
 }  // namespace taquin::detail

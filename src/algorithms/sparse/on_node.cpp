@@ -37,7 +37,7 @@ void sparse_on_node::close(statistics* s) {
     step_->account(*s);
     s->peak_memory = std::max(s->peak_memory, budget_.used() + step_->room_used());
   }
-  fault_ = step_->fault();
+  invalid_ = step_->invalid();
   step_.reset();
 }
 
@@ -67,10 +67,10 @@ std::exception_ptr sparse_on_node::deliver(count_t elements, const sparse_call::
   std::size_t number = 0;
   step_->each([&](const node_step::block& b) {
     const count_t n = elements_of(b);
-    for (count_t first = 0; first < n && !thrown && !step_->fault(); first += elements) {
+    for (count_t first = 0; first < n && !thrown && !step_->invalid(); first += elements) {
       const count_t now = std::min(elements, n - first);
       step_->copy(b, first, now, piece);
-      if (step_->fault()) return;
+      if (step_->invalid()) return;
       try {
         take({number, first, now, piece});
       } catch (...) {

@@ -45,9 +45,9 @@ class sparse_on_node {
   void receive(std::byte* into);
   /// In pieces of at most so many elements, by way of `piece`. What `take` has thrown first.
   std::exception_ptr deliver(count_t elements, const sparse_call::taker& take, std::byte* piece);
-  /// Until others need no more of this rank's data. What this rank could not take is said by fault() then.
+  /// Until others need no more of this rank's data. What this rank could not take is said by invalid() then.
   void end(statistics* s);
-  [[nodiscard]] const std::optional<invalid_argument>& fault() const noexcept { return fault_; }
+  [[nodiscard]] const std::optional<invalid_argument>& invalid() const noexcept { return invalid_; }
 
  private:
   [[nodiscard]] count_t elements_of(const node_step::block& b) const noexcept {
@@ -62,7 +62,7 @@ class sparse_on_node {
   std::optional<std::pmr::vector<int>> destinations_;  // for the data that follow
   std::optional<std::pmr::vector<count_t>> counts_;
   std::optional<node_step> step_;
-  std::optional<invalid_argument> fault_;
+  std::optional<invalid_argument> invalid_;
 };
 
 }  // namespace taquin::detail

@@ -18,16 +18,17 @@ constexpr count_t most_piece = count_t{64} << 10U;  // bytes
 }  // namespace
 
 void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* into) {
-  const char* fault = nullptr;
+  const char* invalid_text = nullptr;
   if (!back) {
     back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts));
     replied = type;
   }
   state& way = *back->state_;
-  if (type != replied) fault = "answers have the type of the first ones";
-  if (answers == nullptr && elements() > 0) fault = "null address of answers";
+  if (type != replied) invalid_text = "answers have the type of the first ones";
+  if (answers == nullptr && elements() > 0) invalid_text = "null address of answers";
   way.data.at = static_cast<const std::byte*>(answers);
-  if (fault != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations)) return way.receive(into, fault);
+  if (invalid_text != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations))
+    return way.receive(into, invalid_text);
   reply_in_order(static_cast<std::byte*>(into));
 }
 

@@ -63,11 +63,11 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
     drop_found();
     return false;
   }
-  std::optional<invalid_argument> bad;
-  if (f.exhausted) bad = out_of_memory();
+  std::optional<invalid_argument> invalid;
+  if (f.exhausted) invalid = out_of_memory();
   if (!f.failed() && !span_of(total).fits())
-    bad = invalid_argument{"the blocks that come to this rank make more than 2^56 bytes", MPI_ERR_COUNT};
-  agree_on(f.lacking, bad);
+    invalid = invalid_argument{"the blocks that come to this rank make more than 2^56 bytes", MPI_ERR_COUNT};
+  agree_on(f.lacking, invalid);
   data.to_send = telling.left();
   return true;
 }
@@ -80,11 +80,12 @@ void sparse_call::state::drop_found() {
   total = 0;
 }
 
-std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks& mine, const char* fault, int ranks) {
+std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks& mine, const char* invalid_text,
+                                                             int ranks) {
   checked sent = 0;
-  if (fault != nullptr) return of_interface(fault);
-  if (auto bad = check_sparse_options(opts)) return bad;
-  if (auto bad = check_sparse_blocks(mine, ranks, sent)) return bad;
+  if (invalid_text != nullptr) return of_interface(invalid_text);
+  if (auto invalid = check_sparse_options(opts)) return invalid;
+  if (auto invalid = check_sparse_blocks(mine, ranks, sent)) return invalid;
   data.element = element::of(mine.type);
   if (data.element.extent < 0)
     return invalid_argument{"a sparse exchange needs elements of no negative extent", MPI_ERR_TYPE};
@@ -102,10 +103,10 @@ std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o)
     : sparse_call(mine, comm, o, nullptr, nullptr) {}
 
-sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* fault,
+sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
                          const room& make_room) {
   check_communicator(comm, "a sparse exchange");
-  state_ = begin_together<state>(state::arguments{mine, comm, fault, static_cast<bool>(make_room)}, o);
+  state_ = begin_together<state>(state::arguments{mine, comm, invalid_text, static_cast<bool>(make_room)}, o);
   if (!make_room) return;
   void* into = nullptr;
   constexpr const char* no_memory = "no memory for what comes to a rank";

@@ -39,11 +39,11 @@ inline std::size_t in_flight_of(const options& o) noexcept { return as_size(in_f
 }  // namespace detail
 
 struct sparse_call::state {
-  /// What a rank brings: its blocks, on a communicator; `fault`: of the interface on top, or null.
+  /// What a rank brings: its blocks, on a communicator; `invalid_text`: of the interface on top, or null.
   struct arguments {
     const sparse_blocks& blocks;
     MPI_Comm comm;
-    const char* fault;
+    const char* invalid_text;
     bool at_once;  // the data follow at once
   };
 
@@ -79,10 +79,10 @@ struct sparse_call::state {
   void take_lines(int rank, bool at_once);
 
   // The data of a call at once. A rank that has no place for them has taken part all the same: it alone throws.
-  void receive_short(std::byte* into, const char* fault);
+  void receive_short(std::byte* into, const char* invalid_text);
   void throw_fault() const {
-    if (node && node->fault())
-      throw usage_error(node->fault()->what, node->fault()->mpi_class, -1, node->fault()->peer);
+    if (node && node->invalid())
+      throw usage_error(node->invalid()->what, node->invalid()->mpi_class, -1, node->invalid()->peer);
   }
 
   // The data's step on a node. False where they have to come in another way.
@@ -91,7 +91,7 @@ struct sparse_call::state {
   [[nodiscard]] mpi::communicator& comm() const noexcept { return *running.comm(); }
 
   // What is wrong with this rank's arguments; otherwise what they are is known.
-  std::optional<invalid_argument> describe(const sparse_blocks& mine, const char* fault, int ranks);
+  std::optional<invalid_argument> describe(const sparse_blocks& mine, const char* invalid_text, int ranks);
 
   // Describe, agree and find: between nodes in one step, where all ranks have their notices in it.
   void agree_and_find(const arguments& x, bool lacks_memory);
@@ -102,11 +102,11 @@ struct sparse_call::state {
   void list_sources();
 
   // The data of a call at once whose notices came in a find.
-  void receive_told(std::byte* into, const char* fault);
+  void receive_told(std::byte* into, const char* invalid_text);
 
   // The data of a call at once that have come with the agreement; longer blocks follow. A rank that has no place for
   // them takes part all the same, and throws alone.
-  void receive_carried(std::byte* into, const char* fault);
+  void receive_carried(std::byte* into, const char* invalid_text);
 
   // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
   void find(const sparse_blocks& mine, const sparse_algorithm& how);
@@ -122,8 +122,8 @@ struct sparse_call::state {
   // Throws where there is no room for one piece on its way.
   void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint(1, piece)); }
 
-  void agree_on(std::size_t lacking, const std::optional<invalid_argument>& bad) {
-    running.agree_again({.bad = bad, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
+  void agree_on(std::size_t lacking, const std::optional<invalid_argument>& invalid) {
+    running.agree_again({.invalid = invalid, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
   // How many pieces have room, at most as many as may be on their way.
@@ -139,9 +139,9 @@ struct sparse_call::state {
     return checked(elements - 1) * data.element.extent + std::max(data.element.true_extent, data.element.size);
   }
 
-  void begin_move(std::optional<invalid_argument> bad, std::size_t piece) {
+  void begin_move(std::optional<invalid_argument> invalid, std::size_t piece) {
     std::size_t lacking = 0;
-    if (!bad) {
+    if (!invalid) {
       try {
         reserve_least(piece);
         const std::size_t w = window_of(piece);
@@ -149,10 +149,10 @@ struct sparse_call::state {
       } catch (const budget_exceeded& e) {
         lacking = e.used() + e.requested();
       } catch (const std::bad_alloc&) {
-        bad = out_of_memory();
+        invalid = out_of_memory();
       }
     }
-    agree_on(lacking, bad);
+    agree_on(lacking, invalid);
   }
 
   // Move and account.
@@ -186,20 +186,20 @@ struct sparse_call::state {
     rounds = messages = bytes = 0;
   }
 
-  void receive(void* into, const char* fault) {
-    if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), fault);
-    if (carried) return receive_carried(static_cast<std::byte*>(into), fault);
-    if (at_once_here) return receive_told(static_cast<std::byte*>(into), fault);
+  void receive(void* into, const char* invalid_text) {
+    if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), invalid_text);
+    if (carried) return receive_carried(static_cast<std::byte*>(into), invalid_text);
+    if (at_once_here) return receive_told(static_cast<std::byte*>(into), invalid_text);
     running.stage([&] {
-      std::optional<invalid_argument> bad;
-      if (fault != nullptr) bad = invalid_argument{fault, MPI_ERR_NO_MEM};
-      if (!bad && into == nullptr && elements() > 0)
-        bad = invalid_argument{"null address for what comes", MPI_ERR_BUFFER};
-      if (begin_data_on_node(!bad)) {
+      std::optional<invalid_argument> invalid;
+      if (invalid_text != nullptr) invalid = invalid_argument{invalid_text, MPI_ERR_NO_MEM};
+      if (!invalid && into == nullptr && elements() > 0)
+        invalid = invalid_argument{"null address for what comes", MPI_ERR_BUFFER};
+      if (begin_data_on_node(!invalid)) {
         node->receive(static_cast<std::byte*>(into));
         return node->end(opts.stats);
       }
-      begin_move(bad, 0);
+      begin_move(invalid, 0);
       run([&](sparse_grants& g) { g.receive(static_cast<std::byte*>(into)); });
     });
     throw_fault();
@@ -218,21 +218,21 @@ struct sparse_call::state {
   void deliver(count_t piece, const taker& take) {
     std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
     running.stage([&] {
-      std::optional<invalid_argument> bad;
-      if (piece < 1) bad = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
-      if (!bad && !take) bad = invalid_argument{"no function for the pieces"};
+      std::optional<invalid_argument> invalid;
+      if (piece < 1) invalid = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
+      if (!invalid && !take) invalid = invalid_argument{"no function for the pieces"};
       // No block is longer than all that comes.
       const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
       const std::size_t bytes_of_piece =
-          bad || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
+          invalid || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
       {
-        auto waits = bad || !node ? std::nullopt : room_for_piece(bytes_of_piece);
+        auto waits = invalid || !node ? std::nullopt : room_for_piece(bytes_of_piece);
         if (begin_data_on_node(waits.has_value())) {
           thrown = node->deliver(most, take, waits->data() - data.element.true_lb);
           return node->end(opts.stats);
         }
       }
-      begin_move(bad, bytes_of_piece);
+      begin_move(invalid, bytes_of_piece);
       run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
     throw_fault();

@@ -19,7 +19,7 @@ bool sparse_call::state::begin_short(const arguments& x) {
 
 bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
   const bool named = opts.algorithm == node_step_way.name;
-  if ((!named && opts.algorithm != "auto") || describe(x.blocks, x.fault, shared.size())) return false;
+  if ((!named && opts.algorithm != "auto") || describe(x.blocks, x.invalid_text, shared.size())) return false;
   if (!sparse_on_node::suits(data.element)) return false;
   budget.emplace(opts.memory);
   node.emplace(shared, data, *budget);
@@ -56,23 +56,23 @@ void sparse_call::state::take_lines(int rank, bool at_once) {
   node->found(opts.stats);
 }
 
-void sparse_call::state::receive_short(std::byte* into, const char* fault) {
+void sparse_call::state::receive_short(std::byte* into, const char* invalid_text) {
   const auto take = [&] {
-    if (fault == nullptr) node->receive(into);
+    if (invalid_text == nullptr) node->receive(into);
     node->end(opts.stats);
     return true;
   };
   served_short ? leaving(user, take) : running.stage(take);
-  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+  if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
   throw_fault();
 }
 
 void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   proposal p;
-  p.bad = lacks_memory ? out_of_memory() : describe(x.blocks, x.fault, comm().size());
+  p.invalid = lacks_memory ? out_of_memory() : describe(x.blocks, x.invalid_text, comm().size());
   fingerprint choices;
   choices.add("sparse");
-  choices.add(p.bad ? "" : opts.algorithm);
+  choices.add(p.invalid ? "" : opts.algorithm);
   choices.add(patience::of(opts).seconds > 0);
   p.memory = opts.memory;
   p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
@@ -85,7 +85,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   (x.at_once ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
   agreement_way way = way_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
-  if (way.between != nullptr && !p.bad && may_carry) {
+  if (way.between != nullptr && !p.invalid && may_carry) {
     const std::size_t of_step = way.between->share();
     for_carried.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
     carried.emplace(*way.between, data, &*for_carried);
@@ -138,9 +138,9 @@ void sparse_call::state::list_sources() {
 
 // What has come with its notice is copied, the rest asked for. A rank that has no place for it tells those that it
 // would ask.
-void sparse_call::state::receive_told(std::byte* into, const char* fault) {
+void sparse_call::state::receive_told(std::byte* into, const char* invalid_text) {
   running.stage([&] {
-    if (fault == nullptr) {
+    if (invalid_text == nullptr) {
       std::byte* to = into;
       const element& e = data.element;
       for (const notice& n : blocks) {
@@ -150,25 +150,26 @@ void sparse_call::state::receive_told(std::byte* into, const char* fault) {
       }
     }
     move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
-    run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+    run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
     if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
   });
-  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+  if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
 }
 
-void sparse_call::state::receive_carried(std::byte* into, const char* fault) {
+void sparse_call::state::receive_carried(std::byte* into, const char* invalid_text) {
   running.stage([&] {
-    if (fault == nullptr) carried->take_data(into, comm().size());
+    if (invalid_text == nullptr) carried->take_data(into, comm().size());
     if (!rest_follows) return account();
     if (few_follow) {
       bytes += as_size(data.to_send * data.element.size);
-      messages += carried->move_rest(comm(), comm().next_tag(), blocks, fault == nullptr ? into : nullptr, &*budget);
+      messages +=
+          carried->move_rest(comm(), comm().next_tag(), blocks, invalid_text == nullptr ? into : nullptr, &*budget);
       return account();
     }
     move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
-    run([&](sparse_grants& g) { fault == nullptr ? g.receive(into) : g.refuse(); });
+    run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
   });
-  if (fault != nullptr) throw usage_error(fault, MPI_ERR_NO_MEM);
+  if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
 }
 
 }  // namespace taquin

@@ -1,4 +1,4 @@
-#include "plan/call.hpp"
+#include "plan/on_node.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -132,7 +132,8 @@ class first_by_library final : public first_call {
     rank_ = rank;
     ranks_ = ranks;
     if (!plain_environment() || !plain(o_) || by_name(o_) || patience::of(o_).seconds > 0) return false;
-    if (x_.in_place || exchange_fault::of(x_) != nullptr || mpi::survives_failures() || mpi::must_look()) return false;
+    if (x_.in_place || invalid_exchange::of(x_) != nullptr || mpi::survives_failures() || mpi::must_look())
+      return false;
     try {
       if (!library_can(x_, ranks)) return false;
       arguments_ = std::make_unique<arguments>(o_.memory);
@@ -206,8 +207,8 @@ node_call run_idle(const exchange& x, const options& o, channel& node) {
   exchange known = x;
   std::pmr::vector<element> elements(&budget);
   if (x.kind == exchange::form::alltoallw) known = with_elements(x, node.size(), elements);
-  if (const auto bad = validate(known, node.size(), &budget))
-    throw usage_error(bad->what, bad->mpi_class, node.rank(), bad->peer);
+  if (const auto invalid = validate(known, node.size(), &budget))
+    throw usage_error(invalid->what, invalid->mpi_class, node.rank(), invalid->peer);
   call_library_by_types(known, node.size(), &budget);
   if (o.stats != nullptr) account_for_library(known, node.rank(), node.size(), budget.peak(), *o.stats);
   return {.served = true, .error_at_end = nullptr};
@@ -255,13 +256,13 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
     return first.run();
   if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
-  if (!plain_environment() || !plain(o) || exchange_fault::of(x) != nullptr) return {};
+  if (!plain_environment() || !plain(o) || invalid_exchange::of(x) != nullptr) return {};
   // An algorithm that is named either has the memory that it states, or is refused on all ranks.
   if (by_name(o) && o.memory != unlimited) return {};
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
   if (state != nullptr) [[unlikely]] {
-    share_calls(x.comm, *state);
+    if (!state->kept.has(rank_places::kept_as)) share_calls(x.comm, *state);
     watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
   if (number <= node->idle().until && timeout.seconds == 0 && goes_idle(x, o, *node)) [[unlikely]]

@@ -1,0 +1,36 @@
+// How a call in which one rank does harm has ended, as ranks tell each other.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace taquin::soak {
+
+/// How a call ended on one rank.
+enum class ending : std::int32_t {
+  right,
+  refused,  ///< by an error that all ranks have
+  code,     ///< of the C API: who has it is not told
+  alone,    ///< by an error of this rank's
+  own,      ///< by what the program's own code has thrown
+  away      ///< it did not come
+};
+
+struct verdict {
+  ending how = ending::right;
+  std::int32_t mpi_class = MPI_SUCCESS;
+  std::int32_t untouched = 0;
+  std::int32_t happened = 0;  ///< what was to go wrong did
+  std::array<char, 240> text{};
+};
+
+inline void say(verdict& v, ending how, int mpi_class, const char* text) {
+  v.how = how;
+  v.mpi_class = mpi_class;
+  std::strncpy(v.text.data(), text, v.text.size() - 1);
+}
+
+}  // namespace taquin::soak
