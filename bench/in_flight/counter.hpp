@@ -1,6 +1,6 @@
 // Counts messages that come to a rank before it has asked for them, those of the MPI library's own collectives too: it
 // takes the place of the functions to send and receive in Open MPI's table of them, `mca_pml`, beneath all that the
-// profiling interface sees. Sends are matched with receives as MPI does, by sender, receiver and tag, in order. All ranks are
+// profiling interface sees. Sends are matched with receives as MPI does, by sender, receiver and tag, in order. All are
 // on one machine.
 #pragma once
 

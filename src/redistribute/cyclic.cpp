@@ -114,7 +114,7 @@ std::size_t bytes(const table_sizes& s) noexcept {
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
-// The root searches as far as the edges at hand, and the actions that ranks have taken, allow, and ends all when it is through.
+// The root searches as far as the edges at hand and the actions that are taken allow, and ends all when it is through.
 void search(machine& m, cyclic_planner& plan, told_actions& told) {
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
   plan.search([&] { return told.may(); },
