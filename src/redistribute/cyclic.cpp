@@ -5,7 +5,7 @@
 // Rounds:  increments: of each action q/c, where c is the least free space on its cycle. Edges by increasing rank make
 //          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
 // Bytes:   every block once; copies: a sort before every action.
-// Memory:  36 bytes per block (the schedule and a sort), 44 per rank on the root beside what all algorithms take.
+// Memory:  36 bytes per block (the schedule and a sort), 48 per rank on the root beside what all algorithms take.
 // Limits:  none: where a rank has no free block an increment is one block, and goes by a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
 // Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
@@ -23,7 +23,7 @@ namespace {
 constexpr int root = 0;
 
 /// Messages between root and ranks; the first word.
-enum class note : word { edge, more, act, end };
+enum class note : word { edge, more, act, taken, end };
 
 // The edges of one rank, given to the root one at a time.
 class edge_source {
@@ -75,15 +75,63 @@ struct free_blocks {
   }
 };
 
+// Actions that the root has told each rank and that the rank has not said to have taken: at most `most` for each one. A
+// rank says so once for `together` of them.
+class told_actions {
+ public:
+  told_actions(std::size_t most, std::pmr::memory_resource* memory) : most_(most), of_(memory) {}
+  [[nodiscard]] std::size_t together() const noexcept { return (most_ + 1) / 2; }
+  /// Each rank may be told one more.
+  [[nodiscard]] bool may() const noexcept { return full_ == 0; }
+  /// Nobody is to say anything more.
+  [[nodiscard]] bool settled() const noexcept { return open_ == 0; }
+  void tell(int rank) {
+    const std::size_t now = ++of_[as_size(rank)];
+    if (now == most_) ++full_;
+    if (now == together()) ++open_;
+  }
+  void taken(int rank) {
+    std::uint32_t& now = of_[as_size(rank)];
+    if (now == most_) --full_;
+    now -= static_cast<std::uint32_t>(together());
+    if (now < together()) --open_;
+  }
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks) {
+    each(&told_actions::of_, ranks);
+  }
+
+ private:
+  friend struct array_list;
+  std::size_t most_, full_ = 0, open_ = 0;  // ranks that have been told all that they may, or are to say something
+  std::pmr::vector<std::uint32_t> of_;
+};
+
 std::size_t bytes(const table_sizes& s) noexcept {
-  const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks);
+  const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks) +
+                               array_list::bytes<told_actions>(s.ranks);
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
-// The first stage: the schedule. The root searches as far as the edges at hand allow after each message.
+// The root searches as far as the edges at hand and the actions that are taken allow, and ends all when it is through.
+void search(machine& m, cyclic_planner& plan, told_actions& told) {
+  const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
+  plan.search([&] { return told.may(); },
+              [&](int rank, const cyclic_action& a) {
+                told.tell(rank);
+                tell(rank, std::array<word, 5>{static_cast<word>(note::act), static_cast<word>(a.from),
+                                               static_cast<word>(a.to), a.blocks, a.increment});
+              },
+              [&](int rank) { tell(rank, std::array<word, 1>{static_cast<word>(note::more)}); });
+  if (!plan.done() || !told.settled()) return;
+  for (int r = 0; r < m.ranks; ++r) tell(r, std::array<word, 1>{static_cast<word>(note::end)});
+}
+
+// The first stage: the schedule.
 task make_schedule(machine& m, const targets& t, action_list& mine) {
   edge_source edges(t);
-  const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
+  const auto tell_root = [&](const auto& words) { m.net->post(root, words); };
   free_blocks free(m.memory);
   array_list::take(free, as_size(m.ranks));
   slot live = 0;
@@ -91,26 +139,26 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   free.own[root] = m.blocks() - live;
   co_await m.net->alltoall(free.own, free.room);
   cyclic_planner plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory);
-  tell(root, edges.next());
+  told_actions told(m.sizes.per_peer, m.memory);
+  array_list::take(told, m.rank == root ? as_size(m.ranks) : 0);
+  tell_root(edges.next());
   for (bool going = true; going;) {
     const event e = co_await m.net->next();
     switch (static_cast<note>(e.words[0])) {
       case note::edge:
         plan.edge(e.peer, e.words[1] == no_slot ? -1 : static_cast<int>(e.words[1]), e.words[2]);
-        plan.search(
-            [&](int rank, const cyclic_action& a) {
-              tell(rank, std::array<word, 5>{static_cast<word>(note::act), static_cast<word>(a.from),
-                                             static_cast<word>(a.to), a.blocks, a.increment});
-            },
-            [&](int rank) { tell(rank, std::array<word, 1>{static_cast<word>(note::more)}); });
-        if (plan.done())
-          for (int r = 0; r < m.ranks; ++r) tell(r, std::array<word, 1>{static_cast<word>(note::end)});
+        search(m, plan, told);
+        break;
+      case note::taken:
+        told.taken(e.peer);
+        search(m, plan, told);
         break;
       case note::more:
-        tell(root, edges.next());
+        tell_root(edges.next());
         break;
       case note::act:
         mine.actions.push_back({static_cast<int>(e.words[1]), static_cast<int>(e.words[2]), e.words[3], e.words[4]});
+        if (mine.actions.size() % told.together() == 0) tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
         break;
       case note::end:
         going = false;

@@ -40,13 +40,14 @@ class cyclic_planner {
     --missing_;
   }
 
-  /// Searches while no edge is missing that it needs. `act(rank, action)` schedules, `more(rank)` asks for an edge.
-  template <class Act, class More>
-  void search(Act act, More more) {
+  /// Searches while no edge is missing that it needs and `may()`, which is asked before each cycle or chain: these
+  /// schedule at most one action of a rank. `act(rank, action)` schedules, `more(rank)` asks for an edge.
+  template <class May, class Act, class More>
+  void search(May may, Act act, More more) {
     if (!started_ && missing_ > 0) return;
     started_ = true;
     const auto ranks = static_cast<int>(nodes_.size());
-    while (next_ < ranks) {
+    while (next_ < ranks && may()) {
       if (stack_.empty()) {
         if (!at(next_).known) return;
         if (at(next_).to < 0) {
