@@ -7,7 +7,7 @@ caput        a way by hand to do what MPIArray.redistribute does: parts packed, 
 httomo       a way by hand to do what alltoall_ring does: parts go around a ring into an array for the result
 
 Peak: the process's high-water mark above what it had before the array was made, as a multiple of the array. --most: fails
-where it is more than that with taquin.
+where it is more than that with taquin. --uneven: along each axis one index more than the ranks divide.
 """
 
 import argparse
@@ -127,6 +127,7 @@ def main():
     arguments.add_argument("--mib", type=int, default=64, help="of each rank's array")
     arguments.add_argument("--reps", type=int, default=5)
     arguments.add_argument("--most", type=float)
+    arguments.add_argument("--uneven", action="store_true")
     chosen = arguments.parse_args()
     middle = lambda values: sorted(values)[len(values) // 2]
     if comm.rank == 0:
@@ -135,7 +136,7 @@ def main():
         item = make(comm.size)[0]
         for program in make(2 * comm.size)[1:]:  # the MPI library takes its own memory now
             program()
-        n = int(np.cbrt(chosen.mib * 2**20 * comm.size / item)) // comm.size * comm.size
+        n = int(np.cbrt(chosen.mib * 2**20 * comm.size / item)) // comm.size * comm.size + chosen.uneven
         programs = make(n)[1:]
         measure, runs, results = Measure(comm), ([], []), [None, None]
         for _ in range(chosen.reps):

@@ -57,8 +57,8 @@ for program; do
           examples=/usr/lib/x86_64-linux-gnu/superlu-dist/tests/EXAMPLE
           run superlu $way $examples/pddrive -r 2 -c $((ranks / 2)) $examples/big.rua
           ;;
-        petsc) run petsc $way "$build/bin/interpose_star_forest" -sf_type neighbor -steps 5000 ;;
-        boost) run boost $way "$build/bin/interpose_boost_mpi" 5000 ;;
+        petsc) run petsc $way "$build/bin/interpose_star_forest" -sf_type neighbor -steps 50000 ;;
+        boost) run boost $way "$build/bin/interpose_boost_mpi" 50000 ;;
       esac
     done
   done

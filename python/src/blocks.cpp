@@ -95,6 +95,10 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   // 94 bytes for each page, 81 and two per rank of a page's size: the least sum.
   const double best = std::sqrt(94.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));
   page_ = static_cast<std::size_t>(std::clamp(best, 1024.0, 65536.0)) / 64 * 64;
+  if (const std::size_t part = part_of_runs(); part > 0) {
+    page_ = part;
+    whole_ = true;
+  }
   std::size_t needed = held_ + footprint(page_);
   if (transposing) {
     transposition_ = transposition::plan(most_, element_, memory_ - std::min(memory_, held_));
@@ -107,9 +111,21 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   }
 }
 
+// A page near the best one that all runs consist of, within the memory; 0: there is none.
+std::size_t block_exchange::part_of_runs() const {
+  const std::size_t run = common_run(from_, to_) * element_;
+  const std::size_t room = memory_ - std::min(memory_, held_);
+  if (run < page_ / 2) return 0;
+  for (std::size_t part = std::min(2 * page_, run); part >= page_ / 2; --part)
+    if (run % part == 0 && footprint(part) - dealers(part) + dealers(0) <= room) return part;
+  return 0;
+}
+
+std::size_t block_exchange::dealers(std::size_t page) const noexcept { return 2 * dealer::footprint(ranks_, page); }
+
 std::size_t block_exchange::footprint(std::size_t page) const noexcept {
   const std::size_t pages = most_ / page;
-  return 2 * dealer::footprint(ranks_, page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 16384 +
+  return dealers(whole_ ? 0 : page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 16384 +
          300 * ranks_ + 82 * pages + 81 * page;
 }
 
@@ -127,7 +143,7 @@ void block_exchange::run(std::byte* data) {
   const auto inner = [&] { return footprint(page_) - budget.used(); };
   {
     // Which page of this rank each source's pages will be; the sources are told.
-    dealer collected(ranks_, page_, &budget);
+    dealer collected(ranks_, page_, &budget, whole_);
     page_counts in(ranks_, &budget);
     page_counts out(ranks_, &budget);
     coming.forward([&](std::size_t source, std::size_t bytes) { in.count[source] += static_cast<count_t>(bytes); });
@@ -146,7 +162,7 @@ void block_exchange::run(std::byte* data) {
     split(out, rest_out);
     const auto pages_in = static_cast<std::size_t>(in.first.back() + in.count.back());
     const auto pages_out = static_cast<std::size_t>(out.first.back() + out.count.back());
-    dealer dealt(ranks_, page_, &budget);
+    dealer dealt(ranks_, page_, &budget, whole_);
     if (most_ >= page_) {
       std::pmr::vector<int> places(pages_in, 0, &budget);
       int next = 0;
@@ -167,10 +183,11 @@ void block_exchange::run(std::byte* data) {
       std::pmr::vector<int> place_of(pages_out, 0, &budget);
       std::size_t page = 0;
       leaving.forward([&](std::size_t target, std::size_t bytes) {
-        dealt.deal(data, target, bytes, [&](std::size_t t) {
+        const auto goes = [&](std::size_t t) {
           rank_of[page] = static_cast<int>(t);
           place_of[page++] = places_there[static_cast<std::size_t>(out.first[t]++)];
-        });
+        };
+        whole_ ? dealt.pretend(target, bytes, goes) : dealt.deal(data, target, bytes, goes);
       });
       own.memory = inner();
       redistribution pages(data, static_cast<count_t>(std::max(pages_in, pages_out)), static_cast<count_t>(page_),
@@ -182,12 +199,14 @@ void block_exchange::run(std::byte* data) {
       coming.forward([&](std::size_t s, std::size_t bytes) { collected.pretend(s, bytes, [](std::size_t) {}); });
       leaving.forward([&](std::size_t t, std::size_t bytes) { dealt.deal(data, t, bytes, [](std::size_t) {}); });
     }
-    own.memory = inner();
-    options o = own.for_exchange();
-    o.algorithm = "auto";
-    alltoallv(dealt.rest(0), rest_out.count.data(), rest_out.first.data(), MPI_BYTE, collected.rest(0),
-              rest_in.count.data(), rest_in.first.data(), MPI_BYTE, comm_, o);
-    coming.backward([&](std::size_t source, std::size_t bytes) { collected.collect(data, source, bytes); });
+    if (!whole_) {
+      own.memory = inner();
+      options o = own.for_exchange();
+      o.algorithm = "auto";
+      alltoallv(dealt.rest(0), rest_out.count.data(), rest_out.first.data(), MPI_BYTE, collected.rest(0),
+                rest_in.count.data(), rest_in.first.data(), MPI_BYTE, comm_, o);
+      coming.backward([&](std::size_t source, std::size_t bytes) { collected.collect(data, source, bytes); });
+    }
   }
   if (transposing_) {
     const std::size_t mine = to_.part(1, rank_);
@@ -199,7 +218,8 @@ void block_exchange::run(std::byte* data) {
   s.rounds += own.stats.rounds;
   s.messages += own.stats.messages;
   s.bytes_sent += own.stats.bytes_sent;
-  s.bytes_copied += own.stats.bytes_copied + 2 * (from_.volume(rank_) + to_.volume(rank_)) * element_;
+  s.bytes_copied += own.stats.bytes_copied;
+  if (!whole_) s.bytes_copied += 2 * (from_.volume(rank_) + to_.volume(rank_)) * element_;
   s.peak_memory = std::max({s.peak_memory, peak, held_ + budget.peak()});
   s.algorithm = used.empty() ? own.stats.algorithm : used;
 }

@@ -16,7 +16,8 @@ namespace taquin::python {
 ///
 /// Blocks are dealt to their ranks, page by page; taquin::redistribution brings each page to the place where the target
 /// block, dealt to the sources in the same way, would have it; what has filled no page goes by alltoallv; and the pages
-/// are collected backwards. All memory moves are of pages or runs.
+/// are collected backwards. All memory moves are of pages or runs. Where the lengths of all runs have a common divisor
+/// that is a good page, every page goes straight to its place instead: nothing is dealt, and nothing is collected.
 ///
 /// Extra memory on p ranks with at most n bytes each: 2·p pages, 12 bytes for each page of the n, and what
 /// taquin::redistribution takes; the page is chosen so that the sum is least.
@@ -32,6 +33,8 @@ class block_exchange {
 
  private:
   void agree(std::size_t held, bool transposing);
+  [[nodiscard]] std::size_t part_of_runs() const;
+  [[nodiscard]] std::size_t dealers(std::size_t page) const noexcept;
   [[nodiscard]] std::size_t footprint(std::size_t page) const noexcept;
 
   distribution from_;
@@ -44,6 +47,7 @@ class block_exchange {
   std::size_t most_ = 0;  ///< bytes of the largest block on any rank
   std::size_t held_ = 0;
   std::size_t page_ = 0;
+  bool whole_ = false;      ///< all runs consist of whole pages: nothing is dealt
   std::size_t memory_ = 0;  ///< the smallest limit
   bool transposing_;
   transposition transposition_{};

@@ -15,8 +15,9 @@ namespace taquin::python {
 /// left of each stream stays in its buffer. `collect` is `deal` backwards.
 class dealer {
  public:
-  dealer(std::size_t streams, std::size_t page, std::pmr::memory_resource* memory)
-      : page_(page), buffers_(streams * page, std::byte{}, memory), fill_(streams, 0, memory) {}
+  /// With `pretends` nothing but pretend() is called, which needs no buffers.
+  dealer(std::size_t streams, std::size_t page, std::pmr::memory_resource* memory, bool pretends = false)
+      : page_(page), buffers_(pretends ? 0 : streams * page, std::byte{}, memory), fill_(streams, 0, memory) {}
 
   /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is told of every page that is full.
   template <class OnPage>

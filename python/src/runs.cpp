@@ -1,6 +1,7 @@
 #include "runs.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace taquin::python {
 
@@ -22,6 +23,18 @@ std::size_t part_of(const distribution& d, std::size_t k, std::size_t i) {
 }
 
 }  // namespace
+
+std::size_t common_run(const distribution& a, const distribution& b) {
+  std::size_t elements = 1;  // of the axes that neither cuts
+  for (std::size_t k = a.shape.size(); k-- > 0;) {
+    std::size_t divisor = a.shape[k];
+    for (const auto* d : {&a, &b})
+      for (std::size_t i = 1; i < d->grid[k]; ++i) divisor = std::gcd(divisor, d->begin(k, i));
+    elements *= divisor;
+    if (divisor != a.shape[k]) break;
+  }
+  return elements;
+}
 
 run_list::run_list(const distribution& mine, const distribution& theirs, std::size_t rank, std::size_t element) {
   const std::size_t axes = mine.shape.size();

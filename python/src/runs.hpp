@@ -35,6 +35,10 @@ struct distribution {
   }
 };
 
+/// The largest number of elements of which the length of every run is a multiple, and its place in the block, whatever
+/// the rank and whichever of the two the block is in.
+std::size_t common_run(const distribution& a, const distribution& b);
+
 /// The block that `rank` has in `mine`, as runs of elements that one rank has in `theirs`. Takes memory in proportion
 /// to the sum of the block's sides.
 class run_list {

@@ -228,6 +228,21 @@ def test_blocks_are_redistributed_in_a_few_percent(comm):
     taquin.transpose(np.zeros((128 * p, 96 * p)), comm, memory="256K", statistics=done)
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_pages_of_runs_go_straight_to_their_places(comm, more):
+    p, r = comm.size, comm.rank
+    shape = (16 * p, 16 * p + more, 64)
+    whole = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    source, target = taquin.Blocks(shape, (p, 1, 1)), taquin.Blocks(shape, (1, p, 1))
+    storage, block = taquin.allocate(float, comm, source, target)
+    block[...] = whole[source.local_slice(r)]
+    dealt = 2 * (block.nbytes + whole[target.local_slice(r)].nbytes)  # what is copied where pages are dealt and collected
+    done = taquin.Statistics()
+    here = taquin.redistribute_nd(block, source, target, comm, storage=storage, memory="1M", statistics=done)
+    assert (here == whole[target.local_slice(r)]).all()
+    assert more or done.bytes_copied < dealt
+
+
 def test_blocks_say_who_has_what():
     blocks = taquin.Blocks((7, 5), (2, 3))
     seen = np.zeros((7, 5), int)
