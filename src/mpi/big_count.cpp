@@ -52,7 +52,8 @@ span_of_type true_extent_of(MPI_Datatype type) {
 
 count_t bytes_of(const MPI_Status& status) {
   MPI_Count bytes = 0;
-  check(TAQUIN_LARGE(Get_elements)(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  MPI_Status own = status;  // SMPI asks for one that it could change
+  check(TAQUIN_LARGE(Get_elements)(&own, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   return bytes;
 }
 

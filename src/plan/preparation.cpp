@@ -148,6 +148,12 @@ void preparation::choose_freely() {
   } else if (p_.chosen != carried && !all_.early) {
     p_.body.reset();  // its blocks travelled for nothing: another algorithm was chosen
   }
+  // A plan in which no rank has anything for another waits for nobody: direct exchanges have no messages then.
+  if (stays_local()) p_.chosen = &spread_out;
+}
+
+bool preparation::stays_local() const noexcept {
+  return reused_ && !x_.in_place && !all_.moves && !all_.untold && spread_out.supports(p_.shape);
 }
 
 void preparation::check_memory() const {
@@ -172,7 +178,7 @@ void preparation::prepare() {
   // Messages that wait for their turn would need this rank.
   const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
   if (reused_ && all_at_once && o_.in_flight == 0) o_.in_flight = std::max(ranks_, in_flight_of(o_));
-  if (free_choice() && reused_ && o_.tune && tune()) return;
+  if (free_choice() && reused_ && o_.tune && !stays_local() && tune()) return;
   const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};
   p_.budget.use_aside();

@@ -38,6 +38,7 @@ class preparation {
 
   void describe_shape();
   void choose_freely();
+  [[nodiscard]] bool stays_local() const noexcept;
   void check_memory() const;
   bool tune();
   void set_aside_for_native();

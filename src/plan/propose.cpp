@@ -193,6 +193,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
     mine.max_rank_bytes = mine.max_received_bytes = mine.max_block_bytes * static_cast<std::uint64_t>(ranks);
+    mine.moves = ranks > 1 && mine.max_block_bytes > 0;
   } else {
     mine.min_block_bytes = unlimited;
     std::uint64_t out = 0;  // weighted by the peers
@@ -206,6 +207,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
       mine.min_block_bytes = std::min(mine.min_block_bytes, bytes);
       mine.max_rank_bytes += bytes;
       mine.max_received_bytes += expected;
+      mine.moves = mine.moves || (bytes + expected > 0 && (comm == nullptr || i != comm->rank()));
     }
     if (comm != nullptr)
       mine.unmatched = out * pair_weights::sender(comm->rank()) - in * pair_weights::receiver(comm->rank());

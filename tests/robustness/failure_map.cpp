@@ -328,7 +328,8 @@ TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
           int from, to;
           origin check;
         };
-        std::vector<particle>& all = kept(std::vector<particle>(random() % 300));
+        // More than go in two steps of the node's memory, where nothing can fail in the middle.
+        std::vector<particle>& all = kept(std::vector<particle>(5000 + random() % 3000));
         std::vector<particle> first(1, {rank, rank, 0});
         migrate(
             first, [](const particle& p) { return p.to; }, comm);  // in which ranks get to know each other
