@@ -153,7 +153,7 @@ void preparation::choose_freely() {
 }
 
 bool preparation::stays_local() const noexcept {
-  return reused_ && !x_.in_place && !all_.moves && !all_.untold && spread_out.supports(p_.shape);
+  return reused_ && ranks_ > 1 && !x_.in_place && !all_.moves && !all_.untold && spread_out.supports(p_.shape);
 }
 
 void preparation::check_memory() const {
