@@ -172,7 +172,7 @@ void node_steps::write_lists(const given_map& given) {
   for (count_t k = 0; k < given.length; ++k)
     if (const address& a = map_[static_cast<slot>(k)]; a.rank >= 0 && a.rank != c_.rank())
       new (list + out_at_[as_size(a.rank)]++) listed{a.index, static_cast<slot>(k)};
-  std::ranges::rotate(out_at_, out_at_.end() - 1);
+  std::rotate(out_at_.begin(), out_at_.end() - 1, out_at_.end());
   out_at_.front() = 0;
 }
 
