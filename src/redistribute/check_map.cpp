@@ -12,6 +12,7 @@
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/progress.hpp"
+#include "redistribute/place_set.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -87,30 +88,6 @@ struct clash {
 int source_of(const targets& t, std::uint32_t k) {
   return static_cast<int>(std::ranges::upper_bound(t.in_at, k) - t.in_at.begin()) - 1;
 }
-
-// A bit for each place of the caller's array.
-class place_set {
- public:
-  place_set(std::size_t places, std::pmr::memory_resource* memory) : bits_(memory) { array_list::take(*this, places); }
-  static std::size_t bytes(std::size_t places) noexcept { return array_list::bytes<place_set>(places); }
-
-  /// Adds a place; false where it was there.
-  bool add(slot x) noexcept {
-    std::uint64_t& word = bits_[x / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (x % 64);
-    const bool fresh = (word & bit) == 0;
-    word |= bit;
-    return fresh;
-  }
-
- private:
-  friend struct detail::array_list;
-  template <class Each>
-  static constexpr void arrays(Each each, std::size_t places) {
-    each(&place_set::bits_, (places + 63) / 64);
-  }
-  std::pmr::vector<std::uint64_t> bits_;
-};
 
 // The second block of a clash is found by the set; the first one only when there is a clash, by a search.
 std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, std::pmr::memory_resource* memory) {

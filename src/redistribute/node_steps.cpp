@@ -69,12 +69,11 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
       in_at_(s.blocks.size() + 1, 0, &memory),
       index_(&memory),
       staged_(&memory),
-      taken_(&memory),
+      taken_(map_.blocks(), &memory),
       sources_(map_.slots(), no_slot, &memory),
       copied_(units.bytes_copied()) {
   index_.reserve(map_.blocks());
   staged_.reserve(std::min(s.staging, map_.blocks()));
-  taken_.resize((std::size_t{map_.blocks()} + 63) / 64);
 }
 
 bool node_steps::agreed(const setting& s, const channel& c, word w) noexcept {
@@ -176,15 +175,6 @@ void node_steps::write_lists(const given_map& given) {
   out_at_.front() = 0;
 }
 
-// False where a place is wanted twice.
-bool node_steps::take(slot place) noexcept {
-  std::uint64_t& bits = taken_[place / 64];
-  const std::uint64_t bit = std::uint64_t{1} << place % 64;
-  const bool fresh = (bits & bit) == 0;
-  bits |= bit;
-  return fresh;
-}
-
 // Takes the places, and reads the blocks that must be read. False where this rank does not have all that it needs.
 bool node_steps::learn() {
   std::size_t stay = 0;
@@ -192,7 +182,7 @@ bool node_steps::learn() {
   for (slot k = 0; k < map_.blocks(); ++k)
     if (map_[k].rank == c_.rank()) {
       ++stay;
-      good = take(map_[k].index) && good;
+      good = taken_.add(map_[k].index) && good;
     }
   std::size_t come = 0;
   for (int from = 0; from < c_.size(); ++from) {
@@ -206,7 +196,7 @@ bool node_steps::learn() {
     const node_line& line = c_.from(from);
     const auto* const list = reinterpret_cast<const listed*>(c_.room(from) + line.place);
     for (std::uint64_t i = 0; i < line.size(); ++i) {
-      good = take(list[i].index) && good;
+      good = taken_.add(list[i].index) && good;
       index_.push_back(list[i].index);
     }
   }

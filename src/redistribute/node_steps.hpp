@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/memory_budget.hpp"
@@ -19,12 +20,14 @@
 #include "node/shared_buffers.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/check_map.hpp"
+#include "redistribute/place_set.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
 
 class node_steps {
  public:
+  static constexpr std::string_view name = "node_steps";
   /// What all ranks have alike.
   struct setting {
     std::span<const count_t> blocks;  ///< of each rank
@@ -66,7 +69,6 @@ class node_steps {
   void choose_way();
   void write_lists(const given_map& given);
   bool learn();
-  bool take(slot place) noexcept;
   bool read(int source, const node_line& line);
   void pack();
   void put();
@@ -81,9 +83,9 @@ class node_steps {
   std::pmr::vector<std::uint32_t> in_at_;   // ranks + 1: where each rank's part of index_ begins
   std::pmr::vector<slot> index_;            // where the blocks of others go
   std::pmr::vector<slot> staged_;           // where the blocks in staging go
-  std::pmr::vector<std::uint64_t> taken_;   // a bit for each place
-  std::pmr::vector<slot> sources_;          // of blocks that stay, while they are permuted
-  const listed* list_ = nullptr;            // in this rank's room of the first step
+  place_set taken_;
+  std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
+  const listed* list_ = nullptr;    // in this rank's room of the first step
   node_line::kind way_ = node_line::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used

@@ -136,11 +136,17 @@ struct redistribution::state final {
     if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
   }
 
-  void start(const given_map& given) {
+  // Nothing is known of the last one any more.
+  void begin_next(std::string_view algorithm) {
     running.check_idle("the redistribution");
+    running.algorithm = algorithm;
     forget_map();
     left.reset();
     ended = false;
+  }
+
+  void start(const given_map& given) {
+    begin_next(chosen->name);
     in_error_forget(
         [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); },
         &given);
@@ -152,20 +158,17 @@ struct redistribution::state final {
       return;
     start(given);
     wait();
+    by_steps = false;  // what the steps lack, memory or leave to read, they will lack again
   }
 
   bool run_by_steps(channel& node, const given_map& given) {
-    running.check_idle("the redistribution");
-    forget_map();
-    left.reset();
-    ended = false;
+    begin_next(node_steps::name);
     in_error_forget(
         [&] {
           running.count();
-          by_steps = running.stage([&] { return node_steps::run(steps, node, *units, budget, given, options.stats); });
+          ended = running.stage([&] { return node_steps::run(steps, node, *units, budget, given, options.stats); });
         },
         &given);
-    ended = by_steps;
     if (ended) running.account([](statistics&) {}, budget.peak());
     return ended;
   }

@@ -1,26 +1,12 @@
 /* Statistics of communicators, plans and redistributions, and the version, from C99. */
-#include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "taquin/taquin.h"
+#include "check.h"
 
 #if TAQUIN_VERSION_NUMBER != TAQUIN_VERSION_MAJOR * 10000 + TAQUIN_VERSION_MINOR * 100 + TAQUIN_VERSION_PATCH
 #error "the version's number is not made of its parts"
 #endif
-
-static int rank, ranks, failures;
-
-#define CHECK(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      ++failures;                                                                                  \
-      fprintf(stderr, "rank %d, line %d: %s fails (last error: %s)\n", rank, __LINE__, #condition, \
-              TAQUIN_Last_error());                                                                \
-    }                                                                                              \
-  } while (0)
-#define CHECK_OK(call) CHECK((call) == MPI_SUCCESS)
 
 static void the_version_is_of_its_parts(void) {
   char made[32];

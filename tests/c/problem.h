@@ -2,23 +2,9 @@
 #ifndef TAQUIN_TEST_PROBLEM_H
 #define TAQUIN_TEST_PROBLEM_H
 
-#include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "taquin/taquin.h"
-
-static int rank, ranks, failures;
-
-#define CHECK(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      ++failures;                                                                                  \
-      fprintf(stderr, "rank %d, line %d: %s fails (last error: %s)\n", rank, __LINE__, #condition, \
-              TAQUIN_Last_error());                                                                \
-    }                                                                                              \
-  } while (0)
-#define CHECK_OK(call) CHECK((call) == MPI_SUCCESS)
+#include "check.h"
 
 static int class_of(int code) {
   int mpi_class = -1;

@@ -1,0 +1,145 @@
+// Counts messages that come to a rank before it has asked for them. Sends are matched with receives as MPI does: by
+// sender, receiver and tag, in order. All ranks are on one machine and count in memory that they share.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
+
+namespace taquin::harness {
+
+/// `Request`: what a persistent request is known by. Tags share counters by their remainder by `tags`. Of one sender
+/// and tag at most `ring` messages may wait.
+template <class Request, std::size_t tags, std::size_t ring>
+class message_counts {
+ public:
+  struct of_rank {
+    std::atomic<std::int64_t> messages{0}, bytes{0}, untaken{0};
+    std::atomic<std::int64_t> most_messages{0}, most_bytes{0}, most_untaken{0};
+  };
+  /// A persistent request: a send of so many bytes, or a receive.
+  struct prepared {
+    bool sends;
+    std::size_t bytes;
+    int peer, tag;
+    MPI_Comm comm;
+  };
+
+  /// Bytes of shared memory, of which pages that nobody touches take none.
+  static std::size_t memory(int ranks) noexcept {
+    const auto p = static_cast<std::size_t>(ranks);
+    return p * sizeof(of_rank) + p * p * tags * sizeof(line);
+  }
+  /// The memory, all zero at first.
+  void attach(void* memory, int rank, int ranks) {
+    rank_ = rank;
+    ranks_ = ranks;
+    totals_ = static_cast<of_rank*>(memory);
+    lines_ = reinterpret_cast<line*>(totals_ + ranks);
+  }
+  [[nodiscard]] bool attached() const noexcept { return lines_ != nullptr; }
+  /// Counts from 0 what comes to this rank. Nothing is on its way, and no rank counts.
+  void clear_mine() {
+    new (totals_ + rank_) of_rank;
+    for (int from = 0; from < ranks_; ++from)
+      for (int tag = 0; tag < static_cast<int>(tags); ++tag) {
+        line& l = line_of(from, rank_, tag);
+        if (l.sent.load() == 0 && l.asked.load() == 0) continue;
+        l.waiting = 0;
+        l.sent = l.asked = 0;
+      }
+  }
+  [[nodiscard]] const of_rank& of(int rank) const noexcept { return totals_[rank]; }
+
+  static std::size_t bytes_of(std::size_t count, MPI_Datatype type) {
+    int size = 0;
+    PMPI_Type_size(type, &size);
+    return count * static_cast<std::size_t>(size);
+  }
+  void sent(std::size_t bytes, int peer, int tag, MPI_Comm comm) {
+    if (!attached() || peer < 0) return;
+    const int to = in_world(peer, comm);
+    if (to == rank_ || to < 0) return;
+    line& l = line_of(rank_, to, tag);
+    l.bytes[l.sent++ % ring] = static_cast<std::uint32_t>(bytes);
+    if (l.waiting.fetch_add(1) < 0 || bytes == 0) return;
+    of_rank& there = totals_[to];
+    of_rank& here = totals_[rank_];
+    raise(there.most_messages, ++there.messages);
+    raise(there.most_bytes, there.bytes += static_cast<std::int64_t>(bytes));
+    raise(here.most_untaken, ++here.untaken);
+  }
+  void asked(int peer, int tag, MPI_Comm comm) {
+    if (!attached() || peer < 0) return;
+    const int from = in_world(peer, comm);
+    if (from == rank_ || from < 0) return;
+    line& l = line_of(from, rank_, tag);
+    const std::uint32_t n = l.asked++;
+    if (l.waiting.fetch_sub(1) <= 0) return;
+    const std::int64_t bytes = l.bytes[n % ring];
+    if (bytes == 0) return;
+    --totals_[rank_].messages;
+    totals_[rank_].bytes -= bytes;
+    --totals_[from].untaken;
+  }
+  void keep(Request request, const prepared& what) {
+    const std::scoped_lock lock(guard_);
+    persistent_[request] = what;
+  }
+  void started(Request request) {
+    prepared p{};
+    {
+      const std::scoped_lock lock(guard_);
+      const auto found = persistent_.find(request);
+      if (found == persistent_.end()) return;
+      p = found->second;
+    }
+    p.sends ? sent(p.bytes, p.peer, p.tag, p.comm) : asked(p.peer, p.tag, p.comm);
+  }
+
+ private:
+  // One sender's messages of one tag to one receiver: sent minus asked for, and their bytes in turn.
+  struct line {
+    std::atomic<std::int32_t> waiting;
+    std::atomic<std::uint32_t> sent, asked;
+    std::array<std::uint32_t, ring> bytes;
+  };
+
+  // Those of senders to one receiver stand side by side: a pair of ranks uses few tags.
+  line& line_of(int from, int to, int tag) {
+    const std::size_t t = static_cast<unsigned>(tag) % tags;
+    return lines_[(static_cast<std::size_t>(to) * tags + t) * static_cast<std::size_t>(ranks_) +
+                  static_cast<std::size_t>(from)];
+  }
+  static void raise(std::atomic<std::int64_t>& most, std::int64_t value) {
+    std::int64_t known = most.load();
+    while (known < value && !most.compare_exchange_weak(known, value)) {
+    }
+  }
+  static int in_world(int rank, MPI_Comm comm) {
+    MPI_Group mine = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    int there = MPI_UNDEFINED;
+    PMPI_Comm_group(comm, &mine);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(mine, 1, &rank, world, &there);
+    PMPI_Group_free(&mine);
+    PMPI_Group_free(&world);
+    return there;
+  }
+
+  int rank_ = 0;
+  int ranks_ = 1;
+  of_rank* totals_ = nullptr;
+  line* lines_ = nullptr;
+  std::map<Request, prepared> persistent_;
+  std::mutex guard_;
+};
+
+}  // namespace taquin::harness
