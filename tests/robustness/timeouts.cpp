@@ -229,7 +229,7 @@ TEST_F(timeouts, of_a_redistribution_come_from_the_environment) {
   redistribution moves(data.data(), 10, 1, MPI_INT, comm.get());
   const std::string told = told_by([&] { moves(ranks, indices); });
   if (told.empty()) return;
-  expect_mentions(told, ": redistribution, algorithm slots");
+  expect_mentions(told, ": redistribution, algorithm node_steps");
   expect_mentions(told, " is missing: its last call here was number ");
 }
 
@@ -254,7 +254,7 @@ TEST_F(timeouts, of_a_redistribution_are_options_as_well) {
   close(file);
   std::ifstream in_file(file_of(rank));
   const std::string told{std::istreambuf_iterator<char>(in_file), {}};
-  if (rank != last) expect_mentions(told, ": redistribution, algorithm slots");
+  if (rank != last) expect_mentions(told, ": redistribution, algorithm node_steps");
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file_of(rank));
 }
