@@ -99,6 +99,7 @@ class communicator {
   /// Everything that may be under way at the same time has tags of its own: `tags_per_plan` from the given one.
   static constexpr int tags_per_plan = 32;
   static constexpr int agreement_tag = tags_per_plan - 1;  ///< of those, the agreement's
+  static constexpr int gate_tag = tags_per_plan - 2;       ///< that of a barrier before messages may be sent
   /// Tags for a call that is complete before this rank begins the next one. They repeat after `tag_sets_of_calls`
   /// calls: a rank that is ahead of others is so by one or two calls.
   static constexpr int tag_sets_of_calls = 64;

@@ -12,22 +12,12 @@
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
 #include "mpi/simulated_time.hpp"
 #include "schedule/activity.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
-
-namespace {
-
-// The first tag behind those of its lanes.
-int tags_of_lanes(const schedule& s) noexcept {
-  std::uint32_t lanes = 1;
-  for (const round& r : s.rounds) lanes = std::max(lanes, r.lanes);
-  return static_cast<int>(lanes);
-}
-
-}  // namespace
 
 executor::executor(schedule&& s, const execution& where, std::pmr::memory_resource* memory)
     : schedule_(std::move(s)),
@@ -47,7 +37,9 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
   slots_.keep_truncations();
   slots_.describe_by(this);
   if (schedule_.ahead && floods()) {
-    gate_.emplace(where_.comm, where_.tag + tags_of_lanes(schedule_), static_cast<const mpi::awaited*>(this), memory);
+    // Not behind the tags of its lanes: ranks may have different numbers of lanes.
+    gate_.emplace(where_.comm, where_.tag + mpi::communicator::gate_tag, static_cast<const mpi::awaited*>(this),
+                  memory);
     for (round& r : schedule_.rounds) r.in_flight = (r.in_flight + 1) / 2;  // receives take no place among them
   }
   make_wires();
@@ -244,7 +236,9 @@ bool executor::walked(std::uint32_t i) {
   return false;
 }
 
-bool executor::over() const noexcept { return walk_.over() && (!gate_ || slots_.in_flight() == 0); }
+bool executor::over() const noexcept {
+  return walk_.over() && (!gate_ || (gate_->is_over() && slots_.in_flight() == 0));
+}
 
 void executor::leave() {
   if (heard_by != nullptr && walk_.slots() > 0) [[unlikely]]

@@ -19,6 +19,8 @@ class gate {
   void start();
   /// True when all ranks have started.
   bool over(bool block);
+  /// The same, as far as this rank knows. Until then others may wait for what it passes on.
+  [[nodiscard]] bool is_over() const noexcept { return distance_ >= ranks_; }
   /// Bytes that it takes beside itself.
   static constexpr std::size_t bytes() noexcept { return mpi::request_set::bytes(2); }
 

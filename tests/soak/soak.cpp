@@ -127,9 +127,12 @@ int main(int argc, char** argv) {
   app.add_option("--problems", s.problems, "how many, of each thread");
   app.add_option("--seconds", s.seconds, "for how long");
   app.add_option("--status", s.status, "seconds between two lines about the state");
-  app.add_option("--threads", s.threads, "threads with communicators of their own")->check(CLI::Range(1, 64));
+  auto* threads = app.add_option("--threads", s.threads, "threads with communicators of their own");
+  threads->check(CLI::Range(1, 64));
   app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
   app.add_flag("--any-order", s.any_order, "plans under way are waited for in another order on each rank");
+  app.add_flag("--in-flight", s.in_flight, "no more messages come unasked than options::in_flight permits")
+      ->excludes(threads);
   CLI11_PARSE(app, argc, argv);
   int provided = 0;
   MPI_Init_thread(&argc, &argv, s.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);

@@ -4,7 +4,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+
+#include "base/in_flight.hpp"
+#include "support/flood_layer.hpp"
 
 namespace taquin::soak {
 
@@ -14,6 +18,7 @@ constexpr std::uint64_t epoch_length = 16384;  // problems between two sets of c
 constexpr std::uint64_t batch = 64;            // problems between two looks at the other ranks
 constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr int most_failures = 5;
+constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
 
 }  // namespace
 
@@ -85,10 +90,23 @@ void worker::count_problem(int kind, const turn& t) {
   if (t.rank == 0) ++sum_.problems[static_cast<std::size_t>(kind)][static_cast<std::size_t>(t.size)];
 }
 
+// A call's own messages, those of two agreements, one of them of a call that a faster rank makes next, and `more`.
+void worker::permit(int in_flight, int ranks, int more) {
+  const int agreement = 7 * std::bit_width(static_cast<unsigned>(ranks - 1));
+  permitted_ += std::max(detail::in_flight_bound(in_flight), ranks - 1) + 2 * std::min(agreement, ranks - 1) + more;
+}
+
+std::string worker::flood() const {
+  MPI_Barrier(base_);
+  const std::int64_t seen = test::flood::now().unexpected;
+  return seen <= permitted_ ? std::string() : fmt::format("{} messages came unasked, {} may", seen, permitted_);
+}
+
 std::string worker::exchange_problem(std::uint64_t seed, const part& where) {
   if (where.comm == MPI_COMM_NULL) return {};
   const turn t = turn_on(where);
   const recipe r = recipe_for(seed, where);
+  permit(r.choices.in_flight, where.size, 0);
   count_problem(tally::kind_of(r), t);
   return run_exchange(r, t, data_);
 }
@@ -109,6 +127,7 @@ std::string worker::block_problem(std::uint64_t seed, const part& where) {
   const turn t = turn_on(where);
   const block_recipe r = make_block_recipe(hash(seed, where.group), where.size);
   if (settings_.shows) show(describe(r), where);
+  permit(0, where.size, most_block_messages);
   count_problem(r.migrates ? tally::migration : tally::redistribution, t);
   return blocks_.run(r, t);
 }
@@ -129,6 +148,7 @@ std::string worker::plans_in_flight(std::uint64_t seed) {
     f.data.prepare(f.what, where.rank);
     at_.doing = "plan";
     count_problem(tally::kind_of(f.what), f.where);
+    permit(f.what.choices.in_flight, where.size, 0);
     try {
       f.p.emplace(f.data.given(where.comm), options_of(f.what));
     } catch (const usage_error& e) {
@@ -189,6 +209,7 @@ bool worker::make_kept(kept_plan& k, std::size_t number) {
   k.what = recipe_for(hash(seed_, epoch_, number + 30), *k.where);
   k.what.memory = limit::none;
   k.data.prepare(k.what, k.where->rank);
+  permit(k.what.choices.in_flight, k.where->size, 0);
   at_.doing = "kept plan made";
   try {
     k.p.emplace(k.data.given(k.where->comm), options_of(k.what));
@@ -210,6 +231,7 @@ std::string worker::kept_problem(std::uint64_t seed, std::uint64_t index) {
   if (!k.p) return {};
   const turn t = turn_on(*k.where);
   count_problem(tally::kind_of(k.what), t);
+  permit(k.what.choices.in_flight, k.where->size, 0);
   const bool late = hash(seed, 31) % 4 == 0;
   if (late) delay(seed, rank_, 60);
   at_.doing = "kept plan started";
@@ -238,7 +260,9 @@ std::string worker::problem(std::uint64_t index) {
     if (where.comm == MPI_COMM_NULL) return {};
     const turn t = turn_on(where);
     count_problem(tally::checked, t);
-    return run_checked(recipe_for(seed, where), t, data_);
+    const recipe r = recipe_for(seed, where);
+    permit(r.choices.in_flight, where.size, where.size - 1);  // counts are compared
+    return run_checked(r, t, data_);
   }
   return kept_problem(seed, index);
 }
@@ -299,6 +323,8 @@ void worker::run() {
   for (std::uint64_t i = settings_.first; i - settings_.first < settings_.problems;) {
     at_.problem = i;
     std::string mine;
+    permitted_ = 0;
+    if (settings_.in_flight) test::flood::begin();
     try {
       mine = problem(i);
     } catch (const std::exception& e) {
@@ -309,6 +335,7 @@ void worker::run() {
       }
       mine = e.what();
     }
+    if (settings_.in_flight) mine += flood();
     if (!mine.empty() && failed == none) {
       failed = i;
       fault = mine;

@@ -21,6 +21,7 @@ struct settings {
   double status = 60;    ///< seconds between two lines about the state
   int threads = 1;
   bool any_order = false;       ///< plans under way are waited for in another order on each rank
+  bool in_flight = false;       ///< after each problem: no more messages came unasked than `in_flight` permits
   std::vector<int> simplified;  ///< simplifications of each problem, by number: to find out what a hang needs
   bool shows = false;           ///< prints each problem
 };
@@ -67,6 +68,8 @@ class worker {
   recipe recipe_for(std::uint64_t seed, const part& where) const;
   void show(const std::string& what, const part& where) const;
   void count_problem(int kind, const turn& t);
+  void permit(int in_flight, int ranks, int more);
+  std::string flood() const;
 
   std::string problem(std::uint64_t index);
   std::string exchange_problem(std::uint64_t seed, const part& where);
@@ -96,6 +99,7 @@ class worker {
   block_arrays blocks_;
   tally sum_;
   int failures_ = 0;
+  std::int64_t permitted_ = 0;  // messages that may come unasked in this problem
   double begin_ = 0;
 };
 
