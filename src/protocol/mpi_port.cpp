@@ -176,8 +176,11 @@ bool mpi_port::advance() {
 }
 
 bool mpi_port::test(const task& t) {
-  while (!t.done())
-    if (!advance() || gives_way()) return false;
+  const std::uint64_t before = store_.bytes_copied();
+  while (!t.done()) {
+    if (!advance()) return false;
+    if (!t.done() && (gives_way() || store_.bytes_copied() - before >= piece)) return false;
+  }
   t.check();
   if (requests_.in_flight() > 0) poll();
   return requests_.in_flight() == 0;

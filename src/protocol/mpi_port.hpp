@@ -43,8 +43,8 @@ class mpi_port final : public port, private mpi::awaited {
 
   /// Begins a run of a protocol: all ranks as often.
   void begin_run() noexcept;
-  /// Does what can be done without waiting; true when the task is at its end and nothing is on its way from this rank.
-  /// Throws what the task throws.
+  /// Does what can be done without waiting, until about port::piece bytes are copied; true when the task is at its end
+  /// and nothing is on its way from this rank. Throws what the task throws.
   bool test(const task& t);
   void wait(const task& t);
   /// Receives from ranks that are not of this rank's node are posted at once: data of theirs come by themselves, and

@@ -162,6 +162,9 @@ class port {
   auto swapped(int peer) {
     return until([this, peer] { return try_swapped(peer); });
   }
+  /// What a rank copies by itself in one test of an operation: about so many bytes, so that a program which tests
+  /// between other work gets the processor back. A protocol that has more to copy at once gives way in between.
+  static constexpr std::size_t piece = std::size_t{1} << 20U;
   /// co_await give_way(): a test of the operation ends here, and the next one goes on.
   auto give_way() {
     return until([this] { return gives_way_ = true, false; });
