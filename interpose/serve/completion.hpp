@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 
-#include <new>
-
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
@@ -46,13 +44,14 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
   return {next<F>(top), next<F>(own)};
 }
 
-/// `work()`, called by a C function, which throws nothing. Memory runs out before anything is done.
+/// `work()`, called by a C function, which throws nothing: an exception becomes MPI's error. Memory runs out before
+/// anything is done.
 template <class Work>
 int without_exceptions(Work work) noexcept {
   try {
     return work();
-  } catch (const std::bad_alloc&) {
-    return raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+  } catch (...) {
+    return fail(MPI_COMM_SELF);
   }
 }
 
