@@ -68,9 +68,9 @@ struct choices {
 double parse_until(const std::string& text) {
   if (text.empty()) return 0;
   double value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double percent = 100;
-  if (fault != std::errc{} || std::string(end, text.data() + text.size()) != "%" || value <= 0 || value > percent)
+  if (error != std::errc{} || std::string(end, text.data() + text.size()) != "%" || value <= 0 || value > percent)
     throw usage(fmt::format("--until {}: a part of the median above 0 and up to 100%, such as 2%", text));
   return value / percent;
 }

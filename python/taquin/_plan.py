@@ -160,13 +160,13 @@ def plan(
     choices = given(locals())
     name = call if isinstance(call, str) else getattr(call, "__name__", "")
     wanted = 4 if name == "alltoallv_in_place" else 3
-    fault: Optional[Exception] = None
+    invalid: Optional[Exception] = None
     if name not in _describe:
-        fault = ValueError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
+        invalid = ValueError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
     elif len(arguments) != wanted:
-        fault = TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    if fault is None:
+        invalid = TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
+    if invalid is None:
         return Plan(_describe[name](*arguments, **choices))
     if not arguments or not isinstance(arguments[-1], MPI.Comm):
-        raise fault  # no other rank can hear of it
-    return Plan(exchange.describe_fault(fault, arguments[-1]))
+        raise invalid  # no other rank can hear of it
+    return Plan(exchange.describe_invalid(invalid, arguments[-1]))
