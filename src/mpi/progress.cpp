@@ -17,7 +17,8 @@ started* first = nullptr;
 std::atomic<bool> in_use{false};  // the list
 thread_local bool passing = false;
 
-// Held for some instructions by most, and by who makes progress with all for as long as that takes.
+// Most holders hold it for a few instructions; a thread that makes progress with everything holds it as long as that
+// takes.
 class list_lock {
  public:
   list_lock() noexcept {
