@@ -13,8 +13,8 @@ namespace taquin::interpose {
 
 namespace {
 
-// The library refuses exchanges under variables that are wrong. Under an unchanged program they are told and taken out
-// of the environment, before the library reads it.
+// The library refuses exchanges under variables that are wrong. Under an unchanged program they are reported and
+// removed from the environment before the library reads it.
 void drop(settings& s, const char* name, const std::string& why) {
   s.warnings.push_back(why + "; the variable is ignored");
   unsetenv(name);
@@ -77,7 +77,7 @@ settings read() {
     drop(s, "TAQUIN_ALGORITHM",
          "TAQUIN_ALGORITHM: unknown algorithm '" + std::string(name) + "'; known are auto, " +
              detail::algorithm_names());
-  // Only what is wrong with the variable that was read last is told: they are asked for in the reverse order.
+  // The library reports only the invalid variable that it reads last, so these are checked in the reverse order.
   for (const char* name : {"TAQUIN_NODES", "TAQUIN_TIMEOUT", "TAQUIN_PROGRESS_THREAD", "TAQUIN_SINGLE_COPY",
                            "TAQUIN_SHARED_MEMORY", "TAQUIN_CHECK"})
     if (const auto why = detail::environment::invalid_text_of(name); !why.empty()) drop(s, name, why);

@@ -1,4 +1,4 @@
-// What all ranks kept comes together on rank 0.
+// Gathers on rank 0 what all ranks have kept.
 #include <mpi.h>
 
 #include <algorithm>

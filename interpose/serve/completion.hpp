@@ -27,7 +27,7 @@ inline MPI_Status* nth(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// Where the MPI library is asked nothing, although the program waits for its requests as well.
+/// Lets the MPI library make progress in a call that does not ask it, although the program also waits for its requests.
 inline void let_mpi_progress() noexcept {
   int arrived = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);

@@ -149,7 +149,7 @@ def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
 
 
 def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
-    """The communicator; what is wrong with it no other rank can hear of."""
+    """The communicator. If it is invalid this rank alone has the error, because no other rank can be told."""
     if not isinstance(comm, MPI.Comm):
         raise UsageError(f"comm must be an mpi4py.MPI.Comm, not {type(comm).__name__}", error_class=MPI.ERR_COMM)
     if MPI.Is_finalized() or not MPI.Is_initialized():
