@@ -111,7 +111,7 @@ void started::finish() {
 void progress_started() noexcept {
   if (passing) return;
   const list_lock lock(std::try_to_lock);
-  if (!lock.held()) return;  // another thread is at it
+  if (!lock.held()) return;  // another thread makes progress
   passing = true;
   for (started* s = first; s != nullptr; s = s->next_) s->progress();
   passing = false;

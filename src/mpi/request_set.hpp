@@ -67,7 +67,7 @@ class request_set {
   /// Returns the one that was kept, once.
   std::optional<truncation> take_truncation() noexcept { return std::exchange(kept_, std::nullopt); }
 
-  /// What is waited for here, for who asks.
+  /// Describes what is waited for here, for the report of a timeout.
   void describe_by(const awaited* what) noexcept { what_ = what; }
 
   void resize(std::size_t size) {
