@@ -140,7 +140,7 @@ def plan(
     :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
     :param scratch_sends: as in :func:`alltoallv_in_place`.
     :param tune: measure the best few algorithms on the first starts and stay with the fastest.
-    :param progress: who goes on with a started plan while the program is elsewhere: "library", the MPI library, with
+    :param progress: who makes progress with a started plan meanwhile: "library", the MPI library, with
         algorithms that leave it to that; "calls", calls of taquin, with any algorithm; "thread", a thread as well, which
         takes ``MPI.THREAD_MULTIPLE``.
 

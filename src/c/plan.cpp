@@ -30,7 +30,7 @@ template <class Build>
 int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
   return guarded(comm, [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
-    // What is wrong on this rank alone all ranks must hear: from the call.
+    // An error on this rank alone goes into the call, so that all ranks have it.
     const char* invalid_text = plan == nullptr ? "null address for the plan" : nullptr;
     std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
     if (made == nullptr) invalid_text = lacks_memory_text;
