@@ -83,7 +83,7 @@ void draw(const std::string& file, const detail::calibration& c) {
   plot(file, d);
 }
 
-// On rank 0; what fails there fails everywhere.
+// On rank 0. An error there becomes an error on all ranks.
 void on_rank_0(int rank, const std::function<void()>& work) {
   std::optional<std::string> fault;
   if (rank == 0) {

@@ -14,8 +14,8 @@ using namespace harness;  // what commands are made of
 struct command {
   const char* name;
   const char* summary;
-  /// Adds options to `app`. What it returns runs after parsing and gives the exit status. MPI is not initialised then:
-  /// see harness/session.hpp.
+  /// Adds options to `app`. Returns the function that runs after parsing and gives the exit status. MPI is not
+  /// initialised when it is called: see harness/session.hpp.
   std::function<int()> (*setup)(CLI::App& app);
 };
 

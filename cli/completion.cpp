@@ -96,12 +96,12 @@ complete -o filenames -F _taquin {}
                      names_of(all), cases, algorithms(), names);
 }
 
-// In a description of zsh's _arguments and _describe a bracket ends it, a colon what stands before it.
+// In zsh's _arguments and _describe a bracket ends a description, and a colon ends the text before it.
 std::string in_zsh(const std::string& text) { return escaped(text, "[]:"); }
 
 bool of_algorithm(const flag& f) { return f.name == "-a" || f.name.starts_with("--algorithm"); }
 
-// As a function of its own in zsh's path, or read in a shell: what stands last tells which.
+// The last lines tell whether zsh loads it as a function from its path or reads it in a shell.
 std::string zsh(const std::vector<const CLI::App*>& all) {
   std::string commands;
   std::string cases;

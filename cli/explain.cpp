@@ -90,7 +90,7 @@ std::map<std::string, double> measure_all(const arguments& a, const workloads::w
 nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(); }
 
 void print(const nlohmann::json& rows, const std::string& title) {
-  // "in profile": measured when the profile was made; "measured": now. A column that nothing is in is left out.
+  // "in profile": measured when the profile was made; "measured": now. An empty column is left out.
   struct column {
     const char* title;
     const char* key;

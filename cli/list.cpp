@@ -24,7 +24,7 @@ using form = exchange::form;
 constexpr int sample_ranks = 64;
 constexpr std::uint64_t sample_block = 1024;
 
-// A shape like those that people have.
+// A shape that is typical of programs.
 shape sample(form kind, bool in_place, bool symmetric) {
   return {.ranks = sample_ranks,
           .kind = kind,

@@ -82,8 +82,8 @@ const CLI::Validator& at_least_one() {
   static const CLI::Validator validator(
       [](std::string& text) {
         double value = 0;
-        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool good = fault == std::errc{} && end == text.data() + text.size() && value >= 1;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool good = error == std::errc{} && end == text.data() + text.size() && value >= 1;
         return good ? std::string() : fmt::format("must be a number from 1 on, got {}", text);
       },
       "");

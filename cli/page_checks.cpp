@@ -8,7 +8,7 @@
 
 namespace taquin::cli {
 
-void checked::wrong(const std::string& what) const { throw input_fault(fmt::format("{} {}", where_, what)); }
+void checked::wrong(const std::string& what) const { throw invalid_file(fmt::format("{} {}", where_, what)); }
 
 bool checked::has(const char* key) const {
   const auto found = value_.find(key);

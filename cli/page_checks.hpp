@@ -7,7 +7,7 @@
 
 namespace taquin::cli {
 
-/// A value and where it stands in its file: "records[3].median_s". The functions throw input_fault.
+/// A value and where it stands in its file: "records[3].median_s". The functions throw invalid_file.
 class checked {
  public:
   checked(const nlohmann::json& value, std::string where) : value_(value), where_(std::move(where)) {}

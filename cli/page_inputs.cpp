@@ -26,10 +26,10 @@ std::string read_text(const std::filesystem::path& path) {
   std::error_code ignored;
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path, ignored))
-    throw input_fault(fmt::format("cannot be read: {}", std::strerror(in ? EISDIR : errno)));
+    throw invalid_file(fmt::format("cannot be read: {}", std::strerror(in ? EISDIR : errno)));
   std::ostringstream text;
   text << in.rdbuf();
-  if (in.bad()) throw input_fault(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (in.bad()) throw invalid_file(fmt::format("cannot be read: {}", std::strerror(errno)));
   return std::move(text).str();
 }
 
@@ -39,7 +39,7 @@ void check_interval(const checked& r, const char* key) {
   interval.array(2, 2);
   const double low = interval.item(0).number(0, most_seconds);
   if (interval.item(1).number(0, most_seconds) < low)
-    throw input_fault(fmt::format("the ends of an interval \"{}\" are the wrong way round", key));
+    throw invalid_file(fmt::format("the ends of an interval \"{}\" are the wrong way round", key));
 }
 
 void check_prediction(const checked& r) {
@@ -53,7 +53,7 @@ void check_prediction(const checked& r) {
 
 void check_version(const checked& file, const char* key, int version) {
   if (file.at(key).value() != version)
-    throw input_fault(
+    throw invalid_file(
         fmt::format("\"{}\" is {}: this program reads version {}", key, file.at(key).value().dump(), version));
 }
 
@@ -193,7 +193,7 @@ void check_report(const checked& file) {
 
 json read_array(const json& j) {
   const checked file(j, "records");
-  if (j.empty()) throw input_fault("holds no record");
+  if (j.empty()) throw invalid_file("holds no record");
   const bool predicted = j[0].is_object() && (j[0].contains("formula_s") || j[0].contains("schedule_s"));
   for (std::size_t i = 0; i < j.size(); ++i) {
     if (predicted) {
@@ -209,7 +209,7 @@ json read_profile(const json& j, const std::string& text) {
   try {
     static_cast<void>(detail::from_json(text));
   } catch (const detail::profile_error& e) {
-    throw input_fault(e.what());
+    throw invalid_file(e.what());
   }
   return {{"kind", "profile"}, {"data", j}};
 }
@@ -221,7 +221,7 @@ json read_traffic(const std::filesystem::path& path, int per_node) {
     std::string what = e.what();
     const std::string prefix = fmt::format("traffic file {}: ", path.string());
     if (what.starts_with(prefix)) what.erase(0, prefix.size());
-    throw input_fault(what);
+    throw invalid_file(what);
   }
 }
 
@@ -240,20 +240,20 @@ void refuse_trace(const std::string& text) {
     }
     if (at < text.size()) length |= std::uint64_t(text[at++]) << shift;
     if (text[packet] != '\n' || length == 0 || length > text.size() - at)
-      throw input_fault(fmt::format("is a trace, damaged at byte {}", packet + 1));
+      throw invalid_file(fmt::format("is a trace, damaged at byte {}", packet + 1));
     at += length;
   }
-  throw input_fault(
+  throw invalid_file(
       "is a trace: open it at ui.perfetto.dev; the full report of the same run (TAQUIN_REPORT=full) links to it");
 }
 
 json read_kind(const std::filesystem::path& path, int per_node) {
   const std::string text = read_text(path);
   refuse_trace(text);
-  const json j = detail::parse_json<input_fault>(text, most_depth);
+  const json j = detail::parse_json<invalid_file>(text, most_depth);
   const checked file(j, "the file");
   if (j.is_array()) return read_array(j);
-  if (!j.is_object()) throw input_fault("is JSON, but nothing that taquin writes");
+  if (!j.is_object()) throw invalid_file("is JSON, but nothing that taquin writes");
   if (j.contains("taquin_traffic")) return read_traffic(path, per_node);
   if (j.contains("format")) return read_profile(j, text);
   if (j.contains("taquin_plan")) {
@@ -264,7 +264,7 @@ json read_kind(const std::filesystem::path& path, int per_node) {
     check_report(file);
     return {{"kind", "report"}, {"data", j}};
   }
-  throw input_fault("is JSON, but nothing that taquin writes");
+  throw invalid_file("is JSON, but nothing that taquin writes");
 }
 
 }  // namespace
@@ -275,7 +275,7 @@ json read_page_input(const std::filesystem::path& path, int per_node) {
     j["name"] = path.string();
     return j;
   } catch (const json::exception& e) {
-    throw input_fault(detail::words_of(e));
+    throw invalid_file(detail::words_of(e));
   }
 }
 

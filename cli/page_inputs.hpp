@@ -11,13 +11,13 @@
 namespace taquin::cli {
 
 /// A file that cannot be shown, and why: one line.
-class input_fault : public std::runtime_error {
+class invalid_file : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// One file as the page reads it: {"name", "kind", "data"}. Kinds: "traffic", "records", "predictions", "profile",
-/// "plan", "report". `per_node`: ranks of a node, 0 where unknown. Throws input_fault.
+/// "plan", "report". `per_node`: ranks of a node, 0 where unknown. Throws invalid_file.
 nlohmann::json read_page_input(const std::filesystem::path& path, int per_node);
 
 /// A recording as the page shows it: calls by site (communicator and kind), matrices, of many ranks in groups.

@@ -124,7 +124,7 @@ json json_of(const site& s, bool waiting_known) {
 
 json page_traffic(const traffic& t, int per_node) {
   const int group = group_of(t, per_node);
-  // A recording that tells of no waiting at all was made before waiting was told apart.
+  // A recording without any waiting was made by a version that did not measure waiting.
   const bool waiting_known = std::ranges::any_of(t.calls, [](const auto& c) { return c.seconds.waiting > 0; });
   json j{{"program", t.program}, {"ranks", t.ranks}, {"group", group}, {"per_node", per_node}};
   j["communicators"] = json::array();

@@ -41,7 +41,7 @@ std::filesystem::path library(const std::string& mpi) {
   throw failure(fmt::format("{} is not beside {}", library_name, self.string()));
 }
 
-// As execvp looks it up, so that a missing program is told before anything has changed.
+// Looks the program up as execvp does, so that a missing program is an error before anything has changed.
 std::filesystem::path find_program(const std::string& name) {
   const auto runs = [](const std::filesystem::path& path) {
     std::error_code ignored;

@@ -22,7 +22,7 @@ void check_command(const std::vector<std::string>& command);
 void set_variable(const char* name, const std::string& value);
 
 /// The file to write, with its whole path: the program may change its folder. Throws failure where it cannot be
-/// written, before the program runs for hours; does not touch it, as the program may still fail.
+/// written, before the program runs for hours. Does not create or change the file, because the program may still fail.
 std::filesystem::path writable(const std::string& name);
 
 /// What the preloaded library writes beside a recording or a report. Empty: nothing.

@@ -61,7 +61,7 @@ int work(const arguments& a) {
       throw usage(fmt::format("{} is to be read and to be written", file));
     try {
       data["files"].push_back(read_page_input(file, a.per_node));
-    } catch (const input_fault& e) {
+    } catch (const invalid_file& e) {
       const std::string what = one_line(e.what());
       fmt::print(stderr, "taquin report: {}: {}\n", one_line(file), what);
       data["problems"].push_back({{"name", file}, {"what", what}});

@@ -19,10 +19,10 @@ struct timing {
   double high = 0;
 };
 
-/// With fewer samples nothing is told apart.
+/// With fewer samples no two times are taken to differ.
 inline constexpr std::size_t least_samples = 4;
 
-/// An algorithm that takes more than this multiple of the fastest one's time is not measured on.
+/// An algorithm that takes more than this multiple of the fastest one's time is measured no further.
 inline constexpr double not_worth_measuring = 2;
 
 /// The time that a measurement may take.

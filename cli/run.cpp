@@ -68,9 +68,9 @@ struct choices {
 double parse_until(const std::string& text) {
   if (text.empty()) return 0;
   double value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double percent = 100;
-  if (fault != std::errc{} || std::string(end, text.data() + text.size()) != "%" || value <= 0 || value > percent)
+  if (error != std::errc{} || std::string(end, text.data() + text.size()) != "%" || value <= 0 || value > percent)
     throw usage(fmt::format("--until {}: a part of the median above 0 and up to 100%, such as 2%", text));
   return value / percent;
 }
@@ -99,7 +99,7 @@ bool named(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Native first; then what was named, or all that serve.
+// Native first; then the named algorithms, or all that serve.
 std::vector<contender> line_up(const choices& c, const test_case& test, std::size_t limit) {
   std::vector<std::string> names;
   for (const std::string& name : c.given->algorithms) {
@@ -173,7 +173,7 @@ sparse_run sparse_arguments(const arguments& a) {
   return {a.workload, a.bytes, a.algorithms, a.memory, a.json, a.opts, a.seed, a.batch, a.repetitions, a.per_pair};
 }
 
-// Without what runs only to be compared with.
+// Without contenders that run only for comparison.
 std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records, const arguments& a) {
   std::vector<nlohmann::json> all;
   for (const auto& r : records)

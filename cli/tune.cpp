@@ -1,4 +1,4 @@
-// taquin tune: measure a grid of exchanges; auto then goes by what was measured.
+// taquin tune: measure a grid of exchanges, from which auto then chooses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::vector<cell> grid(const arguments& a) {
   return cells;
 }
 
-// The result on all ranks alike.
+// Brings the result to all ranks.
 std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int repetitions,
                                                  const machine_model& model) {
   const auto w = parse_workload(c.workload);

@@ -29,17 +29,18 @@ static int contiguous(const CFI_cdesc_t *d) {
   return 1;
 }
 
-static void *address(const CFI_cdesc_t *d, struct sentinels s, const char *fault) {
+static void *address(const CFI_cdesc_t *d, struct sentinels s, const char *invalid_text) {
   if (d->base_addr == s.in_place) return MPI_IN_PLACE;
   if (d->base_addr == s.bottom) return MPI_BOTTOM;
-  if (!contiguous(d)) TAQUIN_Set_fault(fault);
+  if (!contiguous(d)) TAQUIN_Set_invalid_argument(invalid_text);
   return d->base_addr;
 }
 
-#define SEND_FAULT "the send buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
-#define RECV_FAULT \
+#define SEND_INVALID \
+  "the send buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
+#define RECV_INVALID \
   "the receive buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
-#define DATA_FAULT "the data are not contiguous: pass a contiguous array"
+#define DATA_INVALID "the data are not contiguous: pass a contiguous array"
 
 /* The datatypes of all peers; NULL, which the C API refuses on all ranks, where there are none or no memory is left. */
 static MPI_Datatype *types_of(handle given, MPI_Comm comm) {
@@ -61,8 +62,8 @@ static MPI_Datatype *types_of(handle given, MPI_Comm comm) {
 int taquin_f_alltoall(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, handle sendtype, const CFI_cdesc_t *recvbuf,
                       MPI_Count recvcount, handle recvtype, handle comm, const void *in_place, const void *bottom) {
   const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_FAULT);
-  void *to = address(recvbuf, s, RECV_FAULT);
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
   return TAQUIN_Alltoall_c(from, sendcount, MPI_Type_f2c(*sendtype), to, recvcount, MPI_Type_f2c(*recvtype),
                            MPI_Comm_f2c(*comm));
 }
@@ -71,8 +72,8 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                            MPI_Count recvcount, handle recvtype, handle comm, handle info, TAQUIN_Plan *plan,
                            const void *in_place, const void *bottom) {
   const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_FAULT);
-  void *to = address(recvbuf, s, RECV_FAULT);
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
   return TAQUIN_Alltoall_init_c(from, sendcount, MPI_Type_f2c(*sendtype), to, recvcount, MPI_Type_f2c(*recvtype),
                                 MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), plan);
 }
@@ -84,8 +85,8 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                                  const DISPL rdispls[], handle recvtype, handle comm, const void *in_place,           \
                                  const void *bottom) {                                                                \
     const struct sentinels s = {in_place, bottom};                                                                    \
-    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
-    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
+    void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
     return TAQUIN_Alltoallv##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls,      \
                                     MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm));                                    \
   }                                                                                                                   \
@@ -95,8 +96,8 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                                  const void *bottom) {                                                                \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
-    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
-    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
+    void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
     MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
     const int code = TAQUIN_Alltoallw##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c);     \
     free(send);                                                                                                       \
@@ -107,7 +108,7 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                                           const COUNT recvcounts[], const DISPL rdispls[], handle type, handle comm,  \
                                           const void *in_place, const void *bottom) {                                 \
     const struct sentinels s = {in_place, bottom};                                                                    \
-    void *data = address(buffer, s, DATA_FAULT);                                                                      \
+    void *data = address(buffer, s, DATA_INVALID);                                                                    \
     return TAQUIN_Alltoallv_in_place##SUFFIX(data, sendcounts, sdispls, recvcounts, rdispls, MPI_Type_f2c(*type),     \
                                              MPI_Comm_f2c(*comm));                                                    \
   }                                                                                                                   \
@@ -116,8 +117,8 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                                       const DISPL rdispls[], handle recvtype, handle comm, handle info,               \
                                       TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
     const struct sentinels s = {in_place, bottom};                                                                    \
-    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
-    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
+    void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
     return TAQUIN_Alltoallv_init##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls, \
                                          MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), plan);    \
   }                                                                                                                   \
@@ -127,8 +128,8 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
                                       TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
-    const void *from = address(sendbuf, s, SEND_FAULT);                                                               \
-    void *to = address(recvbuf, s, RECV_FAULT);                                                                       \
+    const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
+    void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
     MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
     const int code = TAQUIN_Alltoallw_init##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c, \
                                                    MPI_Info_f2c(*info), plan);                                        \
@@ -156,14 +157,14 @@ int taquin_f_redistribution_create(const CFI_cdesc_t *data, MPI_Count blocks, MP
                                    handle comm, const char *algorithm, size_t memory,
                                    TAQUIN_Redistribution *redistribution) {
   const struct sentinels none = {"", ""};
-  void *at = address(data, none, DATA_FAULT);
+  void *at = address(data, none, DATA_INVALID);
   return TAQUIN_Redistribution_create(at, blocks, block_length, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm), algorithm,
                                       memory, redistribution);
 }
 
 int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const CFI_cdesc_t *data) {
   const struct sentinels none = {"", ""};
-  return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_FAULT));
+  return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_INVALID));
 }
 
 /* ---- Sparse exchanges. ---- */
@@ -171,17 +172,17 @@ int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const
 int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
                           handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements) {
   const struct sentinels none = {"", ""};
-  return TAQUIN_Sparse_begin(address(data, none, DATA_FAULT), blocks, destinations, counts, MPI_Type_f2c(*type),
+  return TAQUIN_Sparse_begin(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
                              MPI_Comm_f2c(*comm), sparse, incoming, elements);
 }
 
 int taquin_f_sparse_data(TAQUIN_Sparse sparse, const CFI_cdesc_t *buffer) {
   const struct sentinels none = {"", ""};
-  return TAQUIN_Sparse_data(sparse, address(buffer, none, RECV_FAULT));
+  return TAQUIN_Sparse_data(sparse, address(buffer, none, RECV_INVALID));
 }
 
 int taquin_f_sparse_reply(TAQUIN_Sparse sparse, const CFI_cdesc_t *answers, handle type, const CFI_cdesc_t *buffer) {
   const struct sentinels none = {"", ""};
-  const void *from = address(answers, none, SEND_FAULT);
-  return TAQUIN_Sparse_reply(sparse, from, MPI_Type_f2c(*type), address(buffer, none, RECV_FAULT));
+  const void *from = address(answers, none, SEND_INVALID);
+  return TAQUIN_Sparse_reply(sparse, from, MPI_Type_f2c(*type), address(buffer, none, RECV_INVALID));
 }

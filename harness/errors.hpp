@@ -1,4 +1,4 @@
-// What a program of this project says where it cannot go on, and its exit statuses.
+// Errors that end a program of this project, and its exit statuses.
 #pragma once
 
 #include <stdexcept>

@@ -89,7 +89,7 @@ struct in_place_buffers {
   }
 };
 
-/// Takes what only send blocks cover from `work`: it may hold anything.
+/// Copies from `work` the units that only send blocks cover, since they may hold anything.
 inline void forget_sent(const in_place_problem& problem, std::size_t rank, const element& unit,
                         const std::vector<std::byte>& work, std::vector<std::byte>& expected) {
   const auto received = [&](count_t at) {

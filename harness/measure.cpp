@@ -153,7 +153,8 @@ double timed(const std::vector<problem>& calls, const section& s, arenas& memory
         c.exchanges[s.first].front()();
     }
     sum += MPI_Wtime() - start;
-    // Verification does not yield: a rank that is done would take the core from those that still exchange.
+    // Wait for all ranks before verification, which does not yield: a rank that is done would take the core from those
+    // that still exchange.
     TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
     for (std::size_t i = s.first; i < s.end; ++i)
       for (std::size_t slot = 0; slot < memory.slots(i); ++slot) c.wrong += calls[i].wrong_bytes(memory.at(i, slot));
@@ -188,7 +189,7 @@ int calibrate(const std::vector<problem>& calls, arenas& memory, contender& nati
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
 }
 
-// Takes out those who are not in the running any more. The same on all ranks: so are the times.
+// Removes contenders that are too slow. The same on all ranks, because the times are.
 void drop_slow(std::vector<contender*>& racing, double drop) {
   double least = std::numeric_limits<double>::infinity();
   for (const contender* c : racing) least = std::min(least, median(c->seconds));
@@ -208,7 +209,7 @@ void over_ranks(contender& c) {
   c.rank_mean = v[2] / ranks;
 }
 
-// Every interval is as narrow as it is to be. The same on all ranks: so are the times.
+// True when every interval is narrow enough. The same on all ranks, because the times are.
 bool narrow(const std::vector<contender>& contenders, double until) {
   return std::ranges::all_of(contenders, [&](const contender& c) {
     if (c.fault || c.seconds.empty()) return true;
@@ -262,7 +263,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
     if (racing.empty()) native.seconds.push_back(repetition(native));
     for (contender* c : racing) {
-      // In turn: who comes second finds the caches and the peers as the first left them.
+      // The order rotates, because each contender finds caches and peers as the one before has left them.
       contender* const first = done % 2 == 0 ? &native : c;
       contender* const second = done % 2 == 0 ? c : &native;
       first->seconds.push_back(repetition(*first));

@@ -13,7 +13,7 @@
 
 namespace taquin::harness {
 
-/// One algorithm in the race, and what came of it; the results are the same on every rank.
+/// One algorithm that is measured, and its results, which are the same on every rank.
 struct contender {
   std::string asked;  ///< the name that was asked for, maybe "auto"
   options opts{};     ///< `algorithm` is a view of `asked`
@@ -44,7 +44,7 @@ struct measure_settings {
   int batch = 0;        ///< exchanges of a repetition; 0: as many as the clock needs
   bool persistent = false;
   double until = 0;  ///< repetitions until the interval's width is at most this part of each median; 0: as above
-  double drop = 0;   ///< who takes more than this multiple of the fastest is out after a few; 0: nobody
+  double drop = 0;   ///< a contender above this multiple of the fastest is dropped after a few; 0: none is
   sync_by sync = sync_by::barrier;
   arrival when{};
   std::uint64_t seed = 1;

@@ -21,8 +21,8 @@ namespace {
 }  // namespace
 
 count_t parse_size(std::string_view text) {
-  const auto [bytes, fault] = detail::read_size(text);
-  if (fault != nullptr) bad_size(text, fault);
+  const auto [bytes, invalid_text] = detail::read_size(text);
+  if (invalid_text != nullptr) bad_size(text, invalid_text);
   return bytes;
 }
 
@@ -47,8 +47,8 @@ memory_choice memory_choice::parse(std::string_view text) {
     return m;
   }
   m.relative = true;
-  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size() - 1, m.percent);
-  if (fault != std::errc{} || stop != text.data() + text.size() - 1 || !(m.percent >= 0) || !std::isfinite(m.percent))
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size() - 1, m.percent);
+  if (error != std::errc{} || stop != text.data() + text.size() - 1 || !(m.percent >= 0) || !std::isfinite(m.percent))
     bad_size(text, "not a percentage");
   return m;
 }

@@ -129,7 +129,8 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
   TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &ranks));
-  // Per pair the workload only says who sends to whom: nobody's part of so much is empty.
+  // With sizes per pair the workload only says who sends to whom: its own size is so large that no rank's part is
+  // empty.
   const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
   const auto row = sizes(w.row(size, rank), bytes, per_pair);
   comes = sizes(w.column(size, rank), bytes, per_pair);

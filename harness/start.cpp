@@ -19,11 +19,11 @@ constexpr double usual_delay = 1e-4;
 
 double parse_time(const std::string& text, const std::string& whole) {
   double value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
   const double scale = unit == "ns" ? 1e-9 : unit == "us" ? 1e-6 : unit == "ms" ? 1e-3 : unit == "s" ? 1 : 0;
   constexpr double most = 10;
-  if (fault != std::errc{} || scale == 0 || value < 0 || value * scale > most)
+  if (error != std::errc{} || scale == 0 || value < 0 || value * scale > most)
     throw usage(fmt::format("--arrival {}: '{}' is no time up to 10 s, such as 50us or 1ms", whole, text));
   return value * scale;
 }
@@ -50,9 +50,9 @@ arrival arrival::parse(const std::string& text) {
             colon == std::string::npos ? usual_delay : parse_time(rest, text)};
   if (name == "last" && !rest.empty()) {
     arrival a{pattern::last, 0, usual_delay};
-    const auto [end, fault] = std::from_chars(rest.data(), rest.data() + rest.size(), a.rank);
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), a.rank);
     const std::string after(end, rest.data() + rest.size());
-    if (fault != std::errc{} || a.rank < 0 || (!after.empty() && after[0] != ':'))
+    if (error != std::errc{} || a.rank < 0 || (!after.empty() && after[0] != ':'))
       throw usage(fmt::format("--arrival {}: last:RANK or last:RANK:TIME", text));
     if (!after.empty()) a.delay = parse_time(after.substr(1), text);
     return a;

@@ -159,7 +159,7 @@ const place& place_of(const void* address) {
   if (dladdr(at, &info) != 0 && info.dli_fname != nullptr &&
       std::string_view(info.dli_fname).find("libmpi") != std::string_view::npos) {
     at = past_wrappers(address);
-    if (at != address) return place_of(at);  // of this call alone: others come from elsewhere by the same procedure
+    if (at != address) return place_of(at);  // for this call alone: the same procedure has other callers
   }
   const auto offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   const std::lock_guard lock(mutex);

@@ -22,7 +22,7 @@ struct place {
   std::uint64_t offset = 0;  ///< in it
   const void* address = nullptr;
 };
-/// Of a return address; past MPI's Fortran procedures, their caller's. Remembered.
+/// The place of a return address. One inside MPI's Fortran procedures becomes that of their caller. Results are kept.
 const place& place_of(const void* address);
 
 }  // namespace taquin::interpose

@@ -1,5 +1,5 @@
-// What happens in the program's calls: the one thing that serving tells and observers hear. Serving makes a call_event
-// when a call begins and says what became of it; who observes, and what is kept of it, is observe/'s own affair.
+// The events of the program's calls, which connect serving with observing. serve/ makes a call_event when a call
+// begins, and says what became of it. observe/ decides what is kept of it.
 #pragma once
 
 #include <mpi.h>
@@ -73,8 +73,8 @@ struct call_in_flight {
   void completed() const noexcept;
 };
 
-/// Persistent calls are started in any order, maybe when their communicator is freed: what is to be known of one is
-/// agreed upon when it is made.
+/// What ranks agree on for a persistent call when it is made. Its starts come in any order, maybe after its
+/// communicator was freed, so nothing can be agreed on then.
 struct persistent_call {
   observed_comm* comm = nullptr;
   std::uint64_t number = 0;  ///< among those of its communicator
@@ -82,9 +82,9 @@ struct persistent_call {
 /// Waits for no rank.
 persistent_call name_persistent(MPI_Comm comm);
 
-/// One call of the program, from its begin on. The first one on a communicator is collective: it agrees on the
-/// communicator's name, without waiting for the others unless the call is blocking; so are some of the blocking ones,
-/// which tell how long each rank waited for the last one.
+/// One call of the program, from its begin on. The first one on a communicator is collective, because ranks agree on
+/// the communicator's name; only a blocking call waits for the others in it. Some later blocking calls are collective
+/// as well, to find how long each rank waited for the last one.
 struct call_event {
   call_event(MPI_Comm comm, call_kind kind, call_form form, const void* site);
   /// A start of a persistent call.
@@ -105,7 +105,7 @@ struct call_event {
   std::uint64_t number = 0;  ///< for a trace: of the call on its communicator, the same on all ranks
 };
 
-/// Calls that nobody serves are only counted: for a recording that stays empty.
+/// Calls that are not served are only counted, so that an empty recording can say what the program does instead.
 enum class other_call : int { point_to_point, kinds };
 void count(other_call what) noexcept;
 

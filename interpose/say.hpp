@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdio>
-#include <string>
+#include <string_view>
 
 namespace taquin::interpose {
 
-inline void say(const std::string& text) noexcept { std::fprintf(stderr, "taquin: %s\n", text.c_str()); }
+/// One line of both parts. It takes no memory, of which there may be none left.
+inline void say(std::string_view what, std::string_view more = "") noexcept {
+  std::fprintf(stderr, "taquin: %.*s%.*s\n", static_cast<int>(what.size()), what.data(), static_cast<int>(more.size()),
+               more.data());
+}
 
 }  // namespace taquin::interpose

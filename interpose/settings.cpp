@@ -13,8 +13,8 @@ namespace taquin::interpose {
 
 namespace {
 
-// The library refuses exchanges under variables that are wrong. Under an unchanged program they are told and taken out
-// of the environment, before the library reads it.
+// The library refuses exchanges under variables that are wrong. Under an unchanged program they are reported and
+// removed from the environment before the library reads it.
 void drop(settings& s, const char* name, const std::string& why) {
   s.warnings.push_back(why + "; the variable is ignored");
   unsetenv(name);
@@ -77,10 +77,10 @@ settings read() {
     drop(s, "TAQUIN_ALGORITHM",
          "TAQUIN_ALGORITHM: unknown algorithm '" + std::string(name) + "'; known are auto, " +
              detail::algorithm_names());
-  // Only what is wrong with the variable that was read last is told: they are asked for in the reverse order.
+  // The library reports only the invalid variable that it reads last, so these are checked in the reverse order.
   for (const char* name : {"TAQUIN_NODES", "TAQUIN_TIMEOUT", "TAQUIN_PROGRESS_THREAD", "TAQUIN_SINGLE_COPY",
                            "TAQUIN_SHARED_MEMORY", "TAQUIN_CHECK"})
-    if (const auto why = detail::environment::fault_of(name); !why.empty()) drop(s, name, why);
+    if (const auto why = detail::environment::invalid_text_of(name); !why.empty()) drop(s, name, why);
   const std::string_view memory = variable("TAQUIN_MEMORY");
   s.route = s.record.empty() || !variable("TAQUIN_ALGORITHM").empty() || !memory.empty();
   size_or_default(s, "TAQUIN_MEMORY", s.memory);
@@ -102,8 +102,8 @@ std::map<std::string, std::string> taquin_variables() {
 }
 
 std::optional<std::size_t> size_of(std::string_view text) {
-  const auto [bytes, fault] = detail::read_size(text);
-  return fault == nullptr ? std::optional(detail::as_size(bytes)) : std::nullopt;
+  const auto [bytes, invalid_text] = detail::read_size(text);
+  return invalid_text == nullptr ? std::optional(detail::as_size(bytes)) : std::nullopt;
 }
 
 const settings& settings::get() {

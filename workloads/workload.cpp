@@ -28,8 +28,8 @@ std::string known() {
 
 double parse_parameter(const generator& g, std::string_view text) {
   double value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     throw bad_workload(fmt::format("workload {}: '{}' is not a number", g.name, text));
   if (g.whole && (value != std::floor(value) || std::abs(value) > 1e9))
     throw bad_workload(fmt::format("workload {}: '{}' is not a whole number of at most 10^9", g.name, text));

@@ -81,15 +81,15 @@ class budget_exceeded : public error {
   std::size_t limit_;
 };
 
-/// A call has waited longer than its timeout, which was to be an error. Thrown on this rank. What others do is not
-/// known: taquin cannot use the communicator any more.
+/// A call has waited longer than its timeout, and `on_timeout` is `fail`. Thrown on this rank alone. What other ranks
+/// do is not known, so taquin cannot use the communicator any more.
 class timed_out : public error {
  public:
   using error::error;
 };
 
-/// Another rank of the communicator has left a call on it in the middle, because of an error of its own that the text
-/// tells. Thrown where a rank waits for it: taquin cannot use the communicator any more.
+/// Another rank of the communicator has left a call in the middle, because of an error of its own, which the text
+/// tells. Thrown on the ranks that wait for it. taquin cannot use the communicator any more.
 class peer_left : public error {
  public:
   /// A text, its class, the rank, and the text of its error.

@@ -71,7 +71,8 @@ struct element {
   count_t extent = 0;                     ///< bytes from one element to the next
   count_t true_lb = 0;                    ///< first data byte, from the element's origin
   count_t true_extent = 0;                ///< from the first data byte to the last
-  /// How the data lie, of a derived type that is not simply contiguous and could be decoded. Lives as long as the type.
+  /// The layout of a derived type that is not contiguous; null where it could not be decoded. Lives as long as the
+  /// type.
   const detail::type_map* map = nullptr;
 
   /// Data without holes and in order: n elements are n·size bytes in a row from the origin.
@@ -154,8 +155,8 @@ struct exchange {
 
 namespace detail {
 
-/// For what stands on the library: what it has found wrong with this rank's arguments, a text that lives until the
-/// exchange's plan is made, which throws it on all ranks. Null: nothing.
+/// For interfaces on top of the library: what they have found wrong with this rank's arguments. All ranks throw it when
+/// the exchange's plan is made; the text must live until then. Null: nothing is wrong.
 struct invalid_exchange {
   static const char* of(const exchange& x) noexcept { return x.invalid_; }
   static void set(exchange& x, const char* what) noexcept { x.invalid_ = what; }

@@ -53,7 +53,7 @@ struct part {
   count_t at = -1;              ///< its place; −1: none
 };
 
-/// Of one rank. What is not listed of its outgoing blocks has left it.
+/// The map of one rank. Outgoing data that it does not list have left the rank.
 struct block_map {
   bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
   count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution; in place an element, or a byte
@@ -63,8 +63,8 @@ struct block_map {
   std::vector<std::byte> staged{};  ///< data, without holes
 };
 
-/// The map of the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration that failed in
-/// this thread, blocking or not, on this rank. Local. Valid until another is made or fails.
+/// The map of this rank for the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration
+/// that failed in this thread, blocking or not. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure

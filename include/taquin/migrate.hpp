@@ -36,14 +36,16 @@ class migration {
 
   /// The rank of every element.
   [[nodiscard]] std::span<int> destinations() noexcept;
-  /// Elements that this rank will hold. `room`: as many fit where the elements are; when more come, `storage` bytes
-  /// will be there twice for a while, or, without it, more cannot come. Collective. Throws on every rank: usage_error
-  /// when a destination is no rank, more elements come than can, or any rank says that it has a `fault`;
-  /// budget_exceeded when the limit does not allow for the storage.
-  std::size_t plan(const char* fault, std::size_t room, std::optional<std::size_t> storage);
-  /// Tells all ranks whether this one has its storage now, or a `fault` of an MPI error class. Collective; waits for
-  /// nobody where no rank gets more elements than it has. Throws usage_error on every rank when any has a fault.
-  void ready(const char* fault, int mpi_class);
+  /// Returns how many elements this rank will hold. `room`: how many fit where the elements are now. When more come the
+  /// elements move to new storage; `storage` bytes, those of the old one, then count as extra memory. Without `storage`
+  /// it is an error that more come. Collective. Throws on every rank: usage_error when a destination is no rank, more
+  /// elements come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
+  /// no room for the storage.
+  std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  /// Tells all ranks whether this one has its storage now, or why not: `invalid_text` and its MPI error class.
+  /// Collective, but where no rank gets more elements than it has it returns at once. Throws usage_error on every rank
+  /// when any rank gives a text.
+  void ready(const char* invalid_text, int mpi_class);
   /// Moves the elements inside `data`, which has room for the larger of the two numbers of them. Collective.
   void run(void* data, count_t length, MPI_Datatype type);
 
@@ -52,8 +54,8 @@ class migration {
   std::unique_ptr<state> state_;
 };
 
-/// What the program's own code threw or gave, until all ranks know of it.
-struct migration_fault {
+/// What is wrong with a rank's elements, or what the program's own code threw, until all ranks know of it.
+struct invalid_elements {
   std::string what;  ///< empty: nothing is wrong
   int mpi_class = MPI_ERR_ARG;
   std::exception_ptr thrown;
@@ -61,53 +63,54 @@ struct migration_fault {
   [[nodiscard]] const char* text() const noexcept { return what.empty() ? nullptr : what.c_str(); }
 };
 
-/// Of the exception that is being handled. There may be no memory for its text.
-inline migration_fault current_fault(const char* doing, const char* what, int mpi_class) noexcept {
-  migration_fault fault{{}, mpi_class, std::current_exception()};
+/// For the exception that is being handled. Throws nothing: there may be no memory for the text.
+inline invalid_elements invalid_by_exception(const char* doing, const char* what, int mpi_class) noexcept {
+  invalid_elements invalid{{}, mpi_class, std::current_exception()};
   try {
-    fault.what = std::string(doing) + ": " + what;
+    invalid.what = std::string(doing) + ": " + what;
   } catch (const std::bad_alloc&) {
-    fault.what = "out of memory";  // so short that it takes none
+    invalid.what = "out of memory";  // so short that it takes none
   }
-  return fault;
+  return invalid;
 }
 
 /// Calls the program's own code, and keeps what it throws: the other ranks must not wait for this one.
 template <class F>
-migration_fault guard(const char* doing, F call) {
+invalid_elements guard(const char* doing, F call) {
   try {
     return {call(), MPI_ERR_ARG, nullptr};
   } catch (const std::bad_alloc&) {
-    return current_fault(doing, "out of memory", MPI_ERR_NO_MEM);
+    return invalid_by_exception(doing, "out of memory", MPI_ERR_NO_MEM);
   } catch (const std::exception& e) {
-    return current_fault(doing, e.what(), MPI_ERR_OTHER);
+    return invalid_by_exception(doing, e.what(), MPI_ERR_OTHER);
   } catch (...) {
-    return current_fault(doing, "an exception that is no std::exception", MPI_ERR_OTHER);
+    return invalid_by_exception(doing, "an exception that is no std::exception", MPI_ERR_OTHER);
   }
 }
 
-/// `step()`, which throws on all ranks where one has a fault. The one whose code threw has that exception nested.
+/// Calls `step()`, which throws on all ranks when the elements of any rank are invalid. The rank whose code threw gets
+/// its exception nested in that error.
 template <class F>
-auto told(const migration_fault& fault, F step) {
+auto told(const invalid_elements& invalid, F step) {
   try {
     return step();
   } catch (const usage_error& e) {
-    if (fault.thrown == nullptr) throw;
+    if (invalid.thrown == nullptr) throw;
     try {
-      std::rethrow_exception(fault.thrown);
+      std::rethrow_exception(invalid.thrown);
     } catch (...) {
       std::throw_with_nested(e);
     }
   }
 }
 
-/// Whether an int holds `r`, which it then is in `to`.
+/// True when `r` fits an int, which `to` then is.
 template <class R>
 bool as_int(const R& r, int& to) noexcept(std::is_arithmetic_v<R> || std::is_enum_v<R>) {
   if constexpr (std::is_enum_v<R>) {
     return as_int(static_cast<std::underlying_type_t<R>>(r), to);
   } else if constexpr (std::is_floating_point_v<R>) {
-    if (!(r > R(-2147483648.0) && r < R(2147483648.0))) return false;  // not a number either
+    if (!(r > R(-2147483648.0) && r < R(2147483648.0))) return false;  // false for NaN as well
     to = static_cast<int>(r);
     return true;
   } else {
@@ -117,7 +120,7 @@ bool as_int(const R& r, int& to) noexcept(std::is_arithmetic_v<R> || std::is_enu
   }
 }
 
-/// What is wrong with a number that no int holds.
+/// The text for a destination that does not fit an int.
 template <class R>
 std::string no_rank(std::size_t element, const R& r) {
   std::string value = "a number";
@@ -125,10 +128,10 @@ std::string no_rank(std::size_t element, const R& r) {
     return no_rank(element, static_cast<std::underlying_type_t<R>>(r));
   else if constexpr (std::is_arithmetic_v<R>)
     value = std::to_string(r);
-  return "element " + std::to_string(element) + " goes to rank " + value + ", which no int holds";
+  return "element " + std::to_string(element) + " goes to rank " + value + ", which does not fit an int";
 }
 
-/// Fills in the destinations of `elements`. What is wrong with them, or an empty text.
+/// Fills in the destinations of `elements`. Returns what is wrong with them; an empty text: nothing.
 template <class T, class Destination>
 std::string fill_destinations(migration& m, std::span<const T> elements, Destination& destination) {
   const auto to = m.destinations();
@@ -156,8 +159,8 @@ void run_migration(migration& m, T* elements, MPI_Datatype type) {
   m.run(elements, bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type);
 }
 
-/// Contiguous containers that can be given another size: std::vector, std::pmr::vector, std::basic_string, and those
-/// of other libraries with the same members.
+/// Contiguous containers with resize(): std::vector, std::pmr::vector, std::basic_string, and those of other libraries
+/// with the same members.
 template <class C>
 concept growable = std::ranges::contiguous_range<C> && std::ranges::sized_range<C> && requires(C& c, std::size_t n) {
   c.resize(n);
@@ -179,11 +182,11 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
   using T = std::ranges::range_value_t<C>;
   const std::size_t before = std::ranges::size(elements);
   migration m(before, comm, o);
-  const auto fault = guard("the destinations", [&] {
+  const auto invalid = guard("the destinations", [&] {
     return fill_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination);
   });
   const std::size_t room = room_of(elements);
-  const std::size_t arriving = told(fault, [&] { return m.plan(fault.text(), room, room * sizeof(T)); });
+  const std::size_t arriving = told(invalid, [&] { return m.plan(invalid.text(), room, room * sizeof(T)); });
   const auto lacking = guard("the container", [&] {
     if constexpr (requires { elements.reserve(arriving); })
       if (arriving > room) elements.reserve(arriving);
@@ -207,14 +210,14 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// default its bytes. Fewer than 2^31 elements per rank.
 ///
 /// Extra memory on a rank of p with at most m elements of l bytes before or after: at most 12·p + 8·m bytes and what
-/// taquin::redistribution takes. There is no second copy of the data where what arrives fits the vector's capacity.
-/// Where it does not, the vector grows to exactly what arrives, before anything moves, and std::vector has its old and
-/// its new storage at once while it does: the old counts as extra memory against `o.memory`. reserve() avoids that; so
-/// does the overload for storage of your own.
+/// taquin::redistribution takes. Where what arrives fits the vector's capacity there is no second copy of the data.
+/// Otherwise the vector grows to exactly what arrives, before anything moves. While it grows std::vector has its old
+/// and its new storage at once; the old one counts as extra memory against `o.memory`. To avoid that call reserve()
+/// first, or use the overload for storage of your own.
 ///
-/// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no
-/// rank or a range of another length, and where `destination` or the vector throws on a rank, which then has that
-/// exception nested (std::rethrow_if_nested); `budget_exceeded` when `o.memory` is too small.
+/// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no rank
+/// or a range of another length, and where `destination` or the vector throws on a rank, which then has that exception
+/// nested (std::rethrow_if_nested); `budget_exceeded` when `o.memory` is too small.
 template <class T, class Destination>
 requires std::is_trivially_copyable_v<T>
 void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},
@@ -231,9 +234,9 @@ requires(!std::same_as<C, std::vector<std::ranges::range_value_t<C>>>) void migr
   detail::migrate_container(elements, destination, comm, o, type);
 }
 
-/// The same for the first `count` elements of `storage`, which never moves: the number of elements that it holds
-/// afterwards. A `usage_error` on every rank, with the elements kept, when more come to a rank than its storage holds,
-/// or `count` is more than that.
+/// The same for the first `count` elements of `storage`, which stays where it is. Returns the number of elements that
+/// it holds afterwards. Throws `usage_error` on every rank, with the elements kept, when more elements come to a rank
+/// than its storage holds, or `count` is larger than its storage.
 template <class T, class Destination>
 requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storage, std::size_t count,
                                                              Destination&& destination, MPI_Comm comm,
@@ -241,11 +244,12 @@ requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storag
                                                              MPI_Datatype type = MPI_DATATYPE_NULL) {
   const std::size_t there = std::min(count, storage.size());
   detail::migration m(there, comm, o);
-  const auto fault = detail::guard("the destinations", [&]() -> std::string {
+  const auto invalid = detail::guard("the destinations", [&]() -> std::string {
     if (count > storage.size()) return "more elements than the storage holds";
     return detail::fill_destinations(m, std::span<const T>(storage.first(there)), destination);
   });
-  const std::size_t arriving = detail::told(fault, [&] { return m.plan(fault.text(), storage.size(), std::nullopt); });
+  const std::size_t arriving =
+      detail::told(invalid, [&] { return m.plan(invalid.text(), storage.size(), std::nullopt); });
   detail::run_migration(m, storage.data(), type);
   return arriving;
 }

@@ -40,79 +40,82 @@ enum class bruck_layout : std::uint8_t {
   packed      ///< no datatype: taquin packs and unpacks
 };
 
-/// Who goes on with a started plan while its program is elsewhere. A plan of several rounds needs its rank between
-/// them: a rank that is in the MPI library meanwhile, for example in a barrier, makes its peers wait.
+/// Who makes progress with a started plan while the program does other work. A plan of several rounds needs its rank to
+/// post the next round: while that rank computes, or is in a call of the MPI library such as a barrier, its peers wait.
 enum class progress_by : std::uint8_t {
-  /// The MPI library: with the algorithm "auto", plans are exchanges of one round, which MPI's own progress completes,
-  /// where any such algorithm serves and has the memory. They behave as MPI's nonblocking collectives do.
+  /// The MPI library. With the algorithm "auto" a plan then is an exchange of one round, where an algorithm of one
+  /// round serves and fits the memory. All its messages are posted at the start, and MPI's own progress completes them,
+  /// as with MPI's nonblocking collectives.
   library,
-  /// Calls of taquin: any algorithm; every call of taquin that waits makes progress with all started plans.
+  /// Calls of taquin, with any algorithm. Every call of taquin that waits makes progress with all started plans.
   calls,
-  /// A thread of the process, beside that: any algorithm. The MPI library must provide MPI_THREAD_MULTIPLE.
+  /// Calls of taquin, and a thread of the process, with any algorithm. The MPI library must provide
+  /// MPI_THREAD_MULTIPLE.
   thread
 };
 
-/// What a rank does whose wait has lasted longer than its timeout, after it has said what it waits for.
+/// What a rank does when a wait has lasted longer than its timeout. It first reports what it waits for.
 enum class after_timeout : std::uint8_t {
   wait,   ///< goes on waiting
   abort,  ///< MPI_Abort
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
 
-/// Heeded by the Bruck algorithms, the levels of multilevel that run one included.
+/// Options of the Bruck algorithms, also where one runs as a level of multilevel.
 struct bruck_options {
-  /// The digits' base, at least 2; none, the default: the least power of two with which two rounds are enough, at most
-  /// 16 and at most the number of ranks.
+  /// The radix of the rounds, at least 2. Default: the least power of two for which two rounds suffice, but at most 16
+  /// and at most the number of ranks.
   std::optional<int> radix{};
-  /// How scattered blocks are described. Default: `packed`; by lean_bruck `regular`, by zero_copy_bruck `blocks` where
-  /// a block has 1 KiB and more.
+  /// How scattered blocks are described. Default: `packed`; for lean_bruck `regular`; for zero_copy_bruck `blocks` from
+  /// 1 KiB per block on.
   bruck_layout layout = bruck_layout::automatic;
 };
 
-/// Heeded by two_phase.
+/// Options of two_phase.
 struct two_phase_options {
   /// The algorithm of its two exchanges, a name that `taquin list` prints; default: spread_out.
   std::string_view inner = "spread_out";
 };
 
-/// Heeded by multilevel.
+/// Options of multilevel.
 struct multilevel_options {
-  /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each, and so on
-  /// inwards; the last one named serves all levels that remain, inside the innermost groups at least. "auto": the one
-  /// of least predicted time at that level. A colon and a number after a name: the base of its digits ("bruck_v:4").
-  /// Default: bruck_v between nodes, spread_out inside them.
+  /// The algorithms of its levels, separated by commas: between nodes, between the groups inside each node, and so on
+  /// inwards. The last one serves all levels that remain. "auto": the one of least predicted time at that level. A
+  /// colon and a number after a name give its radix ("bruck_v:4"). Default: bruck_v between nodes, spread_out inside
+  /// them.
   std::string_view levels = "bruck_v,spread_out";
 };
 
-/// Heeded by node_aggregated.
+/// Options of node_aggregated.
 struct node_aggregated_options {
-  /// Ranks of a node that exchange messages with other nodes; 0, the default: all. In plans and named algorithms; what
-  /// the agreement of a blocking call carries is sent and received by all.
+  /// How many ranks of a node exchange messages with other nodes; 0, the default: all. It holds for plans and for
+  /// algorithms that are named. Small blocks that travel with the agreement of a blocking call are sent and received by
+  /// all.
   int leaders = 0;
 };
 
-/// Heeded by hierarchical_factor.
+/// Options of hierarchical_factor.
 struct hierarchical_factor_options {
   /// Exchanges of a node at once, at most 30; 0, the default: 8.
   int ports = 0;
 };
 
-/// Heeded by in_place.
+/// Options of in_place.
 struct in_place_options {
-  /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left they
-  /// serve as auxiliary memory, beside what `memory` allows. Otherwise, and by default, they keep their values. Each
-  /// rank's own choice.
+  /// Bytes of send blocks that lie in no receive block may hold anything afterwards: once their data have left, they
+  /// serve as auxiliary memory, on top of what `memory` allows. By default they keep their values. Each rank chooses
+  /// for itself.
   bool scratch_sends = false;
 };
 
-/// Heeded by in_place_phases.
+/// Options of in_place_phases.
 struct in_place_phases_options {
   /// Static parts of the auxiliary memory, where data of rank j use part j mod parts; 0, the default: an eighth of the
   /// most peers of any rank, at least 1.
   int aux_parts = 0;
-  /// Auxiliary memory as one heap for all ranks' data; default: static parts.
+  /// Manages the auxiliary memory as one heap for all ranks' data; default: static parts.
   bool aux_heap = false;
-  /// Requests only between ranks that have data for each other; default: an alltoall of them.
+  /// Sends requests only between ranks that have data for each other; default: one alltoall of all requests.
   bool sparse_requests = false;
 };
 
@@ -122,33 +125,32 @@ struct options {
   /// A name that `taquin list` prints. Default: "auto", the one that is expected or was measured to be the fastest of
   /// those that fit the memory; TAQUIN_ALGORITHM overrides it.
   std::string_view algorithm = "auto";
-  /// Extra bytes per rank that taquin may take; default: no limit. In place with any counts (alltoallv_in_place) every
-  /// byte more makes an exchange faster, so that the default there is 1% of the most that any rank sends or receives,
-  /// at least 64 KiB, and at least four times what the algorithm cannot do without. To lift that limit give a large
-  /// number that is not `unlimited`.
+  /// Extra bytes per rank that taquin may take; default: no limit. For alltoallv_in_place, which every byte more makes
+  /// faster, the default is 1% of the most that any rank sends or receives, but at least 64 KiB and at least four times
+  /// the least that the algorithm needs. To lift that limit give a large number other than `unlimited`.
   std::size_t memory = unlimited;
-  /// The most messages that a rank has sent and that are not taken, and the most that come to a rank before it has
-  /// asked for them; 0, the default: 32. A large number lifts the limit. It holds for taquin's own messages with data,
-  /// as the internals (in-flight.md) have it. Plans whose end must not need their rank (`progress_by::library`) send
-  /// all at once where it is not set.
+  /// The most messages that a rank has sent and its peers have not received, and the most that reach a rank before it
+  /// has posted receives for them (unexpected messages); 0, the default: 32. A large number lifts the limit. It holds
+  /// for taquin's own messages with data (docs/internals/in-flight.md). Where it is not set, plans with
+  /// `progress_by::library` send all at once, because nobody would post the rest between their start and their end.
   int in_flight = 0;
   /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
-  /// Blocking calls on one node, too: compare what ranks send with what their peers expect before anything is sent, so
-  /// that all ranks have the error of a block that is longer or shorter than expected. Other calls always compare.
-  /// Default: what TAQUIN_CHECK says, or they do not.
+  /// Before anything is sent, blocking calls on one node compare what ranks send with what their peers expect. A block
+  /// that is longer or shorter than expected is then an error on all ranks. All other calls always compare. Default:
+  /// what TAQUIN_CHECK says; otherwise they do not.
   bool check = false;
-  /// Plans that leave the choice to taquin: the best few candidates, as many as the memory holds at once, run the first
-  /// starts in turn, each three times; then all ranks stay with the fastest. Blocking calls do not tune. Default: none
-  /// do.
+  /// For plans with the algorithm "auto": the first starts run the few algorithms of least predicted time in turn, each
+  /// three times, as many of them as the memory holds at once. Then all ranks stay with the fastest. Blocking calls do
+  /// not tune. Default: off.
   bool tune = false;
-  /// Plans: who goes on with them between their start and their wait. Default: the MPI library, or a thread where
-  /// TAQUIN_PROGRESS_THREAD=1 is set and the MPI library can.
+  /// Who makes progress with a plan between its start and its wait. Default: the MPI library, or a thread where
+  /// TAQUIN_PROGRESS_THREAD=1 is set and the MPI library provides MPI_THREAD_MULTIPLE.
   progress_by progress = progress_by::library;
   /// After `timeout`; default: the rank goes on waiting, or does what TAQUIN_TIMEOUT says after its comma.
   after_timeout on_timeout = after_timeout::wait;
-  /// How long a call may wait until it says, once, on standard error, which call it is, which ranks have not come or
-  /// not answered, and where those were last: seconds, or a duration of std::chrono. 0, the default: what
+  /// How long a call may wait before it reports, once, on standard error: which call it is, which ranks have not come
+  /// or not answered, and where those were last. In seconds, or a duration of std::chrono. 0, the default: what
   /// TAQUIN_TIMEOUT says, or never.
   time_limit timeout{};
 

@@ -157,7 +157,7 @@ void exchange_rows(const T* send, const row_of_blocks& to, std::vector<T>& recv,
 }
 
 template <element_range Send>
-const char* fault_of(const Send& data, const row_of_blocks& to) {
+const char* invalid_text_of(const Send& data, const row_of_blocks& to) {
   if (to.invalid_text != nullptr) return to.invalid_text;
   return to.total == static_cast<count_t>(std::ranges::size(data)) ? nullptr : "the counts are not those of the data";
 }
@@ -197,7 +197,7 @@ std::vector<count_t> alltoallv(const Send& data, const Counts& counts,
                                const options& o = {}) {
   const std::size_t peers = detail::peers_of_ranges(comm);
   const detail::row_of_blocks to(detail::to_counts(counts), peers);
-  detail::row_of_blocks from(detail::exchange_counts(to.counts, detail::fault_of(data, to), comm, o), peers);
+  detail::row_of_blocks from(detail::exchange_counts(to.counts, detail::invalid_text_of(data, to), comm, o), peers);
   const char* invalid_text =
       from.invalid_text != nullptr ? from.invalid_text : detail::give_size(recv, static_cast<std::size_t>(from.total));
   detail::exchange_rows(std::ranges::data(data), to, recv, from, invalid_text, comm, o);
@@ -211,7 +211,7 @@ void alltoallv(const Send& data, const SendCounts& sendcounts, std::vector<std::
   const std::size_t peers = detail::peers_of_ranges(comm);
   const detail::row_of_blocks to(detail::to_counts(sendcounts), peers);
   const detail::row_of_blocks from(detail::to_counts(recvcounts), peers);
-  const char* invalid_text = detail::fault_of(data, to);
+  const char* invalid_text = detail::invalid_text_of(data, to);
   if (invalid_text == nullptr) invalid_text = from.invalid_text;
   if (invalid_text == nullptr) invalid_text = detail::give_size(recv, static_cast<std::size_t>(from.total));
   detail::exchange_rows(std::ranges::data(data), to, recv, from, invalid_text, comm, o);

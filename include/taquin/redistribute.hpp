@@ -27,29 +27,32 @@ struct redistribute_options {
   std::string_view algorithm = "auto";
   /// Extra bytes per rank that taquin may take; default: no limit.
   std::size_t memory = unlimited;
-  /// That no two blocks go to one place is found out before anything moves, by one more reduction; default: it is.
+  /// Whether a call checks, before anything moves, that no two blocks go to one place. It takes one more reduction.
+  /// Default: it does.
   bool check = true;
-  /// A round that moves a smaller part (0 to 1) of what was left makes way for `slots`; default: none does.
+  /// The least part, 0 to 1, of the blocks left that a round must bring to their ranks. After a round below it `slots`
+  /// takes over. Default: 0, which no round is below.
   double least_progress = 0;
   /// Filled when set; must outlive the redistribution. Default: none.
   statistics* stats = nullptr;
-  /// Who goes on with it between its start and its wait: calls of taquin, or, for `thread`, a thread of the process as
-  /// well. The MPI library alone cannot: `library` is as `calls`, but for TAQUIN_PROGRESS_THREAD=1, which means
-  /// `thread`.
+  /// Who makes progress with it between its start and its wait: calls of taquin, and with `thread` a thread of the
+  /// process as well. The MPI library alone cannot, so `library` means `calls`, or `thread` where
+  /// TAQUIN_PROGRESS_THREAD=1.
   progress_by progress = progress_by::library;
   /// After `timeout`; default: the rank goes on waiting.
   after_timeout on_timeout = after_timeout::wait;
   /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
   time_limit timeout{};
-  /// The most requests and blocks under way that a rank has asked for, and the most that come to a rank unasked, as far
-  /// as the internals (in-flight.md) have it; 0, the default: 32. A large number lifts the limit.
+  /// The most requests of a rank, and blocks that it has requested, that are under way, and the most messages that come
+  /// to a rank unexpected; docs/internals/in-flight.md has the exceptions. 0, the default: 32. A large number lifts the
+  /// limit.
   int in_flight = 0;
 };
 
 /// An array of blocks that can be redistributed again and again. Move-only.
 ///
 /// Extra memory on a rank of p with m blocks of l data bytes: at most 16384 + 300·p + 66·m + 81·l bytes (`cyclic`:
-/// 82·m), taken when the object is made (buffers) and during a call (what is known of each block).
+/// 82·m), taken when the object is made (buffers) and during a call (tables of the blocks).
 class redistribution {
  public:
   /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.
@@ -81,8 +84,8 @@ class redistribution {
   [[nodiscard]] bool test();
   /// Completes what is started. Throws what test() throws.
   void wait();
-  /// Does what start() and wait() do. Collective, blocking: all ranks of the communicator wait, none of them starts it.
-  /// With "auto", ranks of one node and few blocks, it takes two steps in the node's memory.
+  /// Does what start() and wait() do. Collective, blocking: either all ranks call this, or all call start(). With
+  /// "auto", on one node and for few blocks, it takes two steps through the memory that the ranks share.
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
   /// The same for spans of equal length.
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
@@ -95,14 +98,17 @@ class redistribution {
   /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
 
-  /// After it has failed: brings what is left of the blocks to a state that all survivors know, and goes on with them.
-  /// Every block that any of them has is then on exactly one, as the maps say that are returned, in which ranks are
-  /// those of the communicator before: what had arrived stays in its place (`incoming`: arrived), and what had not is
-  /// with one that had it last (`outgoing`: stands; `incoming`: displaced), in its array, or, where that is full, held
-  /// by the map (staged). What is `missing` then is lost: it was with a rank that has failed, or on its way. On a rank
-  /// whose part had ended well, `incoming` may be empty: all has arrived. The next start() moves blocks among the
-  /// survivors, where `outgoing` says that they are. Collective over `survivors`, a communicator of ranks of the one
-  /// before. Takes memory for the maps beside `memory`. Throws as the constructor does, with nothing changed.
+  /// After a failure: survivors agree on where each block is, and go on with the blocks that are left. Returns this
+  /// rank's map; ranks in it are those of the communicator before. Every block that a survivor has is then on exactly
+  /// one of them:
+  /// - A block that had arrived stays in its place (`incoming`: arrived).
+  /// - Any other block is with one rank that had it last (`outgoing`: stands; `incoming`: displaced). It is in that
+  ///   rank's array, or, where the array is full, in the map (staged).
+  /// - A block that is `missing` is lost: it was with a rank that has failed, or on its way.
+  /// Where this rank's part had ended well `incoming` may be empty: everything has arrived. The next start() moves
+  /// blocks among the survivors, from where `outgoing` says they are. Collective over `survivors`, a communicator of
+  /// ranks of the one before. The maps take memory on top of `memory`. Throws as the constructor does, and nothing is
+  /// changed then.
   failure::block_map repair(MPI_Comm survivors);
 
   /// Goes on with another array of the same shape. Local.

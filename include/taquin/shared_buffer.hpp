@@ -15,9 +15,9 @@ namespace taquin {
 
 /// Memory of `bytes` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange
 /// needs it: they then copy blocks out of it without the kernel's help. Every call of taquin recognises it by its
-/// address. Pages are taken when they are first written, so memory that the machine does not have is noticed then, as
-/// with malloc. Unlike other memory, it is not copied by fork(): parent and child have the same. Local. Throws
-/// std::bad_alloc, also where the limit on the size of files (RLIMIT_FSIZE) is less.
+/// address. Pages are taken when they are first written, so that a lack of memory shows only then, as with malloc.
+/// fork() does not copy it: parent and child share it. Local. Throws std::bad_alloc, also where the limit on the size
+/// of files (RLIMIT_FSIZE) is less.
 void* allocate_shared(std::size_t bytes);
 /// Gives such memory back; no exchange may be under way in it. Null is nothing. Local.
 void free_shared(void* memory) noexcept;
@@ -32,8 +32,8 @@ class shared_buffer {
 
  public:
   shared_buffer() noexcept = default;
-  /// `size` values of T{}. Pages are taken when they are first written, where all bytes of such a value are zero (as of
-  /// numbers). Throws std::bad_alloc.
+  /// `size` values of T{}. Where all bytes of T{} are zero, as for numbers, pages are taken only when they are first
+  /// written. Throws std::bad_alloc.
   explicit shared_buffer(std::size_t size) : shared_buffer() {
     if (size > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();
     values_ = static_cast<T*>(allocate_shared(size * sizeof(T)));

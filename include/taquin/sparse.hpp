@@ -1,4 +1,4 @@
-// Sparse exchange: each rank knows to whom it sends; from whom something comes is found out.
+// Sparse exchange: each rank knows to whom it sends; the exchange finds out from whom it receives.
 #pragma once
 
 #include <mpi.h>
@@ -110,9 +110,9 @@ class sparse_call {
 
 namespace detail {
 
-/// For what stands on the library. `invalid_text`: what is wrong with the arguments, which all ranks throw.
-/// `make_room`: says where the blocks shall be, which are then received; null where there is no memory, which is an
-/// error on all ranks. Without it nothing is received.
+/// For interfaces on top of the library. `invalid_text`: what is wrong with the arguments; all ranks throw it.
+/// `make_room`: returns where the blocks are to be received, or null where there is no memory, which is an error on all
+/// ranks. Without `make_room` nothing is received.
 struct sparse_access {
   static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
                           const sparse_call::room& make_room) {
@@ -149,7 +149,7 @@ template <std::ranges::contiguous_range Destinations, count_range Counts, transf
   sparse_received<T> got;
   static_cast<void>(
       detail::sparse_access::make({std::ranges::data(data), to, count_view(row.counts.data()), datatype_of<T>()}, comm,
-                                  o, detail::fault_of(data, row), [&](const sparse_call& call) -> void* {
+                                  o, detail::invalid_text_of(data, row), [&](const sparse_call& call) -> void* {
                                     got.sources.assign(call.sources().begin(), call.sources().end());
                                     got.counts.assign(call.counts().begin(), call.counts().end());
                                     got.data.resize(static_cast<std::size_t>(call.total()));
@@ -201,7 +201,7 @@ void sparse_exchange_pieces(const Destinations& destinations, const Counts& coun
   const detail::row_of_blocks row(detail::to_counts(counts), to.size());
   sparse_call call =
       detail::sparse_access::make({std::ranges::data(data), to, count_view(row.counts.data()), datatype_of<T>()}, comm,
-                                  o, detail::fault_of(data, row), nullptr);
+                                  o, detail::invalid_text_of(data, row), nullptr);
   call.deliver(piece, [&](const sparse_call::piece& p) {
     take(call.sources()[p.block], std::span(static_cast<const T*>(p.data), static_cast<std::size_t>(p.count)));
   });

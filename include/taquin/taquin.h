@@ -37,14 +37,14 @@ enum {
   TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
 };
 
-/* Values of TAQUIN_Options.progress: who goes on with a started plan while its program is elsewhere. */
+/* Values of TAQUIN_Options.progress: who makes progress with a started plan while the program does other work. */
 enum {
   TAQUIN_PROGRESS_LIBRARY = 0, /* the MPI library: "auto" takes exchanges of one round where any serves */
   TAQUIN_PROGRESS_CALLS,       /* calls of taquin: any algorithm */
   TAQUIN_PROGRESS_THREAD       /* a thread as well; takes MPI_THREAD_MULTIPLE */
 };
 
-/* Values of TAQUIN_Options.on_timeout: what follows when a rank has said what it waits for. */
+/* Values of TAQUIN_Options.on_timeout: what a rank does after its timeout, when it has reported what it waits for. */
 enum {
   TAQUIN_TIMEOUT_WAIT = 0, /* it goes on waiting */
   TAQUIN_TIMEOUT_ABORT,    /* MPI_Abort */
@@ -118,8 +118,9 @@ typedef struct TAQUIN_Statistics {
 #define TAQUIN_STATISTICS_INIT \
   { sizeof(TAQUIN_Statistics), "", 0, 0, 0, 0, 0, 0 }
 
-/* Begins (on is not 0), from zero, or ends to count what this rank's blocking exchanges and sparse exchanges on `comm`
- * do; a duplicate of `comm` has counts of its own. Plans and redistributions always have counts of their own. Local. */
+/* Starts (on is not 0) counting from zero what this rank's blocking exchanges and sparse exchanges on `comm` do, or
+ * stops it (on is 0). A duplicate of `comm` has counts of its own. Plans and redistributions always have counts of
+ * their own. Local. */
 int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on);
 /* Reads the counts of `comm`, all zero where they were not asked for; statistics->size must be set (by
  * TAQUIN_STATISTICS_INIT). Local. */
@@ -166,7 +167,7 @@ int TAQUIN_Alltoallv_in_place_c(void *buffer, const MPI_Count sendcounts[], cons
 
 /* A prepared exchange. */
 typedef struct TAQUIN_Plan_state *TAQUIN_Plan;
-/* The plan that is none. */
+/* The null plan. */
 #define TAQUIN_PLAN_NULL NULL
 
 /* Prepare. Collective; argument lists of MPI 4's persistent collectives. Counts, displacements and types are read here
@@ -230,9 +231,10 @@ int TAQUIN_Plan_free(TAQUIN_Plan *plan);
 /* What was wrong with the last call of this thread that failed, in words, with ranks and numbers; "" when none has.
  * The string lives until this thread's next failure. */
 const char *TAQUIN_Last_error(void);
-/* For interfaces on top of this one: what they found wrong with this rank's arguments, in words. The next call of this
- * thread refuses them: all ranks get MPI_ERR_ARG and the text, which must live until then. Local. */
-void TAQUIN_Set_fault(const char *what);
+/* For interfaces on top of this one: what they have found wrong with this rank's arguments, in words. The next call of
+ * this thread refuses them, and all ranks get MPI_ERR_ARG and the text. The text must live until that call returns.
+ * Local. */
+void TAQUIN_Set_invalid_argument(const char *what);
 
 /* ---- What is whole after a call has failed ---- */
 
@@ -256,7 +258,7 @@ typedef struct TAQUIN_Part {
   MPI_Count at;     /* units from the array's beginning, or among the staged ones; -1: nowhere */
 } TAQUIN_Part;
 
-/* Of one rank. What is not listed of its outgoing data has left it. */
+/* The map of one rank. Outgoing data that it does not list have left the rank. */
 typedef struct TAQUIN_Block_map {
   int known;                   /* 0: nothing has moved, or there was no memory for the map */
   MPI_Count unit_bytes;        /* data bytes of a unit */
@@ -285,14 +287,14 @@ int TAQUIN_Free_shared(void *base);
 
 /* An array of equal blocks that can be redistributed again and again. */
 typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
-/* The redistribution that is none. */
+/* The null redistribution. */
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
  * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `in_flight`,
- * `timeout` and `on_timeout`. Collective; what is wrong on one rank is an error on all, but
- * for a null communicator, which no other rank can hear of. */
+ * `timeout` and `on_timeout`. Collective. What is wrong on one rank is an error on all; only a null communicator is an
+ * error on this rank alone. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
 /* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
@@ -320,11 +322,11 @@ int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, T
 /* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. Local. */
 int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
 
-/* ---- Sparse exchange: each rank knows to whom it sends; from whom something comes is found out. ---- */
+/* ---- Sparse exchange: each rank knows to whom it sends; the exchange finds out from whom it receives. ---- */
 
 /* A sparse exchange of which sources and sizes are known. */
 typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
-/* The sparse exchange that is none. */
+/* The null sparse exchange. */
 #define TAQUIN_SPARSE_NULL NULL
 /* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange
  * gave. */
@@ -350,8 +352,8 @@ int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
  * `type` each time, as often as there is something to answer; `destinations`, `counts` and the communicator must stay
  * until the last one. */
 int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void *answers, MPI_Datatype type, void *buffer);
-/* Frees it and sets the handle to TAQUIN_SPARSE_NULL. The data need not have been received, which must be so on all
- * ranks. Local. */
+/* Frees it and sets the handle to TAQUIN_SPARSE_NULL. It may be freed without having received the data, if all ranks do
+ * so. Local. */
 int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);
 /* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which
  * are the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, this rank gets

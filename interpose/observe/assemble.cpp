@@ -64,8 +64,8 @@ struct assembly {
     return true;
   }
 
-  // Follows who waits for whom to a lane that is due. Threads may have made calls on several communicators at once:
-  // then any lane that all its ranks have a call on will do.
+  // Follows the ranks that wait for each other to a lane that is due. If threads have made calls on several
+  // communicators at once, any lane will do on which all its ranks have a call.
   lane* choose() {
     for (std::size_t rank = 0; rank < logs.size(); ++rank)
       if (next[rank] < order[rank].size())

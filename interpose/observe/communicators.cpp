@@ -29,8 +29,8 @@ std::vector<int> world_ranks_of(MPI_Comm comm, int size) {
 
 namespace {
 
-// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A call
-// that waits for no other rank must not do so here: its communicator's name may come later.
+// The index + 1 in the log is the attribute's value; communicators of several worlds have 0 and are left out. A
+// nonblocking call must not wait for another rank here: its communicator's name may arrive later.
 std::uintptr_t name(recorder_state& s, MPI_Comm comm, int size, call_form form) {
   known_comm c;
   naming own;

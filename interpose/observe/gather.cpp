@@ -1,4 +1,4 @@
-// What all ranks kept comes together on rank 0.
+// Gathers on rank 0 what all ranks have kept.
 #include <mpi.h>
 
 #include <algorithm>
@@ -109,7 +109,7 @@ void write_observations() noexcept {
           write_traffic(traffic, given.record);
           say("recording written to " + given.record);
         } catch (const std::exception& e) {
-          say(std::string("nothing is recorded: ") + e.what());
+          say("nothing is recorded: ", e.what());
         }
       }
       if (!given.trace.empty()) write_trace(logs, given.trace_limit, given.trace);
@@ -118,7 +118,7 @@ void write_observations() noexcept {
     }
     TAQUIN_MPI(PMPI_Comm_free(&comm));
   } catch (const std::exception& e) {
-    say(std::string("what was observed is lost: ") + e.what());
+    say("what was observed is lost: ", e.what());
   }
 }
 

@@ -1,4 +1,5 @@
-// What one rank saw of the program's traffic, and the traffic that the logs of all ranks amount to. No MPI in here.
+// The log of one rank: what it has seen of the program's traffic; and how the logs of all ranks become one traffic. No
+// MPI in here.
 #pragma once
 
 #include <cstdint>

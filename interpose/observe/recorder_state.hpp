@@ -28,7 +28,7 @@ namespace taquin::interpose {
 inline constexpr std::size_t most_open = 512;
 inline constexpr std::uint64_t sampled_entry = 8;
 
-/// A communicator whose name is on its way: its first call was one that waits for no other rank.
+/// A communicator whose name has not arrived yet, because its first call was nonblocking.
 struct naming {
   MPI_Request request = MPI_REQUEST_NULL;
   std::array<int, 2> name{};
@@ -112,12 +112,12 @@ inline observed_comm* find(recorder_state& s, MPI_Comm comm, call_form form) {
 }
 /// The world ranks of an intracommunicator's ranks; empty when some process is of another world.
 std::vector<int> world_ranks_of(MPI_Comm comm, int size);
-/// MPI deletes attributes when a communicator is freed: its handle may be another's then.
+/// Called when a communicator is freed: its handle may be reused for another one.
 int forget_communicator(MPI_Comm comm, int keyval, void* value, void* state);
-/// Names that are on their way arrive.
+/// Waits for the names that have not arrived.
 void complete_names(recorder_state& s);
 
-/// All ranks have made as many calls on the communicator: who was last in each of them.
+/// Finds the last rank of each call. All ranks have made equally many calls on the communicator.
 void tell_waiting_apart(observed_comm& c, MPI_Comm comm);
 /// What is left of that, for the log.
 void keep_open_entries(recorder_state& s);

@@ -187,7 +187,7 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
   return total;
 }
 
-// More ranks on a node than processors: who waits then waits for a processor.
+// More ranks on a node than processors: a rank that waits may then wait for a processor.
 bool crowded(const std::vector<rank_log>& logs) {
   std::map<int, long> ranks;
   for (const rank_log& log : logs) ++ranks[log.node];

@@ -1,5 +1,5 @@
-// Keeps when calls, their rounds and their messages began and ended, for the trace that is written at the end. Takes as
-// much memory as it is given; what comes when that is full is only counted.
+// Keeps when calls, their rounds and their messages began and ended, for the trace that is written at the end. Takes a
+// fixed amount of memory; when that is full, later events are only counted.
 #pragma once
 
 #include <mpi.h>
@@ -39,7 +39,7 @@ class trace final : public detail::activity {
   std::uint32_t begins(std::size_t round) noexcept override;
   std::uint32_t posts(way which, MPI_Comm comm, int peer, int lane, std::uint64_t bytes) noexcept override;
   void completes(std::uint32_t told) noexcept override;
-  /// A communicator is gone, and its handle may be another's.
+  /// To be called when a communicator is freed: its handle may be reused for another one.
   void forget_communicator() noexcept { last_comm_ = MPI_COMM_NULL; }
 
   /// Everything, in nanoseconds of rank 0's clock, into the log.

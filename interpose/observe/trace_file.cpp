@@ -70,7 +70,7 @@ class trace_of_all {
   [[nodiscard]] const std::vector<count_t>& row_of(const traced& t) const { return log_of(t).rows[call_of(t).row]; }
 
   [[nodiscard]] std::uint64_t most_bytes(const traced& t) const;
-  // And the line that says what is missing.
+  // And the line that says how many events are missing.
   [[nodiscard]] std::uint64_t room_for_tracks() const noexcept {
     constexpr std::uint64_t of_a_rank = 1024;
     return of_a_rank * logs_.size();

@@ -1,5 +1,5 @@
 // MPI's three forms, blocking and persistent: their argument lists as the preloaded library takes them, with handles
-// that go on unchanged.
+// that are passed on unchanged.
 #pragma once
 
 #include <mpi.h>

@@ -1,7 +1,7 @@
-// What starts, completes and frees requests. Arrays may mix the program's own requests with those that taquin looks
-// after. Of those whose plan runs, the MPI library's request is inactive: in what is passed on MPI_REQUEST_NULL stands
-// in their places, for which the MPI library gives the status of an inactive request. So it does for those that are
-// inactive indeed, because MPICH 4.0 waits for such ones for ever.
+// What starts, completes and frees requests. Arrays may mix the program's own requests with those that taquin tracks.
+// While the plan of a tracked request runs, the MPI library's request is inactive. In the array that is passed on
+// MPI_REQUEST_NULL takes its place, for which the MPI library gives the status of an inactive request. The same is done
+// for requests that really are inactive, because MPICH 4.0 waits for them for ever.
 #include "interpose/serve/completion.hpp"
 
 #include <mpi.h>
@@ -19,7 +19,8 @@ using namespace taquin::interpose;
 namespace {
 
 void complete(const found& one, double begun) noexcept {
-  // Requests that the MPI library has completed at once have one handle: the first of them in an array stands for all.
+  // The MPI library has one handle for all requests that it has completed at once: the first of them in an array stands
+  // for all.
   if (tracked(one.handle) != one.request) return;
   one.request->completed(now() - begun);
   if (one.request->persistent()) return;
@@ -27,7 +28,7 @@ void complete(const found& one, double begun) noexcept {
   untrack(one.handle);
 }
 
-// One that its plan has done, in a call for one request.
+// Ends a request whose plan is complete, in a call for one request.
 int end_one(const found& one, MPI_Status* status, double begun) noexcept {
   const int code = one.request->code();
   const MPI_Comm comm = one.request->comm();
@@ -36,7 +37,7 @@ int end_one(const found& one, MPI_Status* status, double begun) noexcept {
   return code == MPI_SUCCESS ? code : raise(comm, code);
 }
 
-// One in a call for several: its status tells the error.
+// The same in a call for several requests: the status has the error.
 int end_of_several(const found& one, MPI_Status* status, double begun) noexcept {
   const int code = one.request->code();
   complete(one, begun);
@@ -45,7 +46,7 @@ int end_of_several(const found& one, MPI_Status* status, double begun) noexcept 
   return code;
 }
 
-// Where a call for several has an error, all its statuses tell what became of each.
+// If a call for several requests has an error, the statuses of all of them must be set.
 void all_well(MPI_Status* statuses, int n) noexcept {
   if (statuses == MPI_STATUSES_IGNORE) return;
   for (int i = 0; i < n; ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;

@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 
-#include <new>
-
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
@@ -29,7 +27,7 @@ inline MPI_Status* nth(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// Where the MPI library is asked nothing, although the program waits for its requests as well.
+/// Lets the MPI library make progress in a call that does not ask it, although the program also waits for its requests.
 inline void let_mpi_progress() noexcept {
   int arrived = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
@@ -46,13 +44,14 @@ ways_on<F> look_up(const char* top, const char* own) noexcept {
   return {next<F>(top), next<F>(own)};
 }
 
-/// `work()`, called by a C function, which throws nothing. Memory runs out before anything is done.
+/// `work()`, called by a C function, which throws nothing: an exception becomes MPI's error. Memory runs out before
+/// anything is done.
 template <class Work>
 int without_exceptions(Work work) noexcept {
   try {
     return work();
-  } catch (const std::bad_alloc&) {
-    return raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+  } catch (...) {
+    return fail(MPI_COMM_SELF);
   }
 }
 

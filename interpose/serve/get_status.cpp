@@ -1,5 +1,5 @@
 // MPI 4.1's functions that look at several requests and complete none. Requests whose plan runs, and inactive ones, are
-// left out of what is passed on; nothing is where all are taquin's.
+// not passed on. If all are taquin's the MPI library is not called.
 #include <mpi.h>
 
 #include <vector>

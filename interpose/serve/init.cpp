@@ -41,7 +41,7 @@ void begin() noexcept {
     start_observing();
     load_site_rules();
   } catch (const std::exception& e) {
-    say(std::string("taquin stands aside: ") + e.what());
+    say("taquin stands aside: ", e.what());
     return;
   }
   begin_service();
@@ -64,7 +64,7 @@ __attribute__((constructor)) void note_begin() {
 
 // `taquin record` of a program without MPI: nothing else would say that there is no file. A script's programs may have
 // written one.
-__attribute__((destructor)) void tell_without_mpi() {
+__attribute__((destructor)) void tell_without_mpi() noexcept try {
   if (errors < 0) return;
   const std::string& file = settings::get().record;
   if (started || file.empty() || !recorded_process()) return;
@@ -72,6 +72,7 @@ __attribute__((destructor)) void tell_without_mpi() {
   const auto written = std::filesystem::last_write_time(file, none);
   if (none || written < loaded)
     dprintf(errors, "taquin: the program ended without a call of MPI_Init: nothing is recorded\n");
+} catch (...) {  // no memory: the program ends in its own way
 }
 
 void end() noexcept {

@@ -23,7 +23,7 @@ using kind = taquin::workloads::call_kind;
 
 namespace {
 
-// Whether an exchange that taquin should do may be done: what is wrong with others is the MPI library's to tell.
+// Whether taquin can do this exchange. One with invalid arguments goes to the MPI library, which reports the error.
 bool is_valid(const blocks& side, std::size_t peers) {
   for (std::size_t i = 0; i < peers; ++i) {
     const int at = static_cast<int>(i);
@@ -33,7 +33,7 @@ bool is_valid(const blocks& side, std::size_t peers) {
   return true;
 }
 
-// The blocks of one call, with what they refer to that the program may free before its request is complete.
+// The blocks of one call, with copies of what the program may free before its request is complete.
 class held_side {
  public:
   held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side) {
@@ -203,7 +203,8 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
   });
 }
 
-// A distributed graph is made for such calls alone, and nonblocking ones cannot make what all ranks share.
+// What ranks share is made together with a distributed graph: the graph is meant for such calls, and nonblocking calls
+// cannot make it later.
 template <class Native>
 int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
   const guard g;

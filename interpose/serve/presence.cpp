@@ -9,8 +9,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -38,8 +41,11 @@ struct leftovers {
   std::vector<int> values;
 };
 
-leftovers& kept() {
-  static auto* l = new leftovers;
+// Never destroyed: the program may end while messages are under way. Its place is there from the beginning, because
+// MPI_Finalize must not run out of memory here.
+leftovers& kept() noexcept {
+  alignas(leftovers) static std::array<std::byte, sizeof(leftovers)> place;
+  static auto* const l = new (place.data()) leftovers;
   return *l;
 }
 
@@ -180,7 +186,7 @@ bool agree_to_serve() noexcept {
           " s (TAQUIN_PATIENCE); taquin stands aside on all ranks");
     return missing == -1 && all_settings_agree(w) && !s.disabled;
   } catch (const std::exception& e) {
-    say(std::string("taquin stands aside: ") + e.what());
+    say("taquin stands aside: ", e.what());
     return false;
   }
 }

@@ -1,6 +1,9 @@
 #include "interpose/serve/requests.hpp"
 
+#include <array>
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "c/translate.hpp"
@@ -19,9 +22,11 @@ struct table {
   std::unordered_map<MPI_Request, std::unique_ptr<tracked_request>> all;
 };
 
-// Never destroyed: calls may come while the program ends.
-table& requests() {
-  static auto* t = new table;
+// Never destroyed: calls may come while the program ends. Its place is there from the beginning, because functions that
+// must not throw look into it.
+table& requests() noexcept {
+  alignas(table) static std::array<std::byte, sizeof(table)> place;
+  static auto* const t = new (place.data()) table;
   return *t;
 }
 

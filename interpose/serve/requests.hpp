@@ -19,8 +19,8 @@ namespace taquin::interpose {
 /// How many there are: while there is none, calls that start and complete requests go straight on.
 extern std::atomic<int> tracked_requests;
 
-/// One such request. Of a served persistent exchange the program holds the MPI library's own request, which stays
-/// inactive while the plan runs: whatever else the program does with it is the MPI library's affair.
+/// One such request. For a served persistent exchange the program holds the MPI library's own request, which stays
+/// inactive while the plan runs. Everything else that the program does with it goes to the MPI library.
 class tracked_request {
  public:
   /// What a recording or a report keeps of each start.

@@ -27,11 +27,11 @@ void switch_service(bool on) noexcept;
 /// Tells what is wrong with variables, on rank 0.
 void tell_warnings() noexcept;
 
-/// The fault of an exchange with a buffer in the memory of a device: agreed upon like any other, it sends the call to
-/// the MPI library on all ranks.
+/// What is wrong with an exchange that has a buffer in the memory of a device. Ranks agree on it as on any invalid
+/// argument, and then all of them leave the call to the MPI library.
 inline constexpr const char* device_memory = "a buffer in the memory of a device";
 
-/// `x` with that fault where it has such a buffer.
+/// `x` made invalid by that text where it has such a buffer.
 inline exchange off_devices(exchange x) noexcept {
   if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base)))
     detail::invalid_exchange::set(x, device_memory);

@@ -62,7 +62,7 @@ void two_ways::start() {
   over_ = false;
 }
 
-// What has gone wrong with the exchange is told when the others know this rank's times.
+// An error of the exchange is thrown only when the others have this rank's times.
 bool two_ways::test() {
   try {
     over_ = over_ || plan_.test();

@@ -82,7 +82,7 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 void block_exchange::agree(std::size_t held, bool transposing) {
   // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
   detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
-                                      choices_->fault_or_null());
+                                      choices_->invalid_text_or_null());
   const std::int64_t print = fingerprint_of(from_, to_, element_, transposing);
   // Maxima; a minimum is the maximum of the negative.
   std::array<std::int64_t, 4> all{-narrow(choices_->memory), narrow(held), print, -print};

@@ -24,8 +24,8 @@ namespace taquin::python {
 class block_exchange {
  public:
   /// Collective. `held`: extra bytes that the caller holds meanwhile. `transposing`: afterwards, each rank transposes
-  /// its block. Throws on every rank: `usage_error` when any rank has a fault in `c`, or the ranks disagree on the
-  /// distributions; `budget_exceeded`. An empty shape: this rank has a fault.
+  /// its block. Throws on every rank: `usage_error` when any rank has an `invalid_text` in `c`, or the ranks disagree
+  /// on the distributions; `budget_exceeded`. An empty shape is given by a rank that has one.
   block_exchange(distribution from, distribution to, std::size_t element, std::size_t held, bool transposing,
                  MPI_Comm comm, choices& c);
   /// Collective.

@@ -70,13 +70,13 @@ void* side::base() const noexcept { return reinterpret_cast<void*>(address); }
 description::description(std::string name, const py::object& given_send, const py::object& given_recv,
                          const py::handle& given_comm, choices& c)
     : form(std::move(name)), in_place(given_send.is_none()), comm(comm_of(given_comm)) {
-  if (!c.fault.empty()) return;
+  if (!c.invalid_text.empty()) return;
   recv = side::of(given_recv);
   if (!in_place) send = side::of(given_send);
   const int repeat = form == "alltoall" ? peers_of(comm) : 1;
   auto invalid = outside(recv, form, "the receive", repeat);
   if (!invalid && !in_place) invalid = outside(send, form, "the send", repeat);
-  if (invalid) c.fault = *invalid;
+  if (invalid) c.invalid_text = *invalid;
 }
 
 exchange description::get(const choices& c) const {
@@ -85,7 +85,7 @@ exchange description::get(const choices& c) const {
   const void* from = in_place ? MPI_IN_PLACE : send.base();
   const MPI_Datatype sent = send.types.empty() ? MPI_DATATYPE_NULL : send.types[0];
   const MPI_Datatype received = recv.types.empty() ? MPI_DATATYPE_NULL : recv.types[0];
-  if (!c.fault.empty()) {  // nothing is looked at
+  if (!c.invalid_text.empty()) {  // nothing is looked at
     static constexpr count_t none = 0;
     static const MPI_Datatype no_type = MPI_BYTE;
     const count_view zero(none, none);
@@ -95,7 +95,7 @@ exchange description::get(const choices& c) const {
     if (form == "alltoallv_in_place") {
       x = exchange::alltoallv_in_place(nullptr, zero, zero, zero, zero, MPI_BYTE, comm);
     }
-    detail::invalid_exchange::set(x, c.fault.c_str());
+    detail::invalid_exchange::set(x, c.invalid_text.c_str());
     return x;
   }
   if (form == "alltoall") {

@@ -29,11 +29,12 @@ struct side {
 };
 
 /// `form`: "alltoall", "alltoallv", "alltoallw", "alltoallv_in_place". `send` is None in place; then the receive side
-/// serves for both. What is wrong with the sides becomes `c.fault`, which all ranks hear of when the exchange is run.
+/// serves for both. What is wrong with the sides becomes `c.invalid_text`, which all ranks throw when the exchange is
+/// run.
 struct description {
   description(std::string form, const pybind11::object& send, const pybind11::object& recv,
               const pybind11::handle& comm, choices& c);
-  /// Refers to this object and to the fault in `c`.
+  /// Refers to this object and to `c.invalid_text`.
   [[nodiscard]] exchange get(const choices& c) const;
 
   std::string form;

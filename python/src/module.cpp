@@ -115,8 +115,9 @@ class redistribution_object {
     read(choices_, keywords);
     const MPI_Comm handle = comm_of(comm);
     const py::gil_scoped_release released;
-    object_ = std::make_unique<redistribution>(detail::redistribution_access::make(
-        at(address), blocks, block_bytes, MPI_BYTE, handle, choices_.for_redistribution(), choices_.fault_or_null()));
+    object_ = std::make_unique<redistribution>(
+        detail::redistribution_access::make(at(address), blocks, block_bytes, MPI_BYTE, handle,
+                                            choices_.for_redistribution(), choices_.invalid_text_or_null()));
     blocks_ = blocks;
   }
   redistribution_object(const redistribution_object&) = delete;
@@ -171,13 +172,14 @@ class migration_object {
     const auto to = self.cast<migration_object&>().object_->destinations();
     return int_array(static_cast<py::ssize_t>(to.size()), to.data(), self);
   }
-  std::size_t plan(const std::optional<std::string>& fault, std::size_t room, std::optional<std::size_t> storage) {
+  std::size_t plan(const std::optional<std::string>& invalid_text, std::size_t room,
+                   std::optional<std::size_t> storage) {
     const py::gil_scoped_release released;
-    return object_->plan(fault ? fault->c_str() : nullptr, room, storage);
+    return object_->plan(invalid_text ? invalid_text->c_str() : nullptr, room, storage);
   }
-  void ready(const std::optional<std::string>& fault) {
+  void ready(const std::optional<std::string>& invalid_text) {
     const py::gil_scoped_release released;
-    object_->ready(fault ? fault->c_str() : nullptr, MPI_ERR_NO_MEM);
+    object_->ready(invalid_text ? invalid_text->c_str() : nullptr, MPI_ERR_NO_MEM);
   }
   void run(std::uintptr_t address, count_t bytes) {
     const py::gil_scoped_release released;
@@ -287,8 +289,8 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init<std::size_t, const py::object&, const py::dict&>(), py::arg("elements"), py::arg("comm"),
            py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
-      .def("plan", &migration_object::plan, py::arg("fault"), py::arg("room"), py::arg("storage"))
-      .def("ready", &migration_object::ready, py::arg("fault"))
+      .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("room"), py::arg("storage"))
+      .def("ready", &migration_object::ready, py::arg("invalid"))
       .def("run", &migration_object::run, py::arg("address"), py::arg("row_bytes"))
       .def_property_readonly("statistics", &migration_object::stats);
 

@@ -47,7 +47,7 @@ void read(choices& into, const py::dict& keywords) {
 #define TAQUIN_OPTION(NAME, ...) \
   if (name == #NAME) take(value, into.NAME);
 #include "base/options.def"
-    if (name == "fault") into.fault = value.cast<std::string>();
+    if (name == "invalid") into.invalid_text = value.cast<std::string>();
   }
 }
 

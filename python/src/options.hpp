@@ -13,14 +13,16 @@ namespace taquin::python {
 
 /// Keywords of a call, checked on the Python side. Owns what the library's options refer to.
 struct choices : detail::owned_options {
-  std::string fault{};  ///< what is wrong with this rank's arguments; empty: nothing
+  std::string invalid_text{};  ///< what is wrong with this rank's arguments; empty: nothing
   statistics stats{};
 
   choices() = default;
   choices(const choices&) = delete;
   choices& operator=(const choices&) = delete;
 
-  [[nodiscard]] const char* fault_or_null() const noexcept { return fault.empty() ? nullptr : fault.c_str(); }
+  [[nodiscard]] const char* invalid_text_or_null() const noexcept {
+    return invalid_text.empty() ? nullptr : invalid_text.c_str();
+  }
   /// Refer to this object, which must outlive the plan or the redistribution.
   [[nodiscard]] options for_exchange();
   [[nodiscard]] redistribute_options for_redistribution();

@@ -49,7 +49,7 @@ py::tuple sparse_exchange_once(std::uintptr_t address, const rank_array& destina
   std::optional<sparse_call> done;
   try {
     const py::gil_scoped_release released;
-    done.emplace(detail::sparse_access::make(mine, handle, c.for_exchange(), c.fault_or_null(), make_room));
+    done.emplace(detail::sparse_access::make(mine, handle, c.for_exchange(), c.invalid_text_or_null(), make_room));
   } catch (const error&) {
     if (thrown != nullptr) std::rethrow_exception(thrown);
     throw;

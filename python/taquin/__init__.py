@@ -15,9 +15,11 @@ from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerLeft, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._failure import BlockMap, Part, State, failure_blocks
+from ._migrate import migrate
 from ._options import Options
 from ._plan import Plan, plan
-from ._redistribution import Redistribution, migrate, redistribute_nd, transpose
+from ._redistribute_nd import redistribute_nd, transpose
+from ._redistribution import Redistribution
 from ._sparse import SparseBlocks, sparse_exchange, sparse_exchange_arrays
 from ._statistics import Statistics
 

@@ -17,22 +17,22 @@ Sides = tuple[Optional[Side], Optional[Side]]
 
 
 class Description:
-    """An exchange as the extension takes it. Faults of this rank are kept, so that every rank hears of them."""
+    """An exchange as the extension takes it. Invalid arguments of this rank are kept, so that every rank hears of them."""
 
     def __init__(self, form: str, make: Callable[[int], Sides], in_place: bool, comm: MPI.Comm, options: dict[str, Any]):
         self.form = form
         self.comm = check_comm(comm)
         self.options: dict[str, Any] = {}
-        self.fault: Optional[Exception] = None
+        self.invalid: Optional[Exception] = None
         self.send: Optional[Side] = None
         self.recv: Optional[Side] = None
         try:
             self.options = keywords(**options)
             ranks = comm.Get_remote_size() if isinstance(comm, MPI.Intercomm) else comm.Get_size()
             self.send, self.recv = make(ranks)
-        except Exception as fault:  # whatever it is: the other ranks must not wait for this one
-            self.fault = fault
-            self.options["fault"] = describe(fault)
+        except Exception as invalid:  # whatever it is: the other ranks must not wait for this one
+            self.invalid = invalid
+            self.options["invalid"] = describe(invalid)
             self.send = None if in_place else _nothing  # type: ignore[assignment]
 
     def arguments(self) -> tuple[Any, ...]:
@@ -40,9 +40,9 @@ class Description:
         return self.form, self.send, self.recv, self.comm, self.options
 
     def raised(self, error: UsageError) -> UsageError:
-        """The error that every rank has; on the rank of the fault with its cause."""
-        if self.fault is not None:
-            error.__cause__ = self.fault
+        """The error that every rank has; on the rank whose argument was invalid with its cause."""
+        if self.invalid is not None:
+            error.__cause__ = self.invalid
         return error
 
 
@@ -109,11 +109,11 @@ def describe_alltoallv_in_place(buffer: Any, send: Any, recv: Any, comm: MPI.Com
     return Description("alltoallv_in_place", make, False, comm, options)
 
 
-def describe_fault(fault: Exception, comm: MPI.Comm) -> Description:
+def describe_invalid(invalid: Exception, comm: MPI.Comm) -> Description:
     """A call that cannot be described: all ranks hear why."""
 
     def make(_: int) -> Sides:
-        raise fault
+        raise invalid
 
     return Description("alltoall", make, False, comm, {})
 

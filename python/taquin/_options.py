@@ -1,4 +1,4 @@
-"""Keywords that all calls have, and how faults of one rank reach the others."""
+"""Keywords that all calls have, and how invalid arguments of one rank reach the others."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def given(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
-    """The keywords as the extension takes them; None: the default. What is wrong with them becomes a fault of this rank."""
+    """The keywords as the extension takes them; None: the default. What is wrong with them becomes an invalid argument of this rank."""
     taken: dict[str, Any] = {}
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options={options!r} is no dict")
@@ -149,7 +149,7 @@ def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
 
 
 def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
-    """The communicator; what is wrong with it no other rank can hear of."""
+    """The communicator. If it is invalid this rank alone has the error, because no other rank can be told."""
     if not isinstance(comm, MPI.Comm):
         raise UsageError(f"comm must be an mpi4py.MPI.Comm, not {type(comm).__name__}", error_class=MPI.ERR_COMM)
     if MPI.Is_finalized() or not MPI.Is_initialized():
@@ -164,7 +164,7 @@ def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
 
 
 def describe(error: BaseException) -> str:
-    """A fault as one line that the other ranks are told."""
+    """An invalid argument as one line that the other ranks are told."""
     text = " ".join(str(error).split())
     return text if isinstance(error, (ValueError, TypeError)) and text else f"{type(error).__name__}: {text}"
 

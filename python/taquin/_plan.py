@@ -140,7 +140,7 @@ def plan(
     :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
     :param scratch_sends: as in :func:`alltoallv_in_place`.
     :param tune: measure the best few algorithms on the first starts and stay with the fastest.
-    :param progress: who goes on with a started plan while the program is elsewhere: "library", the MPI library, with
+    :param progress: who makes progress with a started plan meanwhile: "library", the MPI library, with
         algorithms that leave it to that; "calls", calls of taquin, with any algorithm; "thread", a thread as well, which
         takes ``MPI.THREAD_MULTIPLE``.
 
@@ -160,13 +160,13 @@ def plan(
     choices = given(locals())
     name = call if isinstance(call, str) else getattr(call, "__name__", "")
     wanted = 4 if name == "alltoallv_in_place" else 3
-    fault: Optional[Exception] = None
+    invalid: Optional[Exception] = None
     if name not in _describe:
-        fault = ValueError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
+        invalid = ValueError(f"no plan of {call!r}: give one of {', '.join(_describe)}")
     elif len(arguments) != wanted:
-        fault = TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
-    if fault is None:
+        invalid = TypeError(f"{name} has {wanted} arguments, not {len(arguments)}")
+    if invalid is None:
         return Plan(_describe[name](*arguments, **choices))
     if not arguments or not isinstance(arguments[-1], MPI.Comm):
-        raise fault  # no other rank can hear of it
-    return Plan(exchange.describe_fault(fault, arguments[-1]))
+        raise invalid  # no other rank can hear of it
+    return Plan(exchange.describe_invalid(invalid, arguments[-1]))

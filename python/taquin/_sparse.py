@@ -59,14 +59,14 @@ def _run(
 ) -> SparseBlocks:
     check_statistics(statistics)
     check_comm(comm, intra=True)
-    fault: Optional[Exception] = None
+    invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
     to, counts, rows = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
     try:
         options = keywords(**choices)
         to, counts, rows = make()
     except Exception as wrong:  # the other ranks must not wait for this one
-        fault, options["fault"] = wrong, describe(wrong)
+        invalid, options["invalid"] = wrong, describe(wrong)
     result: list[Array] = []
 
     def room(elements: int) -> int:
@@ -77,7 +77,7 @@ def _run(
     try:
         sources, arrived, done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room)
     except UsageError as error:
-        raise error from fault
+        raise error from invalid
     finally:
         row.Free()
     if statistics is not None:

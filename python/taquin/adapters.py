@@ -11,7 +11,7 @@ import numpy as np
 from ._blocks import Blocks
 from ._errors import UsageError
 from ._options import Memory, memory_bytes
-from ._redistribution import redistribute_nd
+from ._redistribute_nd import redistribute_nd
 
 
 def transfer_in_place(

@@ -76,9 +76,9 @@ environment read() {
 
 }  // namespace
 
-std::string environment::fault_of(std::string_view name) {
-  const std::string fault = read().invalid_argument;
-  return fault.starts_with(name) ? fault : std::string();
+std::string environment::invalid_text_of(std::string_view name) {
+  const std::string text = read().invalid_argument;
+  return text.starts_with(name) ? text : std::string();
 }
 
 const environment& environment::get() {

@@ -31,7 +31,7 @@ struct environment {
   static const environment& get();
 
   /// What is wrong with the value of this variable; empty when nothing is. Reads it anew.
-  static std::string fault_of(std::string_view name);
+  static std::string invalid_text_of(std::string_view name);
 };
 
 }  // namespace taquin::detail

@@ -14,16 +14,16 @@ namespace taquin::detail {
 /// What a text says.
 struct size_text {
   count_t bytes = 0;
-  const char* fault = nullptr;  ///< what is wrong with it
+  const char* invalid_text = nullptr;  ///< what is wrong with it; null: nothing
 };
 
 /// A whole number of bytes, with K, M, G or T for powers of 1024 ("KiB" and "KB" are taken as K).
 inline size_text read_size(std::string_view text) noexcept {
   size_text size;
   const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, size.bytes);
-  if (fault == std::errc::result_out_of_range) return {0, "too large"};
-  if (fault != std::errc{}) return {0, "not a number"};
+  const auto [stop, error] = std::from_chars(text.data(), end, size.bytes);
+  if (error == std::errc::result_out_of_range) return {0, "too large"};
+  if (error != std::errc{}) return {0, "not a number"};
   if (size.bytes < 0) return {0, "negative"};
   std::string_view unit(stop, as_size(end - stop));
   unsigned shift = 0;

@@ -1,4 +1,4 @@
-// The C API's map of what is whole.
+// The C API's map of data that are whole after a failure.
 #include "taquin/failure.hpp"
 
 #include <cstddef>

@@ -114,8 +114,8 @@ void parse(const option_row& row, const char* text, Number& number) {
 void read(const option_row&, const char* text, std::string& value) { value = text; }
 void read(const option_row& row, const char* text, std::size_t& value) {
   const std::string_view written = text;
-  const auto [bytes, fault] = read_size(written);
-  if (fault != nullptr) refuse_hint(row, text, "a size such as 65536, 64K or 50M");
+  const auto [bytes, invalid_text] = read_size(written);
+  if (invalid_text != nullptr) refuse_hint(row, text, "a size such as 65536, 64K or 50M");
   value = as_size(bytes);
 }
 void read(const option_row& row, const char* text, std::vector<int>& value) {

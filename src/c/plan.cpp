@@ -8,7 +8,7 @@
 
 #include "base/invalid_argument.hpp"
 #include "c/argument_lists.hpp"
-#include "c/fault.hpp"
+#include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
@@ -30,7 +30,7 @@ template <class Build>
 int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
   return guarded(comm, [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
-    // What is wrong on this rank alone all ranks must hear: from the call.
+    // An error on this rank alone goes into the call, so that all ranks have it.
     const char* invalid_text = plan == nullptr ? "null address for the plan" : nullptr;
     std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
     if (made == nullptr) invalid_text = lacks_memory_text;
@@ -43,7 +43,7 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     } catch (const std::bad_alloc&) {
       invalid_text = lacks_memory_text;
     }
-    exchange x = with_fault(build());
+    exchange x = with_invalid_text(build());
     if (invalid_text != nullptr) invalid_exchange::set(x, invalid_text);
     taquin::options o = own ? own->view() : taquin::options{};
     if (made != nullptr) o.stats = &made->counted;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/invalid_argument.hpp"
-#include "c/fault.hpp"
+#include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "redistribute/access.hpp"
@@ -19,7 +19,7 @@ using taquin::count_view;
 using taquin::usage_error;
 using taquin::detail::guarded;
 using taquin::detail::redistribution_access;
-using taquin::detail::take_fault;
+using taquin::detail::take_invalid_text;
 
 struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
@@ -45,7 +45,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                  const char* algorithm, size_t memory, TAQUIN_Redistribution* redistribution) {
   return guarded(comm, [&] {
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
-    const char* invalid_text = take_fault();
+    const char* invalid_text = take_invalid_text();
     if (redistribution == nullptr) invalid_text = "null address for the redistribution";
     // A rank without memory for the handle says so in the call.
     std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow) TAQUIN_Redistribution_state{.comm = comm});
@@ -91,7 +91,8 @@ int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution) {
 
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {
   return with(redistribution, [&](taquin::redistribution& r) {
-    if (const char* invalid_text = take_fault(); invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_ARG);
+    if (const char* invalid_text = take_invalid_text(); invalid_text != nullptr)
+      throw usage_error(invalid_text, MPI_ERR_ARG);
     r.set_data(data);
   });
 }

@@ -11,7 +11,7 @@
 
 #include "base/invalid_argument.hpp"
 #include "base/sizes.hpp"
-#include "c/fault.hpp"
+#include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
@@ -28,8 +28,8 @@ struct TAQUIN_Sparse_state {
 
 namespace {
 
-const char* fault_of(int blocks, bool lacks_address) {
-  const char* invalid_text = detail::take_fault();
+const char* invalid_text_of(int blocks, bool lacks_address) {
+  const char* invalid_text = detail::take_invalid_text();
   if (invalid_text != nullptr) return invalid_text;
   if (blocks < 0) return "the number of blocks must be 0 or more";
   return lacks_address ? "null address for a result" : nullptr;
@@ -63,7 +63,7 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse* sparse, int* incoming, MPI_Count* elements) {
   return guarded(comm, [&] {
     if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
-    const char* invalid_text = fault_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
+    const char* invalid_text = invalid_text_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
     // A rank without memory for the handle says so in the call.
     std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{comm, std::nullopt});
     if (made == nullptr) invalid_text = detail::lacks_memory_text;
@@ -129,7 +129,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       return into;
     };
     static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
-                                          detail::options_of(comm), fault_of(blocks, lacks),
+                                          detail::options_of(comm), invalid_text_of(blocks, lacks),
                                           std::cref(make_room)));  // takes no memory
   });
 }

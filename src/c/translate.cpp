@@ -12,7 +12,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Fixed: to report that memory is short must take none.
+// A fixed array, because reporting a lack of memory must take none.
 thread_local std::array<char, 1024> text{};
 
 int keep(const char* what, int code) noexcept {

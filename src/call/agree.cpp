@@ -28,7 +28,7 @@ using record = fact_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-/// The reduction's rounds. A message is a record and its payload; in place there is none.
+/// The rounds of the reduction. A message is a record and its payload; an exchange in place has no payload.
 class dissemination {
  public:
   dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
@@ -41,8 +41,8 @@ class dissemination {
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
         buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
 
-  /// Makes `v` what all ranks know together. A rank with another payload, or with none, may be sent more than it takes:
-  /// every rank then has either what was told or the note that something was lost.
+  /// Reduces `v` over all ranks. A rank with another payload, or with none, may be sent a longer message than it can
+  /// receive. Every rank then has either the whole result or the flag that something was lost.
   void run(record& v) {
     std::array<MPI_Request, most_radix - 1> requests;
     for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
@@ -54,7 +54,8 @@ class dissemination {
   }
 
  private:
-  // Without payload the same record goes to all. Messages with a payload leave from one buffer, one behind the other.
+  // Without payload the same record goes to all peers. Messages with a payload are sent from one buffer, one behind the
+  // other.
   struct ends {
     dissemination* all;
     record& v;
@@ -72,7 +73,7 @@ class dissemination {
       if (all->payload_ == nullptr) return std::as_writable_bytes(std::span(&all->theirs_, 1)).first(all->size_);
       return {all->payload_->receive_slot(), all->size_};
     }
-    // A rank that takes part in another form of exchange may have told less.
+    // A rank that takes part in another form of exchange may have sent a shorter record.
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
@@ -81,8 +82,8 @@ class dissemination {
       if (all->payload_ != nullptr && from.size() >= all->head_)
         all->payload_->unload(round, digit, from.subspan(all->head_));
     }
-    // The rounds go on after a message that was too long, so that no rank waits for this one, and tell that something
-    // was lost.
+    // After a message that was too long the rounds go on, so that no rank waits for this one. The record tells the
+    // others that something was lost.
     void lost(int code) const {
       if (mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Recv");
       v.flags |= 1U << record::lost_bit;
@@ -101,8 +102,8 @@ class dissemination {
   record theirs_;
 };
 
-// A step of records: this rank's stands in its room until it writes there again, two steps later. Ranks that began with
-// the blocks of an exchange learn that others did not, and come here for the next step.
+// A step of records. This rank's record stays in its room until the rank writes there again, two steps later. A rank
+// that began its step with the blocks of an exchange sees that others did not, and comes here for the next step.
 void tell_on_node(channel& node, const record& mine) {
   bool all = false;
   while (!all) {
@@ -130,7 +131,7 @@ void combine_on_node(channel& node, record& v) {
   }
 }
 
-// The same in a step among nodes, with the blocks that it carries.
+// The reduction in a step among nodes, whose messages also carry blocks.
 void combine_between(int tag, const agreement_way& way, record& v) {
   static_assert(sizeof(record) <= sizeof(internode::record));
   internode& step = *way.between;
@@ -155,7 +156,7 @@ void combine_between(int tag, const agreement_way& way, record& v) {
   std::memcpy(&v, told.data(), sizeof v);
 }
 
-// What this rank tells one peer, for what another tells this one.
+// Sends `mine` to one rank and receives the same from another.
 template <class Word, std::size_t N>
 std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Word, N>& mine, int to, int from) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -172,8 +173,8 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   return theirs;
 }
 
-// Nobody waits for what ranks have sent of an exchange that they have begun early: it is received here, peer by peer,
-// in memory for one message, early_start::most_bytes. Collective.
+// Receives and drops the messages of an exchange that some ranks have begun early and that will not take place, so that
+// their sends complete. Peer by peer, in memory for one message (early_start::most_bytes). Collective.
 void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
   const int p = comm.size();
   std::vector<std::byte> unwanted;
@@ -191,7 +192,7 @@ void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, in
   }
 }
 
-// The rank with the invalid argument tells the others. Where all ranks have the same one, no rank is named.
+// The rank with the invalid argument broadcasts it. Where all ranks have the same one, no rank is named.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& invalid) {
   const invalid_argument_record own = tell(invalid);
   invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
@@ -201,7 +202,7 @@ void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, in
   refuse(everywhere != 0 ? all_ranks : rank, told);
 }
 
-// Which ranks call something else, where that is what they disagree on. Collective.
+// Where ranks disagree because they are in different calls: names two of them. Collective.
 [[noreturn]] void report_calls(mpi::communicator& comm, const proposal& mine) {
   struct call {
     std::uint64_t facts = 0;
@@ -229,7 +230,7 @@ void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, in
 
 void meet_on_node(channel& node) { tell_on_node(node, {}); }
 
-// Texts are cut to what fits.
+// A text that is too long is cut.
 invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept {
   invalid_argument_record told;
   if (!invalid) return told;
@@ -257,7 +258,7 @@ std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
   rank_facts ours = static_cast<const rank_facts&>(mine);
-  ours.choices >>= 1U;  // numbers travel with a sign
+  ours.choices >>= 1U;  // the record's numbers are signed
   ours.carried = way.blocks != nullptr;
   ours.early = ours.begun = way.early != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
@@ -268,8 +269,8 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
     combine_between(tag, way, v);
   else
     dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
-  // Where something was lost, another rank's knowledge is not complete: all see that something is wrong, come here, and
-  // learn who has a defect.
+  // Where something was lost, the result is not complete on some rank. All ranks know that, come here, and learn which
+  // rank has the invalid argument.
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
@@ -288,7 +289,7 @@ void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<inva
   if (invalid_rank >= 0) report(comm, invalid_rank, invalid);
 }
 
-// Rank by rank, so that it takes no memory: it is asked for where something is wrong.
+// Rank by rank, which is slow but takes no memory: this runs only when something is wrong.
 void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x) {
   const int p = comm.size();
   std::optional<invalid_argument> invalid;

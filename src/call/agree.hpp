@@ -1,4 +1,4 @@
-// Agreement: what ranks must decide alike they learn in one reduction, before anything is sent.
+// Agreement: one reduction, before any data are sent, of what ranks need to decide alike.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace taquin::detail {
 
-/// What one rank brings: what is wrong with its arguments, if anything, its figures, and its choices, which must be the
-/// same everywhere.
+/// What one rank brings: what is wrong with its arguments, if anything; its figures; and its choices, which must be the
+/// same on all ranks.
 struct proposal : rank_facts {
   std::optional<invalid_argument> invalid;
   std::uint64_t facts = 0;     ///< which call it is, as in mpi::whereabouts
   std::uint64_t number = 0;    ///< its number on the communicator
   std::string_view algorithm;  ///< as it was asked for
-  bool in_place = false;       ///< what only such exchanges tell is told
+  bool in_place = false;       ///< the record then has the part that only such exchanges need
 };
 
 /// What all ranks know afterwards.
@@ -36,8 +36,8 @@ struct agreed : rank_facts {
   bool uniform = true;
 };
 
-/// Small data that the agreement's messages carry, so that an exchange in log rounds costs no more than agreeing on
-/// it. The messages are those of a Bruck exchange: in round k, for each digit j of 1 … radix−1 with j·radix^k < p,
+/// Small data that the agreement's messages carry. An exchange in log rounds then costs no more than the agreement
+/// alone. The messages are those of a Bruck exchange: in round k, for each digit j of 1 … radix−1 with j·radix^k < p,
 /// rank u sends one message to u + j·radix^k and receives one from u − j·radix^k (mod p).
 class piggyback {
  public:
@@ -45,20 +45,20 @@ class piggyback {
   piggyback(const piggyback&) = delete;
   piggyback& operator=(const piggyback&) = delete;
   virtual ~piggyback() = default;
-  /// The most bytes that any message of any rank carries: from what all ranks know alike.
+  /// The most bytes that any message of any rank carries. The same on all ranks.
   [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
   /// Writes what the message of round `round` and digit `digit` carries; returns its bytes.
   virtual std::size_t load(int round, int digit, std::span<std::byte> to) = 0;
   /// Where the next message lands: agreement_head bytes of the agreement's own, then at most capacity().
   virtual std::byte* receive_slot() noexcept = 0;
-  /// Takes what such a message brought; `from` is where it landed, behind the agreement's own bytes.
+  /// Takes the payload of such a message; `from` is the payload, behind the agreement's own bytes.
   virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
 };
 
 /// What the agreement itself puts before each message's payload.
 constexpr std::size_t agreement_head = fact_record::head;
 
-/// Carries nothing, where other ranks do: a rank that has nothing valid to send.
+/// For a rank that has nothing valid to send, while other ranks have a payload: carries nothing.
 class empty_piggyback final : public piggyback {
  public:
   empty_piggyback(std::size_t capacity, std::pmr::memory_resource* memory)
@@ -73,9 +73,9 @@ class empty_piggyback final : public piggyback {
   raw_buffer receive_slot_;
 };
 
-/// The radix of the agreement's rounds: the least power of two with which two rounds are enough, at most 8. Measured
-/// with more ranks than cores: few rounds count for more than few messages, until the messages of a round become many;
-/// and with a power of two, the ranks that talk to each other in a round are few where p is one as well.
+/// The radix of the agreement's rounds: the least power of two with which two rounds suffice, at most 8. With more
+/// ranks than cores, measurements show that fewer rounds are faster than fewer messages, until a round has many
+/// messages. A power of two makes each rank talk to few others in a round where p is one as well.
 int agreement_radix(int ranks) noexcept;
 /// Bytes that agree() takes with a payload of this capacity; without one it takes none.
 std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
@@ -91,15 +91,15 @@ class carried_blocks {
   virtual void write(internode& step) = 0;
 };
 
-/// An exchange by direct messages that has begun before it is agreed on.
+/// An exchange by direct messages that begins before ranks have agreed on it.
 class early_start {
  public:
   early_start() = default;
   early_start(const early_start&) = delete;
   early_start& operator=(const early_start&) = delete;
   virtual ~early_start() = default;
-  /// No message of an exchange that begins early is longer: a rank that does not want one receives it all the same, in
-  /// memory that no budget counts.
+  /// The longest message of an exchange that begins early. A rank that does not take part in that exchange must receive
+  /// such a message all the same, in memory that no budget counts.
   static constexpr count_t most_bytes = count_t{128} << 10U;
   /// Sends.
   virtual void begin() = 0;
@@ -107,15 +107,14 @@ class early_start {
   [[nodiscard]] virtual count_t sent(int peer) const = 0;
 };
 
-/// The most bytes that a call takes and no budget counts, whatever the number of ranks: one such message, or what a
-/// payload takes on a rank whose budget is too small for it, and copies of the arguments of collectives of the MPI
-/// library.
+/// The most bytes that a call takes outside its budget, whatever the number of ranks: one such message, or a payload on
+/// a rank whose budget is too small for it; and copies of arguments for collectives of the MPI library.
 constexpr std::size_t uncounted_bytes =
     static_cast<std::size_t>(early_start::most_bytes) + mpi::collectives::pieces * mpi::collectives::most_at_once;
 static_assert(uncounted_bytes <= std::size_t{224} << 10U);
 
-/// How ranks agree: in the memory of their node, where all are on one; in a step among nodes, whose messages carry
-/// blocks where all ranks have some to carry; or by messages of all, with a payload.
+/// How ranks agree. Where all are on one node: through its memory. Otherwise in a step among nodes, whose messages also
+/// carry blocks if all ranks have some to carry; or by messages between all ranks, with a payload.
 struct agreement_way {
   channel* node = nullptr;
   internode* between = nullptr;
@@ -134,12 +133,12 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
 /// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
 /// usage_error on every rank when any rank brings an invalid argument (its text and rank are then broadcast) or when
 /// the choices differ. What `payload` carried is complete only when this returns. Where not all ranks have begun early,
-/// or this throws, every message of those that have is taken, so that what they have sent completes.
+/// or this throws, the messages of those that have are received here and dropped, so that their sends complete.
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 
-/// Waits until all ranks of the channel are here. A rank that began with the blocks of an exchange (plan/on_node.cpp)
-/// learns that others did not, and comes too. Collective.
+/// Waits until all ranks of the channel are here. A rank that began its step with the blocks of an exchange
+/// (plan/on_node.cpp) sees that others did not, and comes too. Collective.
 void meet_on_node(channel& node);
 
 /// An invalid argument as one rank tells it to the others.
@@ -149,7 +148,7 @@ struct invalid_argument_record {
   std::int32_t peer = -1;
 };
 invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept;
-/// In place of a rank: every one has the same invalid argument, so that none is named.
+/// Stands for a rank's number where all ranks have the same invalid argument.
 inline constexpr int all_ranks = -1;
 /// Throws the usage_error of what `rank` has told.
 [[noreturn]] void refuse(int rank, const invalid_argument_record& told);

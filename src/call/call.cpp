@@ -48,7 +48,7 @@ void call::meet(MPI_Comm user, bool counted) {
                   }
                   if (!state->kept.has(rank_places::kept_as)) share_calls(user, *state);
                   comm_ = state->keep();
-                  // The short way does not watch over a first call.
+                  // The short way has no timeout in the first call on a communicator.
                   if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {
                     number_ = comm_->calls().calls.load(std::memory_order_relaxed);
                   } else {
@@ -98,7 +98,7 @@ void call::check_idle(std::string_view what) const {
 
 namespace {
 
-// Why a rank leaves that destroys what it has started.
+// The reason of a rank that leaves because it destroys what it has started.
 class destroyed_under_way final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "it was destroyed before it was complete"; }

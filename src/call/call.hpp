@@ -28,8 +28,8 @@
 
 namespace taquin::detail {
 
-/// Throws usage_error for MPI_COMM_NULL, and for an intercommunicator where `what` is not served on one. Local: there
-/// is nobody to tell.
+/// Throws usage_error for MPI_COMM_NULL, and for an intercommunicator if `what`, which does not serve one, is given.
+/// Local: this rank alone has the error.
 void check_communicator(MPI_Comm user, const char* what = nullptr);
 
 class call : private mpi::started {
@@ -43,9 +43,9 @@ class call : private mpi::started {
   /// time on the communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
   void meet(MPI_Comm user, bool counted = false);
 
-  /// One stage, or several that follow each other, of which this rank may not stay away: the result of `work()`. While
-  /// it lasts others can find out where this rank is, its waits have the call's timeout, and they end where another
-  /// rank has left. An error that is not every rank's takes this rank out of the call.
+  /// Runs `work()`, one stage or several in a row, and returns its result. Meanwhile other ranks can find out where
+  /// this rank is; its waits have the call's timeout, and they end when another rank has left. An error that not all
+  /// ranks have takes this rank out of the call, and the others are told.
   template <class Work>
   auto stage(Work work) {
     return mpi::or_leave([this](const std::exception& why) { leave(why); },
@@ -55,9 +55,9 @@ class call : private mpi::started {
                          });
   }
 
-  /// Agree: `mine` is completed with what the call is known by. Collective; in a stage.
+  /// Agree: adds to `mine` what identifies the call. Collective; in a stage.
   agreed agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory);
-  /// The same by the communicator's own way, without data on board.
+  /// The same by the communicator's own way; the messages carry no data.
   agreed agree(const proposal& mine, std::pmr::memory_resource* memory);
 
   /// What a rank has found since the agreement.
@@ -66,7 +66,7 @@ class call : private mpi::started {
         std::nullopt;               ///< of its arguments, or of what the program's code has thrown
     std::size_t lacking = 0;        ///< bytes that it needs where the limit does not allow them
     std::size_t limit = unlimited;  ///< of this rank
-    bool any = false;               ///< what it asks whether any rank has it
+    bool any = false;               ///< true on all ranks afterwards if it is on any
   };
   /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has an invalid
   /// argument, budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
@@ -74,9 +74,8 @@ class call : private mpi::started {
 
   /// Throws usage_error where the last start is not complete. Local.
   void check_idle(std::string_view what) const;
-  /// Start: `make()` gives what is to be started, which lives until it is over. `by_thread`: the progress thread looks
-  ///        after
-  /// it.
+  /// Start: `make()` returns the operation to be started, which must live until it is over. `by_thread`: the progress
+  /// thread makes progress with it.
   template <class Make>
   void start(Make make, bool by_thread) {
     count();
@@ -87,10 +86,11 @@ class call : private mpi::started {
       begin(by_thread);
     });
   }
-  /// Test and wait: true when it is over, or nothing was started. After an error it is over as well.
+  /// Test and wait: true when the operation is over, or none was started. An error ends it as well.
   bool test();
   void wait();
-  /// To be called before what was started goes. Where it is not over, this rank leaves: others may wait for its part.
+  /// To be called before the started operation is destroyed. If it is not over this rank leaves the call, because
+  /// others may wait for its part.
   void forget() noexcept;
   [[nodiscard]] bool under_way() const noexcept { return body_ != nullptr; }
   /// A rank has left a call on the communicator: nothing can be started again.
@@ -112,7 +112,8 @@ class call : private mpi::started {
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return comm_.get(); }  ///< null on an intercommunicator
   [[nodiscard]] channel* node() const noexcept { return node_; }                  ///< null where ranks share no memory
-  /// The same for what lives longer than the user's communicator, with which the channel goes: null then.
+  /// The same for an object that may outlive the user's communicator. The channel is freed with that communicator; then
+  /// this is null.
   [[nodiscard]] channel* node_if_there() const noexcept {
     return comm_ != nullptr && comm_->calls().shown != nullptr ? node_ : nullptr;
   }
@@ -147,8 +148,8 @@ class call : private mpi::started {
   operation* body_ = nullptr;  // under way
 };
 
-/// A State of its own, whose begin(mine, o, lacks_memory) meets the other ranks: they meet all the same, and all throw,
-/// where this one has no memory for the state itself. State(mine, o, more…) is local.
+/// Makes a State(mine, o, more…), which is local, and calls its begin(mine, o, lacks_memory), which meets the other
+/// ranks. Where this rank has no memory for the state itself, it still meets the others, and all ranks throw.
 template <class State, class Mine, class Options, class... More>
 std::unique_ptr<State> begin_together(const Mine& mine, const Options& o, const More&... more) {
   std::unique_ptr<State> made(new (std::nothrow) State(mine, o, more...));

@@ -9,10 +9,10 @@
 namespace taquin::detail {
 
 void keep_map(failure::block_map&& map) noexcept;
-/// Another call begins to be prepared: the last one's map is not known any more.
+/// To be called when another call begins: forgets the map of the last one.
 void forget_map() noexcept;
 
-/// Keeps what `make` gives; where there is no memory for it that is said there.
+/// Keeps the map that `make` returns. Where there is no memory for it the map is not known.
 template <class Make>
 void keep_map_of(Make make) noexcept {
   forget_map();
@@ -22,10 +22,10 @@ void keep_map_of(Make make) noexcept {
   }
 }
 
-/// What lies at these places is not whole, whatever the map says: data were being moved there when a call failed.
+/// Data at these places were being moved when the call failed. They may be damaged, whatever the map says.
 void doubt(failure::block_map& map, count_t at, count_t length);
 
-/// Adds a part, to the last one where it goes on with it.
+/// Adds a part. If it continues the last one, that one becomes longer.
 void append(std::vector<failure::part>& to, const failure::part& p);
 
 }  // namespace taquin::detail

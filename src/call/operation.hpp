@@ -29,8 +29,8 @@ class operation {
   virtual void account(statistics& s) const = 0;
 };
 
-/// A body whose small blocks travel with the agreement: all that is left for run() is what did not. The user's receive
-/// buffer must not be written before run(), because the agreement may fail.
+/// An operation whose small blocks travel with the agreement; run() moves only the others. The user's receive buffer
+/// must not be written before run(), because the agreement may fail.
 class piggyback_operation : public operation, public piggyback {};
 
 /// Gives a body back to the memory it came from.

@@ -23,7 +23,7 @@ class attribute {
     TAQUIN_MPI(PMPI_Comm_get_attr(comm, key_, static_cast<void*>(&value), &found));
     return found != 0 ? static_cast<T*>(value) : nullptr;
   }
-  /// The communicator's from now on.
+  /// Gives the value to the communicator, which owns it from now on.
   void set(MPI_Comm comm, T* value) const { TAQUIN_MPI(PMPI_Comm_set_attr(comm, key_, value)); }
   void erase(MPI_Comm comm) const { TAQUIN_MPI(PMPI_Comm_delete_attr(comm, key_)); }
 

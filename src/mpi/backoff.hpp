@@ -1,5 +1,5 @@
-// How a rank waits for something that another rank does: it looks a few times, then gives its processor away each time
-// that it has looked, and lets the MPI library make progress now and then.
+// How a rank waits for something that another rank does: it polls a few times, then yields its processor after each
+// poll, and lets the MPI library make progress now and then.
 #pragma once
 
 #include <mpi.h>
@@ -13,28 +13,28 @@
 
 namespace taquin::mpi {
 
-/// Looks in a row before a rank gives its processor away: none where the machine has more ranks than processors,
-/// because what it waits for cannot happen meanwhile.
+/// Polls in a row before a rank yields its processor. 0 where the machine has more ranks than processors: there, what
+/// it waits for may need this processor.
 int looks_before_yielding() noexcept;
 
-/// After many looks that have found nothing: makes progress with all that is started, looks at the clock where the call
-/// has a timeout, then gives the processor away. `what` describes what is waited for.
+/// After many polls without success: makes progress with all that is started, looks at the clock where the call has a
+/// timeout, then yields the processor. `what` describes what is waited for.
 void idle(const awaited* what = nullptr);
 
 class backoff {
  public:
-  /// For what is looked for by calls of the MPI library.
+  /// For waits that poll by calls of the MPI library.
   explicit backoff(const awaited* what = nullptr) noexcept : what_(what) {}
-  /// For what is looked for in memory: MPI_Iprobe for `tag` lets the library make progress.
+  /// For waits that poll memory: MPI_Iprobe for `tag` lets the library make progress.
   backoff(MPI_Comm comm, int tag, const awaited* what) noexcept : what_(what), comm_(comm), tag_(tag) {}
 
-  /// After a look that has found nothing.
+  /// To be called after a poll without success.
   void pause() {
     ++looks_;
     if (comm_ != MPI_COMM_NULL && looks_ % progress_every == 0) progress();
     if (looks_ > looks_before_yielding()) idle(what_);
   }
-  /// Something was found.
+  /// To be called after a poll with success.
   void reset() noexcept { looks_ = 0; }
   /// Lets the MPI library make progress.
   void progress() const;

@@ -1,4 +1,4 @@
-// Every MPI call's result is looked at.
+// Checks the result of every MPI call.
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@ namespace taquin::mpi {
 /// The error class of an MPI error code.
 int class_of(int code);
 
-/// True from MPI_Finalize on: what is left can no longer be freed, and need not be.
+/// True from MPI_Finalize on. MPI objects that are left then cannot be freed any more, and need not be.
 bool finalized();
 /// True from MPI_Init until then.
 bool running();

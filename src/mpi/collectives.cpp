@@ -23,7 +23,7 @@ void run_in(const collective& c, const void* from, void* to, const char* call) {
   complete(request, call);
 }
 
-// Nobody may stay away from a collective for want of memory: without copies of its arguments it cannot be left in the
+// A rank must take part in a collective even without memory for copies of its arguments. It then cannot leave it in the
 // middle.
 void run_to_its_end(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -46,7 +46,7 @@ class copies {
     if (piece_ < pieces && !kept_) in_use[piece_].store(false, std::memory_order_release);
   }
   [[nodiscard]] std::byte* data() const noexcept { return piece_ < pieces ? reserve[piece_].data() : heap_.get(); }
-  /// For ever: the MPI library may still use it.
+  /// Keeps it for ever, because the MPI library may still use it.
   void keep() noexcept {
     kept_ = true;
     static_cast<void>(heap_.release());

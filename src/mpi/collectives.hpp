@@ -208,12 +208,12 @@ void alltoall(std::span<const T> out, std::span<T> in, communicator& comm) {
   collectives::exchange(comm, parts(out, in));
 }
 
-/// Waits until all ranks have come. Before a call of the MPI library that only blocks: a rank that has left before it
-/// would not be noticed in it.
+/// Waits until all ranks have come. To be used before a blocking call of the MPI library, in which nobody notices that
+/// a rank has left.
 void barrier(MPI_Comm comm);
 
-/// What `make` makes by calls that wait inside the MPI library, where nobody learns that another rank has left. So all
-/// ranks have come before, and all are through before one of them can leave: `make` must not fail on one rank alone.
+/// Returns the result of `make()`, whose calls wait inside the MPI library, where nobody notices that another rank has
+/// left. So all ranks come together before it and after it, and `make` must not fail on one rank alone.
 template <class Make>
 auto together(MPI_Comm comm, Make make) {
   barrier(comm);

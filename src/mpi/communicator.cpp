@@ -51,7 +51,7 @@ int sets_of_plans(MPI_Comm comm) {
   return std::max(most / communicator::tags_per_plan - communicator::tag_sets_of_calls, 1);
 }
 
-// Errors of calls on the user's communicator come back as codes meanwhile.
+// While this lives, errors of calls on the user's communicator are returned as codes.
 class quiet {
  public:
   explicit quiet(MPI_Comm comm) : comm_(comm) {
@@ -80,7 +80,7 @@ MPI_Comm same_ranks(MPI_Comm user) {
   return made;
 }
 
-// Null on all ranks where any has none. Whoever lacks memory says so before any other waits for it.
+// Null on all ranks if any rank has none. A rank without memory says so before another waits for it.
 MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
   std::array<std::int32_t, 2> good{has_memory ? 1 : 0, private_communicators < communicator::limit() ? 1 : 0};
@@ -89,7 +89,7 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
     throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
   if (good[1] == 0) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
-  // Ranks give out the same tags without asking, as long as there are some.
+  // As long as unused tags are left, all ranks give out the same ones without communication.
   sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;
   allreduce(sets, MPI_MIN, user);
   if (sets > 0) return made;
@@ -137,9 +137,9 @@ int communicator::drop() noexcept {
   return code;
 }
 
-// Messages of a call that was left in the middle may still come. MPI libraries give the context of a communicator that
-// was freed to the next that is made, which would then receive them: this one stays, and so do those that were made of
-// it.
+// Messages of a call that was left in the middle may still arrive. MPI libraries reuse the context of a freed
+// communicator for the next one, which would receive them. So this communicator is never freed, nor are those that were
+// made from it.
 void communicator::keep_for_ever() noexcept {
   static std::atomic<communicator*> all{nullptr};
   next_ = all.load(std::memory_order_relaxed);
@@ -156,8 +156,7 @@ const attribute<communicator>& communicator::states() {
 void communicator::own(MPI_Comm made) {
   comm_ = made;
   if (made == MPI_COMM_NULL) return;
-  // Failures inside the library come back as codes and leave it as exceptions; the user's handler is the C API's
-  // matter.
+  // Errors inside the library are returned as codes and become exceptions; the C API calls the user's error handler.
   TAQUIN_MPI(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
   TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm_, &size_));
@@ -181,7 +180,7 @@ void communicator::leave(const std::exception& why) noexcept {
   revoke_after(why, comm_);
 }
 
-// The receive of what leavers send, for one thread at a time.
+// The receive for the messages of ranks that leave, for one thread at a time.
 class communicator::listener {
  public:
   explicit listener(communicator& c) : c_(c), on_(!c.somebody_hears_.exchange(true, std::memory_order_acquire)) {
@@ -221,7 +220,7 @@ int communicator::wait(MPI_Request& request, MPI_Status* status) {
   const listener l(*this);
   if (!l.on()) return PMPI_Wait(&request, status);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
-  if (survives_failures()) {  // which the library does not tell whoever waits inside it for others
+  if (survives_failures()) {  // the library does not tell a rank that waits inside it for other ranks
     for (int done = 0;; sched_yield()) {
       const int code = PMPI_Test(&request, &done, status);
       if (code != MPI_SUCCESS || done != 0) return code;
@@ -327,7 +326,7 @@ reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : f
 
 constinit thread_local communicator* present::current_ = nullptr;
 
-// The MPI library is asked now and then only: its look costs more than that of a wait.
+// Asks the MPI library only now and then, because that costs more than a poll of memory.
 void present::look_for_leavers() {
   constexpr unsigned every = 8;
   static thread_local unsigned looks = 0;

@@ -18,7 +18,8 @@ namespace taquin::mpi {
 
 class plan_tags;
 
-/// Who has left a call first, and its error, where `e` takes `rank` out of one. The text is the exception's.
+/// The first rank that has left a call, and its error, given that `e` takes `rank` out of one. The text is that of the
+/// exception.
 struct reason_to_leave {
   reason_to_leave(const std::exception& e, int rank) noexcept;
   int first;
@@ -32,8 +33,8 @@ class communicator {
   /// The state that `of` has made before, or null. Local. Throws usage_error where `of` has.
   static communicator* known(MPI_Comm user);
   /// The state of an intracommunicator. Collective when asked for the first time: it makes the private communicator.
-  /// MPI libraries have few communicators, which are the program's first of all: where there are `limit()` already, or
-  /// the MPI library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
+  /// MPI libraries have few communicators, and the program needs some. If taquin has `limit()` already, or the MPI
+  /// library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
   static communicator& of(MPI_Comm user);
   /// Private communicators that a process may have at a time: 256, or what TAQUIN_COMMUNICATOR_LIMIT says.
   static int limit();
@@ -41,7 +42,7 @@ class communicator {
   communicator(const communicator&) = delete;
   communicator& operator=(const communicator&) = delete;
 
-  /// Keeps the state alive, also when the user frees the communicator meanwhile: as MPI does for pending operations.
+  /// Keeps the state alive, also when the user frees the communicator meanwhile, as MPI does for pending operations.
   struct release {
     void operator()(communicator* state) const noexcept { state->drop(); }
   };
@@ -68,8 +69,8 @@ class communicator {
   std::shared_ptr<call_record> record;
   [[nodiscard]] call_record& calls() const noexcept { return *record; }
 
-  /// An error takes this rank out of the middle of a call: the communicator is lost to it, and all others are told,
-  /// whose waits end with peer_left. Does nothing when it has been called before.
+  /// Called when an error takes this rank out of the middle of a call. The rank cannot use the communicator any more.
+  /// All others are told, and their waits end with peer_left. Does nothing the second time.
   void leave(const std::exception& why) noexcept;
   /// Throws peer_left where another rank has left, as far as it is known by now.
   void look_for_leavers();
@@ -78,8 +79,9 @@ class communicator {
   /// MPI_Waitsome in the same way.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 
-  /// While one is alive in a thread, what the MPI library deletes there is freed when it ends: MPICH 4.2 deletes the
-  /// attributes of a communicator in the middle of freeing its last persistent collective, where it bears no calls.
+  /// While one is alive in a thread, states whose attributes the MPI library deletes there are kept, and freed when it
+  /// ends: MPICH 4.2 deletes the attributes of a communicator while it frees the last persistent collective, and must
+  /// not be called then.
   class late_frees {
    public:
     late_frees() noexcept { ++alive_; }
@@ -119,7 +121,7 @@ class communicator {
   void keep_for_ever() noexcept;
   void stop_hearing() noexcept;
   class listener;
-  /// In a wait on this thread's turn to hear.
+  /// For a wait: listens, if it is this thread's turn, for ranks that leave.
   void look_again(const listener& l);
 
   /// What a rank that leaves sends to all others.
@@ -155,10 +157,10 @@ class plan_tags {
   plan_tags& operator=(const plan_tags&) = delete;
   ~plan_tags();
 
-  /// Takes `sets` times communicator::tags_per_plan tags, to be called once, and returns the first. Collective.
-  /// Plans are made in the same order on all ranks but freed in any: while there are tags that no plan has had, ranks
-  /// agree without asking; later they ask each other which are free everywhere. Throws usage_error on all ranks when
-  /// there are none.
+  /// Takes `sets` times communicator::tags_per_plan tags, to be called once, and returns the first. Collective. Plans
+  /// are made in the same order on all ranks but freed in any order. While there are tags that no plan has had, ranks
+  /// choose the same without communication; later they ask each other which are free on all ranks. Throws usage_error
+  /// on all ranks when there are none.
   int take(communicator& comm, int sets = 1);
 
  private:

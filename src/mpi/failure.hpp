@@ -12,7 +12,7 @@
 
 namespace taquin::mpi {
 
-/// The MPI library tells of failures instead of ending the job: whoever waits must look for them.
+/// True where the MPI library reports failures instead of ending the job: waits must then look for them.
 bool survives_failures() noexcept;
 /// A class of errors that says so.
 bool is_failure(int mpi_class) noexcept;

@@ -9,8 +9,9 @@
 
 namespace taquin::mpi {
 
-/// The stages of a call from the first that all ranks go through together: the result of `call()`, or its error. One
-/// that is not everyone's takes this rank out of what the others go on with, or wait for: `leave` gets it first.
+/// Runs `call()`, stages that all ranks go through together, and returns its result. An error that not all ranks have
+/// takes this rank out of the call, while the others go on or wait for it: `leave` is called with it before it is
+/// thrown on.
 template <class Leave, class Call>
 auto or_leave(Leave leave, Call call) {
   try {
@@ -21,7 +22,7 @@ auto or_leave(Leave leave, Call call) {
   } catch (const std::exception& e) {
     leave(e);
     throw;
-  } catch (...) {  // of an allocator of the user's
+  } catch (...) {  // thrown by an allocator of the user's
     leave(std::runtime_error("an exception that is no std::exception"));
     throw;
   }

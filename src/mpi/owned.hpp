@@ -27,7 +27,7 @@ class owned {
     return *this;
   }
   ~owned() {
-    // An exception that was on its way when this was made is none that takes it away.
+    // An exception that was already being handled when this object was made does not count.
     if (handle_ != Kind::null() && !finalized()) Kind::free(&handle_, std::uncaught_exceptions() > exceptions_);
   }
 
@@ -45,8 +45,8 @@ struct datatype_kind {
   static handle null() noexcept { return MPI_DATATYPE_NULL; }
   static void free(handle* h, bool) noexcept { PMPI_Type_free(h); }
 };
-/// One that an error takes away is not freed: peers may still send messages on it, and MPI libraries give a freed
-/// context to the next communicator, which would receive them.
+/// A communicator whose owner ends by an error is not freed. Peers may still send messages on it, and MPI libraries
+/// reuse a freed context for the next communicator, which would receive them.
 struct comm_kind {
   using handle = MPI_Comm;
   static handle null() noexcept { return MPI_COMM_NULL; }

@@ -17,7 +17,8 @@ started* first = nullptr;
 std::atomic<bool> in_use{false};  // the list
 thread_local bool passing = false;
 
-// Held for some instructions by most, and by who makes progress with all for as long as that takes.
+// Most holders hold it for a few instructions; a thread that makes progress with everything holds it as long as that
+// takes.
 class list_lock {
  public:
   list_lock() noexcept {
@@ -110,7 +111,7 @@ void started::finish() {
 void progress_started() noexcept {
   if (passing) return;
   const list_lock lock(std::try_to_lock);
-  if (!lock.held()) return;  // another thread is at it
+  if (!lock.held()) return;  // another thread makes progress
   passing = true;
   for (started* s = first; s != nullptr; s = s->next_) s->progress();
   passing = false;

@@ -1,5 +1,5 @@
-// What this process has started and not finished. Other ranks may wait for any of it, so whoever waits in taquin makes
-// progress with all.
+// The operations that this process has started and not finished. Other ranks may wait for any of them, so a wait in
+// taquin makes progress with all of them.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,7 @@ class started {
   bool look();
   /// Waits until its end. Throws what went wrong.
   void finish();
-  /// Takes it from the list; to be called before anything that it needs goes.
+  /// Takes it from the list. To be called before anything that it needs is destroyed.
   void forget() noexcept;
 
  private:
@@ -56,15 +56,16 @@ namespace progress_detail {
 extern std::atomic<int> listed;
 }
 
-/// True when something is under way that its owner does not wait for.
+/// True when an operation is under way whose owner does not wait for it.
 inline bool anything_started() noexcept { return progress_detail::listed.load(std::memory_order_relaxed) > 0; }
-/// Makes progress with all that is under way, but for what another thread, or this one, makes progress with already.
+/// Makes progress with all operations under way, except those with which a thread, this one included, makes progress
+/// already.
 void progress_started() noexcept;
 
 /// The thread that makes progress where MPI_THREAD_MULTIPLE is provided, made when first asked for and ended by
 /// MPI_Finalize. It sleeps while nothing that asked for it is under way. False where there is none.
 bool want_progress_thread(int more) noexcept;
-/// What that thread does first; null: nothing. To be set before anybody asks for it.
+/// What that thread does first; null: nothing. To be set before the thread is first asked for.
 extern void (*at_begin_of_progress_thread)() noexcept;
 /// Whether there can be one.
 bool can_progress_by_thread();

@@ -1,4 +1,4 @@
-// A thread that makes progress with what is started while the program is elsewhere.
+// A thread that makes progress with started operations while the program does other work.
 #include <chrono>
 #include <condition_variable>
 #include <memory>

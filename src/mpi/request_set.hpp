@@ -1,9 +1,9 @@
 // Unfinished requests and who owns them. One policy for all of taquin:
 //
 // - Statuses are looked at. A message that is longer than its room is MPI_ERR_TRUNCATE, with the peer and both sizes.
-// - An owner that goes leaves nothing behind that writes into its memory: receives are cancelled, or waited for where
-//   their data are already coming; sends are completed, or freed where their receivers do not come. The MPI library
-//   still reads what those send: a memory_budget that it comes from outlives the call.
+// - After its owner is destroyed nothing writes into its memory: receives are cancelled, or waited for where their data
+//   are already arriving; sends are completed, or freed if they are never received. The MPI library still reads what
+//   those send: a memory_budget that it comes from outlives the call.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +31,7 @@ enum class request_kind : std::uint8_t { send, receive, persistent_send, persist
 /// Ends one request, as above, of which a send reads `memory`; null: memory that stays anyway. Does not throw.
 void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory = nullptr) noexcept;
 
-/// Nobody waits for this send any more: the MPI library ends it by itself.
+/// Gives up waiting for this send: the MPI library completes it by itself.
 void leave_to_library(MPI_Request& request) noexcept;
 
 /// A message that is longer than its room.
@@ -61,13 +61,13 @@ class request_set {
   /// What a set of `size` takes from its memory.
   static constexpr std::size_t bytes(std::size_t size) noexcept { return size * (sizeof(MPI_Request) + sizeof(kind)); }
 
-  /// A message that is longer than its room counts as complete from now on, and the first is kept: an owner whose peers
-  /// wait for what it sends later goes on to its end, and then says so.
+  /// From now on a message that is longer than its room counts as complete, and the first of them is kept. It is for an
+  /// owner whose peers wait for its later messages: it goes on to its end and reports the error then.
   void keep_truncations() noexcept { keeps_truncations_ = true; }
-  /// The one that was kept, once.
+  /// Returns the one that was kept, once.
   std::optional<truncation> take_truncation() noexcept { return std::exchange(kept_, std::nullopt); }
 
-  /// What is waited for here, for who asks.
+  /// Describes what is waited for here, for the report of a timeout.
   void describe_by(const awaited* what) noexcept { what_ = what; }
 
   void resize(std::size_t size) {

@@ -1,5 +1,5 @@
-// What a rank spends on memory that the ranks of a node share, where ranks are simulated: SimGrid's time goes on in
-// messages alone. Where they are real all of this is nothing.
+// Time that a rank spends on shared memory, where ranks are simulated: SimGrid's clock advances in messages only. With
+// real ranks these functions do nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Things of upper floors that live as long as a communicator's state does.
+// Slots of a communicator's state, in which upper floors keep objects that live as long as the state.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// A rank that waits for too long says so, once. Only slow branches look at the clock: those after which a waiting rank
-// gives its processor away.
+// A rank that waits too long reports it, once. Only slow branches look at the clock: those in which a waiting rank
+// yields its processor.
 #pragma once
 
 #include <mpi.h>
@@ -35,7 +35,7 @@ class watch {
   watch(const watch&) = delete;
   watch& operator=(const watch&) = delete;
 
-  /// In a slow branch. Throws where a timeout is to be an error.
+  /// To be called in a slow branch. Throws where a timeout is an error.
   static void look(const awaited* what) {
     if (current_ != nullptr) [[unlikely]]
       current_->look_at_clock(what);
@@ -73,11 +73,11 @@ class present {
   present& operator=(const present&) = delete;
   ~present() { current_ = outer_; }
 
-  /// After a look that has found nothing. Throws peer_left.
+  /// To be called after a poll without success. Throws peer_left.
   static void look() {
     if (on()) look_for_leavers();
   }
-  /// Of this thread; null where it is in no call.
+  /// The object of this thread; null where it is in no call.
   [[nodiscard]] static communicator* current() noexcept { return on() ? current_ : nullptr; }
   [[nodiscard]] static bool on() noexcept {
 #ifdef TAQUIN_SMPI  // where a look takes simulated time
@@ -97,7 +97,7 @@ class present {
 /// Where a rank looks for others that have left.
 class leavers {
  public:
-  /// Throws peer_left where there are any.
+  /// Throws peer_left if there are any.
   virtual void look_for_leavers() const = 0;
 
  protected:

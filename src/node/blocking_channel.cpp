@@ -35,7 +35,7 @@ struct attribute {
   std::shared_ptr<rank_places> places;
   std::size_t bytes = 0;
   std::uint64_t token = 0;  // of the channel's memory
-  int first_calls = 0;      // that have gone to the MPI library
+  int first_calls = 0;      // calls that went to the MPI library
   bool made = false;        // all that a communicator has; before that it counts such calls, or is lost
   ~attribute() {
     if (record != nullptr) {
@@ -47,15 +47,15 @@ struct attribute {
   }
 };
 
-// Channels of communicators that were freed, for communicators of the same ranks that are made later: programs and
-// libraries make them again and again, for a few calls each, and the system takes long to share and clear memory.
+// Channels of freed communicators, kept for later communicators of the same ranks. Some programs and libraries make
+// communicators again and again, for a few calls each, and the system takes long to share and clear memory.
 class spare_channels {
  public:
   static spare_channels& of_process() {
     static auto* const all = new spare_channels;  // its groups cannot be freed after MPI_Finalize
     return *all;
   }
-  // Takes the attribute's channel where it can serve again.
+  // Keeps the attribute's channel if it can serve again.
   void keep(MPI_Comm comm, attribute& a) noexcept {
     if (comm == MPI_COMM_WORLD || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_spare()) return;
     if (a.bytes > most_bytes) return;
@@ -80,7 +80,8 @@ class spare_channels {
       return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
     }
   };
-  // The last one of the same ranks in the same order; empty where there is none. What it took is no longer counted.
+  // Takes the last channel of the same ranks in the same order; empty if there is none. Its memory is no longer
+  // counted.
   one take(MPI_Comm comm) {
     const std::scoped_lock lock(mutex_);
     if (all_.empty()) return {};
@@ -130,7 +131,7 @@ const mpi::attribute<attribute>& kept() {
   return all;
 }
 
-// Whether there is memory for one more; said once where there is not.
+// Whether there is memory for one more channel. If not, a warning is printed once.
 bool room_for(std::size_t bytes) {
   if (taken + bytes <= most_channel_bytes) return true;
   spare_channels::of_process().drop_all();
@@ -148,8 +149,8 @@ std::unique_ptr<attribute> unshared(MPI_Comm comm) {
   return a;
 }
 
-// What ranks tell each other while a channel is made: in an array on the stack where they are few, so that a rank that
-// has no memory can say so.
+// The records that ranks exchange while a channel is made. For few ranks they are on the stack, so that a rank without
+// memory can tell the others.
 class members {
  public:
   explicit members(int ranks) noexcept : ranks_(as_size(ranks)) {
@@ -165,7 +166,7 @@ class members {
   std::unique_ptr<node_member[]> more_;
 };
 
-// All that a communicator's first call takes for good; null where there is no memory for it.
+// All memory that a communicator's first call takes and keeps; null if there is none.
 std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
   try {
     environment::get();
@@ -185,7 +186,7 @@ attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
   return a.release();
 }
 
-// One reduction, in all calls until the channel is made: also ranks that make other calls learn that ranks differ.
+// One reduction, the same in all calls until the channel is made, so that ranks in different calls learn of it.
 bool goes_to_library(MPI_Comm comm, attribute* a, first_call* call) {
   int rank = 0;
   int ranks = 1;
@@ -218,7 +219,7 @@ attribute* make(MPI_Comm comm) {
   const auto fail = [] {
     throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
   };
-  // Ranks do not know each other yet, so none could tell the others later.
+  // Ranks do not know each other yet: after this point none could tell the others of an error.
   const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
   if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) fail();
   const std::size_t room = channel::default_room(ranks);
@@ -251,7 +252,7 @@ attribute* make(MPI_Comm comm) {
 
 namespace {
 
-// Most calls are on the communicator of the call before.
+// Most calls are on the same communicator as the call before.
 struct found_last {
   MPI_Comm comm = MPI_COMM_NULL;
   std::uint64_t freed = 0;
@@ -303,7 +304,7 @@ void leave(MPI_Comm comm, const std::exception& why) noexcept {
     TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
     const mpi::reason_to_leave r(why, rank);
     a->record->leave(r.first, r.why);
-  } catch (const error&) {  // it has no private communicator, and will not get one
+  } catch (const error&) {  // there is no private communicator for it
   } catch (const std::bad_alloc&) {
   }
 }

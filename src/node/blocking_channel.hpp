@@ -12,21 +12,23 @@
 
 namespace taquin::detail {
 
-/// What a rank brings to one of the first calls on a communicator. Where every rank's call can go to the MPI
-/// library, it does: memory that ranks share takes long to make, and many communicators are made for a call or two.
+/// What a rank brings to one of the first calls on a communicator. The call goes to the MPI library if every rank's
+/// call can: memory that ranks share takes long to make, and many communicators are made for a call or two.
 class first_call {
  public:
   first_call(const first_call&) = delete;
   first_call& operator=(const first_call&) = delete;
   /// How many of a communicator's calls may go to the MPI library.
   static constexpr int most(int ranks) noexcept { return ranks <= 64 ? 2 : 4; }
-  /// Ranks are not asked: what they pass is the MPI library's business. The same on all ranks.
+  /// The call goes to the MPI library without agreement, and the MPI library judges the arguments. The same on all
+  /// ranks.
   [[nodiscard]] virtual bool unasked() const noexcept = 0;
   /// Takes all memory that the call in the MPI library needs. False where this rank cannot make it.
   virtual bool prepare(int rank, int ranks) noexcept = 0;
-  /// Over all ranks the sum is 0 where ranks make the same call, and hardly ever otherwise. After prepare().
+  /// The sum of this over all ranks is 0 if ranks make the same call, and otherwise only by a rare chance. After
+  /// prepare().
   [[nodiscard]] virtual std::uint64_t differs() const noexcept = 0;
-  /// All ranks make it: nothing was made for the communicator.
+  /// Makes the call in the MPI library, on all ranks. Nothing is made for the communicator.
   bool by_library = false;
 
  protected:
@@ -39,17 +41,17 @@ class first_call {
 /// communicator. A duplicate gets its own. Without `first` it is made now.
 channel* blocking_channel(MPI_Comm comm, first_call* first = nullptr);
 
-/// The last answer of blocking_channel to this thread was about this communicator, and null. Local.
+/// True if the last result of blocking_channel in this thread was null, for this communicator. Local.
 bool known_to_have_none(MPI_Comm comm) noexcept;
 
-/// Makes `state` count what the blocking calls of the communicator count, and know where they know its ranks to be.
+/// Lets `state` share the count of calls, and the places of the ranks, with the blocking calls on the communicator.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 
 /// Where the ranks of a communicator that has a channel can be asked for; null where they cannot.
 const rank_places* places_of(MPI_Comm comm);
 
-/// An error takes this rank out of the middle of a call on the communicator: it is lost to this rank, where every later
-/// call is refused, and the others are told.
+/// Called when an error takes this rank out of the middle of a call on the communicator. Later calls on it are refused
+/// on this rank, and the other ranks are told.
 void leave(MPI_Comm comm, const std::exception& why) noexcept;
 
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new

@@ -35,7 +35,7 @@ std::string in_quotes(const char* name) {
   return *name != '\0' ? fmt::format("'{}'", name) : std::string("a communicator");
 }
 
-// And does what is to follow.
+// Then does what `on_timeout` says.
 void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -52,7 +52,7 @@ patience patience::of(const options& o) noexcept {
   return p;
 }
 
-// Where nothing else is known: ranks of this node that have not begun this call, or have gone.
+// If nothing else is known: the ranks of this node that have not begun this call, or have ended.
 void call_watch::miss_by_places(mpi::wait_note& note) const {
   if (on_.places == nullptr) return;
   int own = 0;

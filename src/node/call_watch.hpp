@@ -1,4 +1,4 @@
-// Says, once, what a call waits for that has waited longer than its timeout.
+// The report of a call that has waited longer than its timeout: what it waits for. Printed once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace taquin::detail {
 
-/// How long calls of these options may wait, and what follows; TAQUIN_TIMEOUT where they do not say.
+/// The timeout of calls with these options and what a rank does after it; by default what TAQUIN_TIMEOUT says.
 struct patience {
   float seconds = 0;  ///< 0: for ever
   after_timeout then = after_timeout::wait;

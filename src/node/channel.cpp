@@ -47,7 +47,7 @@ std::size_t channel::default_room(int ranks) noexcept {
   return std::clamp(as_size(ranks) * block_room, least_room, most_room);
 }
 
-// The header of the mapping is everybody's: its bytes count for each.
+// All ranks share the header of the mapping: each counts its bytes.
 std::size_t channel::share(int ranks, std::size_t room) noexcept {
   return mapping::header + up_to_page(head_bytes(as_size(ranks))) + 2 * up_to_page(room);
 }
@@ -64,7 +64,7 @@ bool channel::may_be_spare() const noexcept { return false; }
 #else
 namespace {
 
-// Ranks that share processors must give them to each other.
+// Ranks that share processors must yield them to each other.
 bool more_than_processors(std::span<const node_member> all) {
   const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
   if (widest > 1) return all.size() > as_size(widest);
@@ -83,8 +83,8 @@ void describe_processors(node_member& me) noexcept {
   while (me.processor < CPU_SETSIZE && !CPU_ISSET(as_size(me.processor), &set)) ++me.processor;
 }
 
-// What neighbours read and write back to find out whether single copies are permitted. It lives as long as the process:
-// a rank that leaves with an error does not wait for a neighbour that is about to write here.
+// The word that neighbours read and write back to find out whether single copies are permitted. It lives as long as the
+// process, because a rank that leaves with an error does not wait for a neighbour that is about to write here.
 std::uint64_t& probe_word() {
   static std::uint64_t word = host_id();
   return word;
@@ -97,14 +97,14 @@ bool can_copy(const node_member& other) noexcept {
          single_copy_back(other.process, &seen, other.probe, sizeof seen) == 0;
 }
 
-// All ranks have kept the same memory, and would use it in the same way.
+// Whether all ranks have kept the same memory and want to use it in the same way.
 bool have_kept_the_same(std::span<const node_member> all) {
   return all[0].spare != 0 && std::ranges::all_of(all, [&](const node_member& m) {
            return m.spare == all[0].spare && m.host == all[0].host && m.enabled == all[0].enabled;
          });
 }
 
-// All ranks are on the machine of rank 0, which has made memory, and want to share it.
+// Whether all ranks are on the machine of rank 0, rank 0 has made memory, and all want to share it.
 bool are_on_one_node(std::span<const node_member> all) {
   return all[0].key.file >= 0 &&
          std::ranges::all_of(all, [&](const node_member& m) { return m.host == all[0].host && m.enabled != 0; });
@@ -180,7 +180,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
 
 void channel::set_looks(std::span<const node_member> all) noexcept {
   constexpr int most_looks = 2000;
-  // Others of the job may want the processors as well.
+  // Other processes of the job may need the processors as well.
   looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
 }
 
@@ -227,7 +227,7 @@ void channel::for_each_missing(F f) const {
     if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
 }
 
-// Processes that this rank waits for and that are there no more. Numbers of processes are known to be this node's own
+// Finds processes that this rank waits for and that have ended. Process numbers are known to be valid on this node only
 // where memory can be read by them.
 void channel::look_for_the_gone() const {
   constexpr double every = 0.05;
@@ -242,7 +242,8 @@ void channel::look_for_the_gone() const {
   if (!gone.empty()) mpi::refuse_failed(gone, calls_);
 }
 
-// Who leaves may be a rank that this one does not wait for: another may wait for it, and come late for that.
+// The rank that leaves may be one that this rank does not wait for: a third rank may wait for it, and be late for that
+// reason.
 void channel::look_for_leavers() const {
   mpi::look_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)

@@ -2,15 +2,15 @@
 // data that all can read.
 //
 // The ranks go through steps together. In each, a rank writes a line for every other rank, data into its own room where
-// lines are too short, and then waits until the lines of all others have come. A line is written last with its step's
-// number (release) and read first by it (acquire), so that who sees the number sees the line and the data.
+// lines are too short, and then waits until the lines of all others have come. The step's number is written last into a
+// line (release) and read first (acquire), so that a rank that sees the number sees the line and the data.
 //
-// There are two halves of lines and room, used in turn. A rank writes into a half again two steps later: by then every
-// other rank has begun the step between, which it does only when it has read all that it wanted of the step before. So
-// no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a reader says by
-// `fetched` that it has all of them, and the sender asks by `has_fetched`. A sender that must not wait for its readers
-// offers such data instead: a reader claims the offer before it copies, and the sender may take it back and put the
-// data into its room.
+// There are two halves of lines and room, used in turn. A rank writes into a half again two steps later. By then every
+// other rank has begun the step in between, and a rank begins a step only when it has read all that it wants of the
+// step before. So no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a
+// reader says by `fetched` that it has all of them, and the sender asks by `has_fetched`. A sender that must not wait
+// for its readers offers such data instead: a reader claims the offer before it copies, and the sender may take it back
+// and put the data into its room.
 #pragma once
 
 #include <mpi.h>
@@ -62,16 +62,16 @@ struct alignas(64) node_line {
     size_and_kind.store(with_size(what, bytes), std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_and_kind.load(std::memory_order_relaxed) >> 8U; }
-  /// Who sees what an offer has become sees what was written before.
+  /// A rank that sees the new state of an offer sees what was written before.
   [[nodiscard]] kind what() const noexcept {
     return static_cast<kind>(size_and_kind.load(std::memory_order_acquire) & 0xffU);
   }
-  /// Claims an offer or takes it back: one of the two sides has success.
+  /// Claims an offer, or takes it back: exactly one of the two sides succeeds.
   bool end_offer(kind next) noexcept {
     std::uint64_t open = with_size(kind::offered, size());
     return size_and_kind.compare_exchange_strong(open, with_size(next, size()), std::memory_order_acq_rel);
   }
-  /// By the side that has ended the offer, or reads what was moved.
+  /// Called by the side that has ended the offer, or that reads what was moved.
   void become(kind next) noexcept { size_and_kind.store(with_size(next, size()), std::memory_order_release); }
 
  private:
@@ -122,10 +122,10 @@ class channel final : private mpi::awaited, public mpi::leavers {
   channel(channel&&) noexcept = default;
   channel& operator=(channel&&) noexcept = default;
 
-  /// What is counted for the communicator; null but for a channel of blocking calls.
+  /// The record of the communicator's calls; null except for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
-  /// Calls in which no rank has anything for another: all ranks know alike, from the lines of such a call, that next
-  /// ones of its kind, up to a number of calls on the communicator, go to the MPI library.
+  /// For calls in which no rank has data for another. From the lines of such a call all ranks derive that the next
+  /// calls of its kind go to the MPI library, up to a certain call on the communicator.
   struct idle_calls {
     std::uint32_t choices = 0;  ///< what was alike on all ranks
     std::uint32_t period = 0;   ///< calls until ranks meet again; 0: the last call moved data

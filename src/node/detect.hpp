@@ -52,8 +52,8 @@ std::vector<int> first_ranks_of_machines(MPI_Comm comm);
 /// This rank's node as a communicator, in rank order. Collective.
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t);
 
-/// Where this process is bound to: the numbers of its package and its last-level cache on this machine, −1 where it
-/// may run on several or nobody knows. Asked once.
+/// To what this process is bound: the numbers of its package and its last-level cache on this machine; −1 where it may
+/// run on several, or where that is not known. Found out once.
 struct binding {
   int package = -1;
   int cache = -1;

@@ -157,8 +157,8 @@ void internode::begin(int tag) {
   const run_list own = memory_.part(local_);
   own.begin();
   free_ = own.first();
-  // A half of received messages is free when all ranks of the node have begun this step's predecessor: they have, since
-  // this rank has waited for all of its flags.
+  // A half of received messages is free when all ranks of the node have begun the step before this one. They have,
+  // because this rank has waited for all flags of that step.
   post_receives();
 }
 
@@ -166,7 +166,7 @@ std::size_t internode::request(int distance, bool send, std::size_t piece) const
   return (2 * as_size(distance - 1) + (send ? 1U : 0U)) * pieces_ + piece;
 }
 
-// Of the message whose `end` bytes come from the node that many before this one.
+// For the message from the node at this distance before this one.
 void internode::receive_piece(int distance, std::size_t piece, std::size_t end) {
   const int from = node_at(all_nodes().groups() - distance);
   const int rank = all_nodes().member(from, (distance - 1) % all_nodes().size(from));
@@ -233,7 +233,7 @@ struct internode::outgoing {
   std::size_t filled = 0;
   std::size_t sent = 0;
 
-  // Pieces that are full, or whatever there is.
+  // Sends pieces that are full, or all that there is.
   void send(bool last) {
     const int to = all.node_at(distance);
     const int rank = all.all_nodes().member(to, (distance - 1) % all.all_nodes().size(to));

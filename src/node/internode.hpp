@@ -1,15 +1,16 @@
 // A step that all ranks of a communicator on several nodes take together: every rank gives a record for all and a few
 // bytes for each rank, and gets the same of all others. Inside nodes it goes through memory that their ranks share;
 // between two nodes one message goes each way. So N nodes send N·(N − 1) messages, and no rank waits more than twice:
-// for its node, and for the messages of the others. A long message goes in pieces, which MPI libraries send at once,
-// where they ask first whether a longer one has a receiver: that takes both ranks two turns on a processor.
+// for its node, and for the messages of the others. A long message goes in pieces that MPI libraries send eagerly. A
+// longer message would go by rendezvous, which takes both ranks two turns on a processor.
 //
 // A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other,
-// and sets its flag. The ranks of a node have the other nodes by turns: the handler of distance d waits for the flags
-// of its node, puts the parts together and sends the message to the d-th node after its own; it receives the message of
-// the d-th node before its own into the node's memory. A handler that has sent and received all of its messages leaves
-// the records of the node and of these messages, combined, beside a second flag, for which everybody waits. Who sees a
-// flag (acquire) sees what was written before it was set (release), and what those who set it had seen.
+// and sets its flag. The other nodes are dealt out to the ranks of a node in turn: the handler of distance d waits for
+// the flags of its node, puts the parts together and sends the message to the d-th node after its own; it receives the
+// message of the d-th node before its own into the node's memory. A handler that has sent and received all of its
+// messages leaves the records of the node and of these messages, combined, beside a second flag, for which everybody
+// waits. A rank that sees a flag (acquire) sees what was written before it was set (release), and what the rank that
+// set it had seen.
 //
 // Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every
 // rank of the node has set its flag for the step between, which it does only when it has read all that it wanted of the
@@ -91,7 +92,7 @@ class internode final : private mpi::awaited {
   /// none, where any node's ranks cannot share memory, or where they are too many. Collective when asked for the first
   /// time; kept with the communicator.
   static internode* of(mpi::communicator& comm);
-  /// What `of` has made, or null. Local.
+  /// The object that `of` has made, or null. Local.
   static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
   internode(const internode&) = delete;
   internode& operator=(const internode&) = delete;
@@ -113,18 +114,18 @@ class internode final : private mpi::awaited {
   /// No rank gets a block of this one.
   void no_blocks();
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
-  /// Hands all over to the node.
+  /// Writes this rank's record and sets its flag: the node may read record and blocks.
   void publish(const record& mine);
   /// Waits until everything of the others is here. Returns all records, combined by `learn`. `busy`: this rank has
   /// messages under way, which the MPI library makes progress with at every look.
   record complete(combine learn, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
   [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
-  /// That rank has said that its block for this one comes in another way.
+  /// True when that rank sends its block for this one in another way.
   [[nodiscard]] bool elsewhere(int from) const noexcept { return run_from(from).elsewhere(local_); }
-  /// What of its share this rank has used in the step, once it is over.
+  /// Bytes of its share that this rank has used in the step, once the step is over.
   [[nodiscard]] std::size_t used() const noexcept;
-  /// The most that it uses when no block is longer than `block`, from what all ranks know alike.
+  /// The most that any rank uses when no block is longer than `block`; the same on all ranks.
   static std::size_t footprint(int ranks, int nodes, int largest_node, int smallest_node, std::size_t block) noexcept;
   /// Messages that this rank has sent in the step, and their bytes.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }

@@ -41,7 +41,7 @@ class mapping {
   static mapping create(std::size_t bytes, mapping_key& key, pages when);
   /// The memory behind a key that another process of this machine has made. Empty when it cannot be reached.
   static mapping attach(const mapping_key& key) noexcept;
-  /// Nobody attaches any more: closes the owner's file. Mappings stay.
+  /// Closes the owner's file: nobody can attach any more. Mappings stay.
   static void close(mapping_key& key) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return memory_ == nullptr; }

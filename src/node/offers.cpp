@@ -153,8 +153,8 @@ bool node_offers::withdraw_from(int local) noexcept {
   return of(c_.rank(), local).now.compare_exchange_strong(free, nothing, std::memory_order_acq_rel) || free == nothing;
 }
 
-// A reader that has died while it fetched writes nothing any more. Called by destructors: an error of the wait is told
-// by the calls that follow.
+// A reader that died while it fetched writes nothing any more. Destructors call this, so an error of the wait is
+// reported by a later call.
 void node_offers::end() noexcept {
   if (!open_) return;
   open_ = false;

@@ -43,7 +43,7 @@ class node_offers {
   /// Bytes of a rank's room.
   static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(board); }
 
-  /// A step of the channel begins; nothing is offered. All ranks as often. Local.
+  /// Begins a step of the channel; nothing is offered. All ranks call it equally often. Local.
   void begin();
   /// `length` units in a row for a reader, in whose place `back` units of the reader's belong, from the first on;
   /// nothing for one on another node. Between begin() and publish().
@@ -57,16 +57,16 @@ class node_offers {
   /// offered (any more), where the writer is on another node or has not read enough of its notes yet, or where the
   /// kernel refuses.
   bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
-  /// What a reader has fetched of this rank's, and is not told yet.
+  /// The next part of this rank's data that a reader has fetched and this function has not returned yet.
   std::optional<part> next_fetched();
   /// Takes an offer back; false while the reader fetches.
   bool withdraw(int reader);
   /// Units from the first on that this rank and a peer have in each other's places; the same on both. After all_here().
   [[nodiscard]] count_t swappable(int peer) const noexcept;
-  /// Swaps up to `units` of them that nobody has begun with, by way of `room`. Returns how many: 0 where none are left.
+  /// Swaps up to `units` of them that neither rank has begun with, through `room`. Returns how many; 0: none are left.
   /// Throws usage_error where the kernel refuses.
   count_t swap_some(int peer, std::byte* room, count_t units);
-  /// How many were begun with, and how many of them are done.
+  /// How many either rank has begun to swap, and how many are swapped.
   [[nodiscard]] count_t begun(int peer) const noexcept {
     return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
   }

@@ -1,5 +1,5 @@
-// Where other ranks of this node are: read out of their memory, so that it is known of a rank that is in another call,
-// in its own program, or gone.
+// Where other ranks of this node are. It is read out of their memory, so that it is known also of a rank that is in
+// another call, in its own program, or has ended.
 #pragma once
 
 #include <sys/types.h>

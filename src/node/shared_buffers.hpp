@@ -18,8 +18,8 @@ struct buffer_place {
 /// The place of `bytes` bytes of this process, if all of them lie in one of its shared buffers. Local.
 std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noexcept;
 
-/// Where this process sees what lies at another's place, and may write it where its owner knows; null when it cannot be
-/// mapped. Views are kept until their owners have given the buffers back.
+/// The address at which this process sees another's buffer; null when it cannot be mapped. It may be written only with
+/// the owner's knowledge. Views are kept until their owners have freed the buffers.
 std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept;
 
 }  // namespace taquin::detail

@@ -11,7 +11,7 @@ shared_scratch shared_scratch::make(MPI_Comm node, std::size_t bytes) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(node, &rank));
   TAQUIN_MPI(PMPI_Comm_size(node, &ranks));
-  // The caller may have said that ranks are on one node which are not: there, the key means something else.
+  // The caller may have named ranks of different machines as one node. On another machine the key means something else.
   struct {
     mapping_key key;
     std::uint64_t host = host_id();

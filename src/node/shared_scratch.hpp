@@ -26,9 +26,9 @@ class shared_scratch {
   [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
   [[nodiscard]] std::byte* data() const noexcept { return memory_.data(); }
 
-  /// What this rank wrote before is seen by who has waited for the arrival.
+  /// A rank that has waited for this arrival sees what this rank wrote before.
   void arrive() noexcept { memory_.word().fetch_add(1, std::memory_order_release); }
-  /// Each rank has arrived so often since the base.
+  /// True when each rank has arrived that often since the base.
   [[nodiscard]] bool all_arrived(int times) const noexcept {
     return memory_.word().load(std::memory_order_acquire) >= base_ + static_cast<std::uint64_t>(times) * ranks_;
   }

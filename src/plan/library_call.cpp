@@ -19,7 +19,7 @@ bool fits(const count_view& v, int ranks) {
   return true;
 }
 
-// One side as MPI_Alltoallw takes it: displacements in bytes, or, beyond 32 bits, addresses in types.
+// One side as MPI_Alltoallw takes it: displacements in bytes; where these exceed 32 bits the types have addresses.
 class typed_side {
  public:
   typed_side(const blocks& b, int ranks, bool by_address, std::pmr::memory_resource* memory)
@@ -118,7 +118,7 @@ bool call_library_for_itself(const exchange& x, int rank, int ranks) {
     std::vector<int> counts, displs;
     std::vector<MPI_Datatype> types;
   };
-  thread_local std::array<lists, 2> kept;  // no counts, but for a moment this rank's own
+  thread_local std::array<lists, 2> kept;  // all counts are 0, except this rank's own during a call
   constexpr count_t most = std::numeric_limits<int>::max();
   std::array<count_t, 2> bytes{};
   for (std::size_t i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// A blocking call as the MPI library's own, on the caller's communicator, without anything of taquin's between.
+// A blocking call that the MPI library does, directly on the caller's communicator.
 #pragma once
 
 #include <memory_resource>
@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-/// Whether the MPI library's call of this form can say the exchange: counts and displacements of 32 bits. Local;
+/// Whether the MPI library's call of this form can express the exchange: counts and displacements fit 32 bits. Local;
 /// O(ranks) where the caller's arrays are wider.
 bool library_can(const exchange& x, int ranks);
 
@@ -42,12 +42,12 @@ class library_call {
   side recv_;
 };
 
-/// As MPI_Alltoallw, whatever the form, which no size is too large for, and in which MPI libraries wait for
-/// nobody where there is nothing to wait for. Not in place; elements must be known.
+/// Always MPI_Alltoallw, whatever the form. It takes any size, and in it MPI libraries do not wait for ranks that have
+/// no data for this one. Not in place; elements must be known.
 void call_library_by_types(const exchange& x, int ranks, std::pmr::memory_resource* memory);
 
-/// The same for a rank that has nothing for another rank and expects nothing, at the price of a look at its counts.
-/// False, with nothing done, where that does not hold or its own block has anything unusual.
+/// The same for a rank that sends nothing to other ranks and expects nothing from them; it only has to read its counts.
+/// Returns false, with nothing done, where the counts say otherwise or the rank's block for itself needs more.
 bool call_library_for_itself(const exchange& x, int rank, int ranks);
 
 }  // namespace taquin::detail

@@ -31,7 +31,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Nothing in the environment that a call has to look at.
+// No variable in the environment concerns a blocking call.
 bool plain_environment() {
   static const bool plain = [] {
     const environment& e = environment::get();
@@ -41,7 +41,7 @@ bool plain_environment() {
   return plain;
 }
 
-// The second is known when this is compiled, and so is its length.
+// The length of the second is known at compile time.
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), b.size()) == 0;
 }
@@ -51,8 +51,8 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-// An option says nothing against the short way: one of a call is in its range, the algorithm is the one that goes it or
-// taquin's choice, another option has its default.
+// The options allow the short way: the algorithm is "auto" or the one that the short way runs, options of a call are in
+// their range, and all others have their defaults.
 template <const option_row& row, class Value>
 bool says_nothing(const Value& value, const Value& by_default) {
   constexpr bool of_call = row.part == "call";
@@ -77,14 +77,14 @@ bool plain(const options& o) {
   return true;
 }
 
-// What must be alike on all ranks of such a call.
+// What must be the same on all ranks of such a call.
 std::uint32_t choices_of(const exchange& x, bool named) noexcept {
   return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U) +
          (named ? 32U : 0U);
 }
 
-// Ranks that have nothing for each other meet in five calls in a row, then after 16, 32, … others, at least after every
-// 1024: what is wrong on one rank, or data that move again, are told there.
+// While no rank has data for another, ranks meet in five calls in a row, then after 16, 32, … calls, and at least after
+// every 1024. There they learn of an error on one rank, and of data that move again.
 constexpr std::uint32_t first_idle = 16;
 constexpr std::uint32_t most_idle = 1024;
 
@@ -122,7 +122,7 @@ class first_by_library final : public first_call {
  public:
   first_by_library(const exchange& x, const options& o, bool unasked) noexcept : x_(x), o_(o), unasked_(unasked) {}
 
-  // What all ranks know alike alone.
+  // Uses only what is the same on all ranks.
   [[nodiscard]] bool unasked() const noexcept override {
     return unasked_ && plain_environment() && plain(o_) && !by_name(o_) && patience::of(o_).seconds == 0 &&
            !mpi::survives_failures();
@@ -143,7 +143,7 @@ class first_by_library final : public first_call {
       if (x_.kind == exchange::form::alltoall && x_.send.bytes(0) != x_.recv.bytes(0)) return false;
       a.call.emplace(a.known, ranks, &a.budget);
       return true;
-    } catch (const std::exception&) {  // the agreement tells of it
+    } catch (const std::exception&) {  // the agreement reports it
       return false;
     }
   }
@@ -191,8 +191,8 @@ class first_by_library final : public first_call {
   std::unique_ptr<arguments> arguments_;
 };
 
-// In a row of calls in which no rank has had anything for another. Nobody waits who has nothing for another now either;
-// what is wrong on a rank takes it out of the call, because the others may be through with it.
+// A call that follows calls in which no rank had data for another. A rank that has no data now does not wait for
+// anybody. An error takes its rank out of the call, because the others may have completed it.
 node_call run_idle(const exchange& x, const options& o, channel& node) {
   node.look_for_leavers();
   if (call_library_for_itself(x, node.rank(), node.size())) {
@@ -214,7 +214,7 @@ node_call run_idle(const exchange& x, const options& o, channel& node) {
   return {.served = true, .error_at_end = nullptr};
 }
 
-// With types known. Not served when this rank cannot, or any other does not, take part.
+// With types known. Not served when this rank cannot take part, or any other does not.
 node_call exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return {};
   const bool equal = x.kind == exchange::form::alltoall;
@@ -223,7 +223,7 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   if (!e.possible()) return {};
   const bool named = by_name(o);
   const std::uint32_t choices = choices_of(x, named);
-  // In a row of calls that may go to the MPI library ranks meet in the same call, or find out that they do not.
+  // In calls that may go to the MPI library ranks must meet in the same call; here they find out whether they do.
   const bool in_a_row = node.idle().period > 0;
   e.post(in_a_row ? choices | static_cast<std::uint32_t>(node.calls()->calls.load(std::memory_order_relaxed) << 6U)
                   : choices);
@@ -248,7 +248,7 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   mpi::communicator* state = nullptr;
   if (timeout.seconds > 0) [[unlikely]] {
     state = mpi::communicator::known(x.comm);
-    if (state == nullptr) return {};  // the long way makes it, and watches over that
+    if (state == nullptr) return {};  // the long way makes the channel, under the call's timeout
   }
   first_by_library first(x, o, unasked);
   channel* node = blocking_channel(x.comm, &first);
@@ -257,7 +257,7 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
   if (!plain_environment() || !plain(o) || invalid_exchange::of(x) != nullptr) return {};
-  // An algorithm that is named either has the memory that it states, or is refused on all ranks.
+  // A named algorithm gets the memory that it states, or all ranks refuse it.
   if (by_name(o) && o.memory != unlimited) return {};
   const mpi::in_call here(node->calls(), facts_of(x));
   std::optional<call_watch> watching;
@@ -275,7 +275,7 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   exchange known;
   try {
     known = with_elements(x, node->size(), elements);
-  } catch (const std::bad_alloc&) {  // which the long way tells the others
+  } catch (const std::bad_alloc&) {  // the long way tells the others
     return {};
   }
   return exchange_on_node(known, o, *node, budget);

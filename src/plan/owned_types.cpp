@@ -20,7 +20,7 @@ mpi::datatype duplicate([[maybe_unused]] MPI_Datatype type) {
 #endif
 }
 
-// Stands for the type of `e` from now on.
+// Replaces the type of `e` by a duplicate.
 void replace(element& e, mpi::datatype& slot) {
   slot = duplicate(e.type);
   if (slot) e = element::of(slot.get());

@@ -14,8 +14,8 @@ class owned_types {
  public:
   explicit owned_types(std::pmr::memory_resource* memory) : of_blocks_(memory) {}
 
-  /// Puts duplicates in the place of all derived types of `x`; those of alltoallw stand in `elements`, which x's sides
-  /// refer to. Takes a handle for each of `elements` from the memory.
+  /// Replaces all derived types of `x` by duplicates. Those of alltoallw are in `elements`, to which the sides of `x`
+  /// refer. Takes a handle for each of `elements` from the memory.
   void keep(exchange& x, std::pmr::vector<element>& elements);
 
  private:

@@ -54,7 +54,8 @@ void plan_state::begin(const exchange& x, const options& given, bool lacks_memor
   preparation(*this, x, o, running.is_plan()).run(lacks_memory);
 }
 
-// After an error that takes this rank out of the call, messages could still come into buffers that the program frees.
+// After an error that takes this rank out of the call, late messages could be written into buffers that the program has
+// freed.
 template <class Step>
 auto plan_state::or_drop(Step step) {
   try {

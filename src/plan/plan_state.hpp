@@ -1,4 +1,4 @@
-// What a blocking exchange and a plan are while they last.
+// The state of a blocking exchange or a plan.
 #pragma once
 
 #include <memory_resource>
@@ -65,8 +65,8 @@ struct plan_state final {
   void end();
 };
 
-/// Once it is started its peers need nothing more of this rank: MPI's own progress, memory that is shared, or a thread
-/// does the rest.
+/// True when, once started, the exchange completes without further calls by this rank: by MPI's own progress, through
+/// shared memory, or by a thread.
 bool completes_alone(const plan& p) noexcept;
 
 }  // namespace taquin::detail

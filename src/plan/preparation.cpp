@@ -38,7 +38,7 @@ bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
 
 void preparation::run(bool lacks_memory) {
   if (x_.in_place) forget_map();
-  // A blocking call on a node was counted when the short way was tried.
+  // For a blocking call on one node, the attempt at the short way has counted the call.
   p_.running.meet(x_.comm, !reused_);
   p_.running.stage([&] {
     describe(lacks_memory);
@@ -63,7 +63,7 @@ void preparation::describe(bool lacks_memory) {
   name_ = o_.algorithm;
   if (name_ == automatic && !environment::get().algorithm.empty()) name_ = environment::get().algorithm;
 
-  // A limit below what is taken in any case fails after the agreement, on all ranks.
+  // A limit below what every call takes is an error after the agreement, on all ranks.
   element_bytes_ = elements_needed(x_, ranks_) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes_ <= o_.memory;
   try {
@@ -84,7 +84,7 @@ void preparation::describe(bool lacks_memory) {
 
 void preparation::agree() {
   all_ = {static_cast<const rank_facts&>(mine_), false};
-  if (inter()) {  // both groups cannot be asked in one reduction: the MPI library's rules hold
+  if (inter()) {  // one reduction cannot include both groups: the MPI library's rules hold
     if (mine_.invalid) throw usage_error(mine_.invalid->what, mine_.invalid->mpi_class, -1, mine_.invalid->peer);
     return;
   }
@@ -109,7 +109,7 @@ void preparation::describe_shape() {
        .single_copies = node != nullptr && node->single_copies(),
        .uniform = all_.uniform};
   detail::describe(all_, s);
-  // In place there is a choice that the step alone can serve.
+  // In place, one choice can be served by the step alone.
   const bool carries =
       !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice() && all_.memory == unlimited);
   if (inter() || reused_ || !carries) return;
@@ -146,9 +146,9 @@ void preparation::choose_freely() {
     choices.forget_last();  // its time is not that of the choice
     p_.chosen = &spread_out;
   } else if (p_.chosen != carried && !all_.early) {
-    p_.body.reset();  // its blocks travelled for nothing: another algorithm was chosen
+    p_.body.reset();  // another algorithm was chosen: the blocks that travelled are not used
   }
-  // A plan in which no rank has anything for another waits for nobody: direct exchanges have no messages then.
+  // A plan in which no rank has data for another must not make ranks wait. Direct exchanges have no messages then.
   if (stays_local()) p_.chosen = &spread_out;
 }
 
@@ -175,7 +175,7 @@ void preparation::prepare() {
     return;
   }
   if (reused_) p_.types.keep(x_, p_.elements);
-  // Messages that wait for their turn would need this rank.
+  // This rank would have to post the messages that are held back by the limit in flight.
   const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
   if (reused_ && all_at_once && o_.in_flight == 0) o_.in_flight = std::max(ranks_, in_flight_of(o_));
   if (free_choice() && reused_ && o_.tune && !stays_local() && tune()) return;
@@ -189,15 +189,16 @@ void preparation::prepare() {
   choose_without_shared_memory(c);
 }
 
-// Ranks that wait inside the MPI library do not notice that another one lacks memory and has left. So each takes what
-// such a call needs before ranks agree. Not more than half of what is allowed: other algorithms may be chosen.
+// A rank that waits inside the MPI library does not notice that another one has left for lack of memory. So each rank
+// takes the memory for such a call before ranks agree. It takes at most half of what is allowed, because another
+// algorithm may be chosen.
 void preparation::set_aside_for_native() {
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
   if (most + p_.budget.used() > inline_pool::size && most <= o_.memory / 2) p_.budget.set_aside(most);
 }
 
-// Where memory was taken since ranks have agreed, they wait for each other before they wait inside the MPI library. All
-// ranks know alike whether it was.
+// If memory was taken after the agreement, ranks wait for each other before they enter the MPI library. Whether it was
+// is the same on all ranks.
 void preparation::meet_before_native() {
   if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
@@ -205,8 +206,8 @@ void preparation::meet_before_native() {
   if (took_heap_ || !had_memory) mpi::barrier(comm()->get());
 }
 
-// The choice was made for ranks that share memory, and there is none left. The same on all ranks. Plans do not remember
-// this: there may be memory again.
+// The choice assumed that ranks share memory, but none is left. The same on all ranks. It is not remembered for later
+// plans, because memory may be free again then.
 void preparation::choose_without_shared_memory(context& c) {
   shape& s = p_.shape;
   s.shared = false;
@@ -225,7 +226,7 @@ agreed preparation::agree(const proposal& mine, const agreement_way& way, std::p
 
 agreed preparation::agree_with_payload() {
   agreement_way way = way_of(*comm(), p_.running.node());
-  // Not every rank may have come here with "auto": only the agreement tells.
+  // Other ranks may not have asked for "auto"; only the agreement tells.
   const algorithm* a = name_ == automatic ? chooser::last_choice(*comm(), x_.kind) : find_algorithm(name_);
   const bool carry = !reused_ && ranks_ > 1;
   if (way.between != nullptr) return agree_between(way, a, carry);
@@ -250,8 +251,8 @@ agreed preparation::agree_with_payload() {
     way.payload = &nothing;
     return agree(mine_, way, &p_.budget);
   } catch (const budget_exceeded&) {
-    // Nothing was sent yet; the others learn of the limit and fail as well. Until then this rank takes what they send,
-    // in memory outside its budget, because not every MPI library survives a message that is too long.
+    // Nothing is sent yet; the others learn of the limit and fail as well. Until then this rank receives their messages
+    // in memory outside its budget, because some MPI libraries crash on a message that is too long.
     p_.body.reset();
     empty_piggyback nothing(capacity, std::pmr::new_delete_resource());
     way.payload = &nothing;
@@ -259,7 +260,7 @@ agreed preparation::agree_with_payload() {
   }
 }
 
-// Several candidates, as far as the memory allows; false where it allows one only.
+// Prepares as many candidates as the memory holds; false if that is only one.
 bool preparation::tune() {
   const shape& s = p_.shape;
   const std::size_t limit = s.memory_limit;
@@ -267,7 +268,7 @@ bool preparation::tune() {
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(s.ranks, few.size());
   for (const candidate_plan& c : few) needed += c.memory;
-  // Those that make use of more than they need share what is left.
+  // Candidates that run faster with more memory than they need share what is left.
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&p_.budget);
   all.reserve(few.size());
@@ -288,8 +289,8 @@ bool preparation::tune() {
   return true;
 }
 
-// What this form's last call was done by tells how this one begins: with small blocks in the step's messages, or with
-// large ones on their way at once. Nothing was chosen before the first call.
+// The algorithm of the last call of this form decides how this call begins: small blocks go into the step's messages,
+// or large blocks are sent at once. Before the first call nothing was chosen.
 void preparation::begin_between(agreement_way& way, const algorithm* last) {
   const bool first = free_choice() && chooser::known(*comm()) == nullptr;
   const bool carries = first || (last != nullptr && last->carried.between_nodes);
@@ -331,8 +332,8 @@ agreed preparation::agree_between(agreement_way& way, const algorithm* last, boo
   return all;
 }
 
-// What this rank has sent early ends, because the others have taken its messages. The call has another error, or
-// exchanges the same blocks in another way: what this one ends with does not count.
+// The early sends of this rank complete, because the others have received and dropped them. The call fails with another
+// error, or exchanges the same blocks in another way, so the result of these sends does not count.
 void preparation::complete_unwanted() noexcept {
   try {
     p_.body->wait();

@@ -24,13 +24,13 @@ class preparation {
   /// What this rank brings to the agreement.
   void describe(bool lacks_memory);
   void agree();
-  /// From what all ranks know alike.
+  /// Uses only what is the same on all ranks.
   void choose();
   void prepare();
 
-  // The agreement, with the small blocks of a blocking call on board where the algorithm can do that.
+  // The agreement. Its messages carry the small blocks of a blocking call where the algorithm supports that.
   agreed agree_with_payload();
-  // Between nodes a call begins before ranks know what it is: docs/internals/nodes.md.
+  // Between nodes a call begins before ranks have agreed on it: docs/internals/nodes.md.
   agreed agree_between(agreement_way& way, const algorithm* last, bool may);
   void begin_between(agreement_way& way, const algorithm* last);
   void complete_unwanted() noexcept;

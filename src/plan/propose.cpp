@@ -56,7 +56,7 @@ std::optional<invalid_argument> check_inner(std::string_view name) {
   return invalid_argument{fmt::format("algorithm '{}' does not serve as an inner one", name)};
 }
 
-// A name, and the base of its digits; or taquin's choice.
+// A name and its radix, or "auto".
 std::optional<invalid_argument> check_level(std::string_view level) {
   if (level == automatic) return std::nullopt;
   const auto colon = level.find(':');
@@ -65,7 +65,7 @@ std::optional<invalid_argument> check_level(std::string_view level) {
     const char* const end = level.data() + level.size();
     const auto [stop, failed] = std::from_chars(level.data() + colon + 1, end, radix);
     if (failed != std::errc{} || stop != end || radix < 2)
-      return invalid_argument{fmt::format("level '{}' has no base of digits, at least 2, after the colon", level)};
+      return invalid_argument{fmt::format("level '{}' has no radix of at least 2 after the colon", level)};
   }
   return check_inner(level.substr(0, colon));
 }
@@ -113,7 +113,7 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   return std::nullopt;
 }
 
-// The options with what the environment says in place of them.
+// The options, some of which the environment overrides.
 options in_effect(options o, std::string_view name) {
   o.algorithm = name;
   o.check = o.check || environment::get().check;
@@ -157,7 +157,7 @@ std::optional<invalid_argument> check_equal_blocks(const exchange& x) {
       MPI_ERR_TRUNCATE};
 }
 
-// What the in-place algorithms go by: how many blocks there are, and whether one type serves for all.
+// Figures for the in-place algorithms: how many blocks there are, and whether all have one type.
 void propose_units(const exchange& x, int ranks, proposal& mine) {
   std::uint64_t out = 0;
   std::uint64_t in = 0;

@@ -14,14 +14,14 @@ namespace taquin::detail {
 /// The name that leaves the choice to taquin.
 constexpr std::string_view automatic = "auto";
 
-/// What makes progress with a plan of these options: TAQUIN_PROGRESS_THREAD is looked at. Local.
+/// What makes progress with a plan that has these options; takes TAQUIN_PROGRESS_THREAD into account. Local.
 progress_by progress_of(const options& o);
 
 /// Checks the arguments and options of a call by the algorithm `name`, and finds its figures. `comm` is null on an
 /// intercommunicator. Local.
 proposal propose(const exchange& x, const options& o, std::string_view name, int ranks, const mpi::communicator* comm,
                  std::pmr::memory_resource* memory);
-/// Of a rank whose limit is too small to find them: the agreement fails on all ranks.
+/// For a rank whose limit is too small to find its figures: the agreement then fails on all ranks.
 proposal propose_nothing(const exchange& x, const options& o, std::string_view name);
 
 }  // namespace taquin::detail

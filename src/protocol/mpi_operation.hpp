@@ -10,8 +10,8 @@
 
 namespace taquin::detail {
 
-/// Owns the task; its port and the rest belong to who derives from this. A start takes nothing from any allocator: the
-/// frame of the task is used again.
+/// Owns the task; the derived class owns its port and the rest. A start allocates nothing: the frame of the task is
+/// used again.
 class mpi_operation : public operation {
  public:
   void start() final {
@@ -45,7 +45,7 @@ class mpi_operation : public operation {
   }
   [[nodiscard]] frame_memory* frame() noexcept { return &frame_; }
 
-  /// It is left in the middle, with the error that is on its way.
+  /// The operation is left in the middle, by the exception that is being thrown.
   virtual void failed() noexcept {}
   virtual mpi_port& port() noexcept = 0;
   virtual task make_task() = 0;

@@ -61,7 +61,7 @@ void mpi_port::completed(std::size_t number, const MPI_Status& status) {
     return;
   }
   if (done.incoming) {
-    // What an int does not count is never less than was asked for.
+    // A message too long for an int to count has all that was asked for.
     int bytes = MPI_UNDEFINED;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
     if (bytes != MPI_UNDEFINED && store_.unit_bytes() > 0)
@@ -113,7 +113,7 @@ bool mpi_port::find_message(int from) {
   return true;
 }
 
-// Messages are requests, mostly: they wait with the sender until they can be answered.
+// Most messages are requests: they are not received before they can be answered.
 bool mpi_port::can_answer() {
   if (limits_.send_buffers == 0) return sends_ + limits_.reserved < limits_.transfers;
   for (std::size_t b = first_buffer(); b < first_transfer(); ++b)
@@ -139,8 +139,8 @@ bool mpi_port::look(const filter& f) {
   return true;
 }
 
-// What costs more than a little patience is done after so many looks without news in so many seconds: a look may take
-// long because it transfers data, and time may pass because the rank did not run.
+// `quiet` is given after a number of polls without news and after a time. Both are needed: one poll may take long
+// because it transfers data, and time also passes while the rank does not run.
 bool mpi_port::lost_patience() {
   constexpr int patience_looks = 64;
   if (limits_.patience < 0) return false;
@@ -155,7 +155,7 @@ bool mpi_port::lost_patience() {
   return true;
 }
 
-// Goes on with the task if what it waits for is there.
+// Resumes the task if what it waits for has happened.
 bool mpi_port::advance() {
   if (!suspended()) return false;
   if (gives_way()) {
@@ -176,8 +176,11 @@ bool mpi_port::advance() {
 }
 
 bool mpi_port::test(const task& t) {
-  while (!t.done())
-    if (!advance() || gives_way()) return false;
+  const std::uint64_t before = store_.bytes_copied();
+  while (!t.done()) {
+    if (!advance()) return false;
+    if (!t.done() && (gives_way() || store_.bytes_copied() - before >= piece)) return false;
+  }
   t.check();
   if (requests_.in_flight() > 0) poll();
   return requests_.in_flight() == 0;
@@ -198,9 +201,9 @@ void mpi_port::describe(mpi::wait_note& note) const {
 
 // ---- Messages and transfers ----
 
-// The first number without a request; waits for one if all have one. What is waited for is received whatever this rank
-// does: messages by ranks that look, packed transfers by ranks that look or have posted all their receives, as this one
-// does.
+// The first free request number; waits if all are in use. This cannot deadlock, because the peers receive what is under
+// way whatever this rank does: messages when they poll, packed transfers when they poll or, like this rank here, have
+// posted all their receives.
 std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
   const auto find = [&] {
     while (begin < end && requests_.active(begin)) ++begin;
@@ -229,7 +232,7 @@ void mpi_port::refuse(int to) {
   requests_.send(free_number(0, first_buffer()), nullptr, 0, MPI_BYTE, to, tag_ + data_tag, comm_.get());
 }
 
-// A transfer that is not under way: there is one.
+// An unused transfer; there is always one.
 std::size_t mpi_port::free_transfer() const {
   return as_size(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) - transfers_.begin());
 }
@@ -306,8 +309,8 @@ bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
   return true;
 }
 
-// The receive from a rank, or from any, that has waited longest to be posted: messages of a rank arrive in the order in
-// which they are received. None: limits_.transfers.
+// The receive from a rank, or from any, that has waited longest to be posted: data of a rank must be received in the
+// order in which it sends them. None: limits_.transfers.
 std::size_t mpi_port::oldest_receive(int from) const {
   std::size_t oldest = transfers_.size();
   for (std::size_t t = 0; t < transfers_.size(); ++t)
@@ -333,7 +336,7 @@ bool mpi_port::admit() {
   MPI_Status status;
   if (!arrived(MPI_ANY_SOURCE, data_tag, status)) return false;
   std::size_t t = oldest_receive(status.MPI_SOURCE);
-  // Its receive has not begun: then another's, if one has arrived behind it.
+  // The task has not begun to receive from that rank yet. Data of another rank may have been announced behind it.
   for (std::size_t i = 0; i < transfers_.size() && t == transfers_.size(); ++i)
     if (transfers_[i].waits() && arrived(transfers_[i].peer, data_tag, status)) t = oldest_receive(transfers_[i].peer);
   if (t == transfers_.size()) return false;

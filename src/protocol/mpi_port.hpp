@@ -1,10 +1,10 @@
 // The port over MPI messages; where ranks share memory, receivers fetch data by themselves.
 //
-// Tags, from the first of a plan's: data; control messages of even and odd runs, because a rank that is ahead by one
-// must not be understood too early; words of collectives; their sums. Data are received only when they have been
-// announced, one transfer at a time: MPI libraries that copy them from the sender's memory do so inside the call that
-// finds both sides ready. Were all receives posted, a rank would copy all that it expects in one call, and answer
-// nobody meanwhile.
+// Tags, from the first of a plan's: data; control messages of even and of odd runs, so that those of a rank that is one
+// run ahead are not received too early; words of collectives; their sums. Receives of data are not preposted: one is
+// posted when its message has been announced (probed), one transfer at a time. MPI libraries that copy data from the
+// sender's memory do so inside the call that finds both sides ready. With preposted receives a rank would copy all that
+// it expects in one call, and answer nobody meanwhile.
 #pragma once
 
 #include <mpi.h>
@@ -33,22 +33,22 @@ class mpi_port final : public port, private mpi::awaited {
   /// `node`, through which ranks fetch data where it is not null; the units are then without holes.
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
            std::pmr::memory_resource* memory, node_offers* node = nullptr);
-  /// Messages that nobody has received, and receives that nobody has answered, end with the port.
+  /// Ends messages that were not received and receives that were not matched.
   ~mpi_port() override { abandon(); }
-  /// Ends what is on its way where a run has failed, before the memory goes that messages come into.
+  /// After a run that failed: ends what is under way, before the memory is freed that messages are received into.
   void abandon() noexcept {
     requests_.abandon();
     reduction_.reset();
   }
 
-  /// Begins a run of a protocol: all ranks as often.
+  /// Begins a run of a protocol. All ranks call it equally often.
   void begin_run() noexcept;
-  /// Does what can be done without waiting; true when the task is at its end and nothing is on its way from this rank.
-  /// Throws what the task throws.
+  /// Does what can be done without waiting, until about port::piece bytes are copied; true when the task is at its end
+  /// and nothing is on its way from this rank. Throws what the task throws.
   bool test(const task& t);
   void wait(const task& t);
-  /// Receives from ranks that are not of this rank's node are posted at once: data of theirs come by themselves, and
-  /// waiting for them to be announced takes a turn across the network.
+  /// Preposts receives from ranks that are not of this rank's node. Their data are sent without announcement, and
+  /// waiting for one would take a turn across the network.
   void let_come(rank_group own_node) noexcept { announced_ = own_node; }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }

@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-// Words are received into arrays of the task: an error ends the receives before it ends the task.
+// Words are received into arrays of the task, so an error must end the receives before it ends the task.
 bool mpi_port::begin(const collective& c) {
   try {
     if (!c.values.empty()) {

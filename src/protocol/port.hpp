@@ -1,4 +1,4 @@
-// What a protocol sees of the outside: control messages, transfers of units, and a few collectives.
+// The interface through which a protocol communicates: control messages, transfers of units, and a few collectives.
 //
 // A protocol is a task (task.hpp): it decides, the port communicates. There are ports over MPI messages (mpi_port.hpp)
 // and to a simulated network of all ranks in one process (simulation/network.hpp). A port may also let a receiver fetch
@@ -114,11 +114,11 @@ class port {
   /// either side.
   virtual void receive(int from, std::span<const unit_run> into, std::uint32_t id) = 0;
   void receive(int from, const unit_run& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
-  /// What this rank has begun to receive is asked of the MPI library now, not when it is announced.
+  /// Posts all receives that have begun now, instead of when their messages are announced.
   virtual void post_now() {}
-  /// Begins to send units; the receiver must have begun to receive them, or be sure to do so whatever this rank does.
-  /// True when their places may be used again at once; otherwise an event says so later. Where the port packs: more
-  /// than one run, or all but the reserved transfers on their way, have at most `chunk` units.
+  /// Begins to send units. The receiver must have begun to receive them, or be certain to do so whatever this rank
+  /// does. True when their places may be used again at once; otherwise an event says so later. Where the port packs:
+  /// more than one run, or all but the reserved transfers on their way, have at most `chunk` units.
   virtual bool send(int to, std::span<const unit_run> from, std::uint32_t id) = 0;
   bool send(int to, const unit_run& from, std::uint32_t id) { return send(to, std::span(&from, 1), id); }
   /// Answers with nothing: the peer has a transfer of no units, where one is to come.
@@ -162,6 +162,9 @@ class port {
   auto swapped(int peer) {
     return until([this, peer] { return try_swapped(peer); });
   }
+  /// What a rank copies by itself in one test of an operation: about so many bytes, so that a program which tests
+  /// between other work gets the processor back. A protocol that has more to copy at once gives way in between.
+  static constexpr std::size_t piece = std::size_t{1} << 20U;
   /// co_await give_way(): a test of the operation ends here, and the next one goes on.
   auto give_way() {
     return until([this] { return gives_way_ = true, false; });
@@ -171,7 +174,8 @@ class port {
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   /// This rank and the peer may do so.
   [[nodiscard]] bool reads(int peer) const noexcept { return readers_.has(peer); }
-  /// Lets this rank and these do so; on other ranks there may be others. All ranks as one. For who makes the port.
+  /// Lets this rank and `readers` do so; other ranks may have other readers. Collective in effect: all ranks call it or
+  /// none. For the owner of the port.
   void let_read(rank_group readers) noexcept {
     reads_ = true;
     readers_ = readers;

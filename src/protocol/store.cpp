@@ -10,7 +10,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Units of no bytes may lie nowhere.
+// Units of no bytes may have a null address.
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
@@ -68,7 +68,7 @@ void store::move(count_t from, count_t to, count_t length) {
   const count_t apart = same_side ? std::min(distance < 0 ? -distance : distance, length) : length;
   if (apart == length && (!plain_ || same_side)) return copy(from, to, length);
   if (!plain_ && from < border_) {
-    // In parts no longer than the distance, from the end that is moved onto.
+    // Moves parts no longer than the distance, beginning at the end that is overwritten first.
     for (count_t done = 0; done < length && apart > 0; done += apart) {
       const count_t n = std::min(apart, length - done);
       const count_t part = distance > 0 ? length - done - n : done;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/sizes.hpp"
 #include "taquin/error.hpp"
@@ -19,31 +20,48 @@ void block_map::no_such_slot(slot s) const {
   throw usage_error(fmt::format("block {} does not exist: there are {} places for blocks", s, at_.size()), MPI_ERR_ARG);
 }
 
-// source[s] is the slot whose block comes to slot s, or no_slot. Chains that begin at a free slot need no spare block:
-// the hole walks against the arrows. What remains are closed cycles of occupied slots.
-void block_map::permute(std::span<slot> source, slot spare) {
-  const auto follow = [&](slot hole, slot end) {
-    while (source[hole] != end) {
-      const slot from = source[hole];
-      move(from, hole);
-      source[hole] = hole;
-      hole = from;
+// A chain that begins at a free slot needs no spare block: each move frees the slot that the next block comes to. What
+// remains are closed cycles of occupied slots.
+bool permutation::find_chain() {
+  const auto n = static_cast<slot>(source_.size());
+  for (; !cycles_ && at_ < n; ++at_)
+    if (source_[at_] != no_slot && map_.free(at_)) {
+      hole_ = at_;
+      end_ = no_slot;
+      return true;
     }
-    return hole;
-  };
-  const auto n = static_cast<slot>(source.size());
-  for (slot s = 0; s < n; ++s)
-    if (source[s] != no_slot && free(s)) follow(s, no_slot);
-  for (slot s = 0; s < n; ++s) {
-    if (source[s] == no_slot || source[s] == s) continue;
-    move(s, spare);
-    const slot last = follow(s, s);
-    move(spare, last);
-    source[last] = last;
-  }
+  if (!cycles_) at_ = 0;
+  cycles_ = true;
+  for (; at_ < n; ++at_)
+    if (source_[at_] != no_slot && source_[at_] != at_) {
+      move(at_, spare_);
+      hole_ = end_ = at_;
+      return true;
+    }
+  return false;
 }
 
-void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
+void permutation::move(slot from, slot to) {
+  map_.move(from, to);
+  if (left_ > 0) --left_;
+}
+
+bool permutation::go_on(std::size_t most) {
+  left_ = most;
+  while (left_ > 0) {
+    if (hole_ == no_slot && !find_chain()) return true;
+    const slot from = source_[hole_];
+    const bool closes = from == end_;
+    if (!closes || end_ != no_slot) {
+      move(closes ? spare_ : from, hole_);
+      source_[hole_] = hole_;
+    }
+    hole_ = closes ? no_slot : from;
+  }
+  return false;
+}
+
+block_map::sort_tables block_map::by_rank(int ranks, std::pmr::memory_resource* memory) const {
   sort_tables tables(at_.size(), as_size(ranks), memory);
   auto& [source, next] = tables;
   for (const address& a : at_)
@@ -51,19 +69,23 @@ void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
   for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
   for (slot s = 0; s < at_.size(); ++s)
     if (!free(s)) source[next[as_size(at_[s].rank)]++] = s;
-  permute(source, spare);
+  return tables;
 }
 
-void block_map::place(std::int32_t self, slot spare, std::pmr::memory_resource* memory) {
-  sort_tables tables(at_.size(), 0, memory);
-  place(self, spare, tables.source);
+void block_map::by_index(std::int32_t self, std::span<slot> source) const {
+  std::ranges::fill(source, no_slot);
+  for (slot s = 0; s < at_.size(); ++s)
+    if (at_[s].rank == self) source[at_[s].index] = s;
+}
+
+void block_map::sort(int ranks, slot spare, std::pmr::memory_resource* memory) {
+  sort_tables tables = by_rank(ranks, memory);
+  permutation(*this, tables.source, spare).go_on(std::numeric_limits<std::size_t>::max());
 }
 
 void block_map::place(std::int32_t self, slot spare, std::span<slot> table) {
-  std::ranges::fill(table, no_slot);
-  for (slot s = 0; s < at_.size(); ++s)
-    if (at_[s].rank == self) table[at_[s].index] = s;
-  permute(table, spare);
+  by_index(self, table);
+  permutation(*this, table, spare).go_on(std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace taquin::detail

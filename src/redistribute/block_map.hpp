@@ -25,7 +25,7 @@ struct slot_range {
   [[nodiscard]] unit_run units() const noexcept { return {first, count}; }
 };
 
-/// Adds a slot: to the last run if it follows it, but for `border`, the first staging slot, which follows nothing.
+/// Adds a slot. It extends the last run if it follows it; `border`, the first staging slot, always begins a new run.
 inline void append(std::pmr::vector<unit_run>& runs, slot s, slot border) {
   if (!runs.empty() && runs.back().end() == s && s != border) {
     ++runs.back().length;
@@ -38,6 +38,30 @@ inline void append(std::pmr::vector<unit_run>& runs, slot s, slot border) {
 struct address {
   std::int32_t rank = -1;
   slot index = 0;
+};
+
+class block_map;
+
+/// A permutation of blocks, which can be done in several steps. source[s] is the slot whose block comes to slot s, or
+/// no_slot; `spare` is a free slot.
+class permutation {
+ public:
+  permutation(block_map& map, std::span<slot> source, slot spare) : map_(map), source_(source), spare_(spare) {}
+  /// Moves at most `most` blocks; true when all are where they belong.
+  bool go_on(std::size_t most);
+
+ private:
+  bool find_chain();
+  void move(slot from, slot to);
+
+  block_map& map_;
+  std::span<slot> source_;
+  slot spare_;
+  slot at_ = 0;          // where to look for the next chain
+  slot hole_ = no_slot;  // the free slot of the chain that is being followed
+  slot end_ = no_slot;   // where that chain ends: at a slot to which nothing comes, or where the spare block belongs
+  bool cycles_ = false;  // no chain begins at a free slot any more
+  std::size_t left_ = 0;
 };
 
 /// The destination of the block in each slot, with the blocks themselves.
@@ -57,8 +81,8 @@ class block_map {
     if (s >= at_.size()) no_such_slot(s);
     at_[s] = a;
   }
-  /// A block for `a` is to be received into the slot; came() says that it is there. In between the map says so too:
-  /// whoever asks after a failure must not take what is there for data.
+  /// A block for `a` is to be received into the slot; came() says that it has arrived. In between the slot is marked,
+  /// because after a failure its bytes must not be taken for data.
   void expect(slot s, const address& a) { set(s, {-2 - a.rank, a.index}); }
   void came(slot s) noexcept { at_[s].rank = -2 - at_[s].rank; }
   void came(const unit_run& r) noexcept {
@@ -82,25 +106,22 @@ class block_map {
   /// Counts the live blocks by destination: counts[r] for r < counts.size(). Staging included.
   void count(std::span<std::uint32_t> counts) const noexcept;
 
-  /// Sorts the blocks in place by destination rank, free slots last; blocks of a rank keep their order. Each block is
-  /// copied at most once, and one block per closed cycle of slots once more, through `spare`, a free slot. Linear;
-  /// takes sort_bytes from `memory` for the while.
+  /// Where blocks come from in a permutation: sort_bytes.
+  struct sort_tables;
+  /// For a permutation that sorts the blocks by destination rank, free slots last; blocks of a rank keep their order.
+  [[nodiscard]] sort_tables by_rank(int ranks, std::pmr::memory_resource* memory) const;
+  /// For one that puts every block of rank `self` to its index, with an entry for each slot.
+  void by_index(std::int32_t self, std::span<slot> source) const;
+
+  /// Sorts the blocks in place. Each block is copied at most once, and one block per closed cycle of slots once more,
+  /// through `spare`, a free slot. Linear; takes sort_bytes from `memory` for the while.
   void sort(int ranks, slot spare, std::pmr::memory_resource* memory);
-  /// Puts every block to its index; all must be for rank `self`. Copies and memory as for sort.
-  void place(std::int32_t self, slot spare, std::pmr::memory_resource* memory);
-  /// The same with a table that is there already, an entry for each slot.
+  /// Puts every block to its index; all must be for rank `self`. Copies as for sort; an entry of `table` for each slot.
   void place(std::int32_t self, slot spare, std::span<slot> table);
 
   static std::size_t bytes(std::size_t slots) noexcept { return array_list::bytes<block_map>(slots); }
   static std::size_t sort_bytes(std::size_t slots, std::size_t ranks) noexcept {
     return array_list::bytes<sort_tables>(slots, ranks);
-  }
-
- private:
-  friend struct array_list;
-  template <class Each>
-  static constexpr void arrays(Each each, std::size_t slots) {
-    each(&block_map::at_, slots);
   }
 
   struct sort_tables {
@@ -118,7 +139,13 @@ class block_map {
       each(&sort_tables::next, ranks + 1);
     }
   };
-  void permute(std::span<slot> source, slot spare);
+
+ private:
+  friend struct array_list;
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t slots) {
+    each(&block_map::at_, slots);
+  }
   [[noreturn]] void no_such_slot(slot s) const;
 
   store* store_;

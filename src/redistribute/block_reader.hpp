@@ -1,8 +1,8 @@
 // Blocks that are read out of their owners' arrays, where the ranks of one node may do so: the owner is only told that
 // they are gone.
 //
-// A block that is to leave a rank stays at its place until the rank knows that it is gone. So who knows the place may
-// read it at any time, and nothing has to be claimed.
+// A block that is to leave a rank stays at its place until that rank is told that it was read. So a reader that knows
+// the place may read at any time, without a lock.
 #pragma once
 
 #include <array>
@@ -21,13 +21,15 @@ namespace taquin::detail {
 
 class block_reader {
  public:
-  /// Blocks of fewer bytes go by messages: for each run of them the kernel looks up pages of the owner's.
+  /// Smaller blocks go by messages: for each run the kernel must look up the owner's pages, which costs more than they
+  /// do.
   static constexpr std::size_t least_bytes = 4096;
-  /// Words in a note: MPI libraries send such messages without asking the receiver, who may be reading.
+  /// Words in a note. MPI libraries send messages of this size eagerly, so that the sender does not wait for an owner
+  /// that is reading.
   static constexpr std::uint32_t most_words = 128;
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<block_reader>(s); }
 
-  /// `t` must be what all ranks have learnt of a map that still holds.
+  /// `t`: the targets that all ranks have learnt; no block may have moved since.
   block_reader(machine& m, const targets& t);
   /// Learns where the others' blocks are. Collective.
   static task meet(machine& m, block_reader& r);

@@ -43,9 +43,9 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
   const count_t mine = blocks[as_size(rank)];
   if (map.length < 0 || map.length > mine)
-    return invalid_argument{fmt::format("destinations for {} blocks, the array has {}", map.length, mine),
+    return invalid_argument{fmt::format("there are destinations for {} blocks, but the array has {}", map.length, mine),
                             MPI_ERR_COUNT, -1};
-  if (!map.same_length) return invalid_argument{"not one index for each rank of the destinations", MPI_ERR_COUNT, -1};
+  if (!map.same_length) return invalid_argument{"destinations must have as many indices as ranks", MPI_ERR_COUNT, -1};
   if (map.length > 0 && (map.ranks.missing() || map.indices.missing()))
     return invalid_argument{"null destinations", MPI_ERR_ARG, -1};
   for (count_t k = 0; k < map.length; ++k) {
@@ -77,7 +77,7 @@ void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t bl
 
 namespace {
 
-// Two blocks for one place, each as its rank and its number among the blocks of that rank for the message.
+// Two blocks for one place. Each is named by its rank and its number among that rank's blocks for this one.
 struct clash {
   std::int32_t rank = -1;  // whose place it is
   slot place = 0;
@@ -89,7 +89,7 @@ int source_of(const targets& t, std::uint32_t k) {
   return static_cast<int>(std::ranges::upper_bound(t.in_at, k) - t.in_at.begin()) - 1;
 }
 
-// The second block of a clash is found by the set; the first one only when there is a clash, by a search.
+// The set finds the second block of a clash. The first is searched for only if there is a clash.
 std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, std::pmr::memory_resource* memory) {
   const slot blocks = map.blocks();
   place_set taken(blocks, memory);

@@ -1,4 +1,4 @@
-// Is a map of blocks good? Before anything moves, on all ranks alike.
+// Checks of a map of blocks, before anything moves, with the same result on all ranks.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
 /// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
 std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
 
-/// Throws usage_error on this rank unless there are a rank, −1 or less than `ranks`, and an index for each of `blocks`.
+/// Throws usage_error on this rank unless each of `blocks` has an index, and a rank of −1 to `ranks` − 1.
 void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks);
 
 /// Throws what is wrong on any rank, if anything, on every rank.
@@ -35,7 +35,7 @@ task agree_on(machine& m, const std::optional<invalid_argument>& invalid);
 /// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
 /// been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
 task check_injective(machine& m, const targets& t);
-/// What it takes for the while.
+/// Bytes that it takes meanwhile.
 std::size_t check_injective_bytes(const table_sizes& s) noexcept;
 
 }  // namespace taquin::detail

@@ -75,15 +75,15 @@ struct free_blocks {
   }
 };
 
-// Actions that the root has told each rank and that the rank has not said to have taken: at most `most` for each one. A
-// rank says so once for `together` of them.
+// Actions that the root has sent to each rank and the rank has not acknowledged: at most `most` per rank. A rank
+// acknowledges `together` of them with one message.
 class told_actions {
  public:
   told_actions(std::size_t most, std::pmr::memory_resource* memory) : most_(most), of_(memory) {}
   [[nodiscard]] std::size_t together() const noexcept { return (most_ + 1) / 2; }
-  /// Each rank may be told one more.
+  /// Every rank can take one more action.
   [[nodiscard]] bool may() const noexcept { return full_ == 0; }
-  /// Nobody is to say anything more.
+  /// No rank has to acknowledge anything more.
   [[nodiscard]] bool settled() const noexcept { return open_ == 0; }
   void tell(int rank) {
     const std::size_t now = ++of_[as_size(rank)];
@@ -104,7 +104,7 @@ class told_actions {
 
  private:
   friend struct array_list;
-  std::size_t most_, full_ = 0, open_ = 0;  // ranks that have been told all that they may, or are to say something
+  std::size_t most_, full_ = 0, open_ = 0;  // ranks with `most` actions; ranks that have to acknowledge
   std::pmr::vector<std::uint32_t> of_;
 };
 
@@ -114,7 +114,8 @@ std::size_t bytes(const table_sizes& s) noexcept {
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
-// The root searches as far as the edges at hand and the actions that are taken allow, and ends all when it is through.
+// The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it tells
+// all ranks.
 void search(machine& m, cyclic_planner& plan, told_actions& told) {
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
   plan.search([&] { return told.may(); },
@@ -170,7 +171,7 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
 // One action. Increments are received into free space first, then into what the last increment left.
 task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) {
   block_map& map = *m.map;
-  map.sort(m.ranks, m.spare(), m.memory);
+  co_await sort_by_rank(m);
   slot first = 0;
   slot live = 0;
   for (slot s = 0; !map.free(s); ++s, ++live)

@@ -40,8 +40,8 @@ class cyclic_planner {
     --missing_;
   }
 
-  /// Searches while no edge is missing that it needs and `may()`, which is asked before each cycle or chain: these
-  /// schedule at most one action of a rank. `act(rank, action)` schedules, `more(rank)` asks for an edge.
+  /// Searches until it needs an edge that is missing, or `may()` is false. It asks `may()` before each cycle or chain,
+  /// which schedule at most one action per rank. `act(rank, action)` schedules, `more(rank)` asks for an edge.
   template <class May, class Act, class More>
   void search(May may, Act act, More more) {
     if (!started_ && missing_ > 0) return;

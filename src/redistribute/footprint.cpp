@@ -24,7 +24,8 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   buffer_sizes s;
   s.chunk = static_cast<slot>(std::clamp<std::size_t>(bytes / l, 1, 10 + m / 32));
   s.chunk = std::min(s.chunk, most_chunk);
-  // The smaller the blocks, the longer it takes to ask for a buffer full of them: then more buffers keep others busy.
+  // The smaller the blocks, the longer it takes to request a buffer full of them. More buffers then keep the other
+  // ranks busy.
   const auto more = static_cast<slot>(std::min<std::size_t>(std::min(4 * m / l, m / 8) / s.chunk, 18));
   s.receive_buffers = 6 + more;
   s.scatter_buffers = 2 + more / 2;
@@ -58,13 +59,13 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept {
   const auto p = as_size(ranks);
-  // Where more blocks come than there are places, one more than these is looked at.
+  // Where more blocks come than there are places, one more than these is received to find the clash.
   const table_sizes t{.ranks = p, .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
   // One at a time: learning the targets, checking them, the algorithm and those that it hands over to, the permutation.
   const std::size_t work = std::max({exchange_targets_bytes(t), check_injective_bytes(t), a.memory(t),
                                      find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
                                      block_map::sort_bytes(t.slots(), p)});
-  // What the first algorithm went by is kept beside what those that it hands over to learn.
+  // The sources that the first algorithm has learnt are kept beside the targets that its successors learn.
   const std::size_t kept = a.hands_over ? blocks * sizeof(std::int32_t) : 0;
   return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) + kept + work +
          frames + sizeof(count_t) * p + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +

@@ -23,7 +23,7 @@ port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
 
-/// The promise to users: linear in each.
+/// The bound that the documentation promises, linear in each argument.
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {
   return 16384 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;

@@ -6,12 +6,13 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
 constexpr std::array all{
 #define TAQUIN_REDISTRIBUTION(name) &name##_redistribution,
-#include "base/sizes.hpp"
 #include "redistribute/redistributions.def"
 #undef TAQUIN_REDISTRIBUTION
 };
@@ -78,7 +79,8 @@ task exchange_targets(machine& m, targets& t) {
   const std::uint64_t stay = std::exchange(out[self], 0);
   co_await m.net->alltoall(out, in);
 
-  // More blocks than places: some place is wanted twice, also among any blocks + 1 of them, which are enough to see.
+  // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
+  // are received.
   std::uint64_t room = m.blocks() + 1 - stay;
   std::array<std::uint64_t, 1> crowded{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
   co_await m.net->sum(crowded);
@@ -105,6 +107,27 @@ task exchange_targets(machine& m, targets& t) {
   t.learnt = true;
 }
 
+namespace {
+
+// A test by the program then copies a piece, and not all that there is to move.
+task permute(machine& m, block_map::sort_tables& tables) {
+  permutation moves(*m.map, tables.source, m.spare());
+  while (!moves.go_on(m.piece())) co_await m.net->give_way();
+}
+
+task place(machine& m) {
+  block_map::sort_tables tables(m.map->slots(), 0, m.memory);
+  m.map->by_index(m.rank, tables.source);
+  co_await permute(m, tables);
+}
+
+}  // namespace
+
+task sort_by_rank(machine& m) {
+  block_map::sort_tables tables = m.map->by_rank(m.ranks, m.memory);
+  co_await permute(m, tables);
+}
+
 task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
   const redistribution_algorithm* a = &first;
   while (a != nullptr) {
@@ -118,7 +141,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
   }
   bool misplaced = false;
   for (slot s = 0; s < m.map->slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
-  if (misplaced) m.map->place(m.rank, m.spare(), m.memory);
+  if (misplaced) co_await place(m);
 }
 
 }  // namespace taquin::detail

@@ -2,6 +2,7 @@
 // `const redistribution_algorithm taquin::detail::NAME_redistribution`, and one line in redistributions.def.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
@@ -56,8 +57,8 @@ struct targets {
   bool crowded = false;                    ///< some rank is sent more blocks than it has places; parts are left out
   bool learnt = false;                     ///< all of it
 
-  /// Where blocks have moved that is all that is kept, for who asks after a failure: for each place of this rank, who
-  /// sends its block; −1: nobody else.
+  /// For the map after a failure: the rank that sends the block of each place of this rank; −1: no other rank. The
+  /// other lists are given up when the first algorithm has moved blocks.
   std::pmr::vector<std::int32_t> source;
   void keep_sources(slot blocks);
 
@@ -70,7 +71,7 @@ struct targets {
   }
 };
 
-/// One rank's state. The map is true whenever an algorithm begins or ends, so that one can go on where another stopped.
+/// One rank's state. The map is right whenever an algorithm begins or ends, so that another algorithm can go on there.
 struct machine {
   std::pmr::memory_resource* memory = nullptr;
   int rank = 0;
@@ -79,11 +80,11 @@ struct machine {
   port* net = nullptr;
   buffer_sizes sizes;
   double least_progress = 0;             ///< hand over when a round moves a smaller part of what was left
-  std::string_view successor = "slots";  ///< to whom; it is not judged in turn
+  std::string_view successor = "slots";  ///< the algorithm that takes over; `least_progress` does not apply to it
   targets* known = nullptr;              ///< what exchange_targets would learn, when it is known already
   bool handed_over = false;              ///< another algorithm went before: blocks may be in staging
   std::uint64_t rounds = 0;
-  std::string_view hand_over{};  ///< set by an algorithm that stops before the end: who is to go on
+  std::string_view hand_over{};  ///< set by an algorithm that stops before the end: the algorithm that takes over
 
   /// Slots of the caller's array.
   [[nodiscard]] slot blocks() const noexcept { return map->blocks(); }
@@ -91,6 +92,10 @@ struct machine {
   [[nodiscard]] slot staging() const noexcept { return blocks(); }
   /// A staging slot that is free whenever blocks are permuted.
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
+  /// Blocks that this rank moves by itself before it gives way.
+  [[nodiscard]] std::size_t piece() const noexcept {
+    return std::max<std::size_t>(port::piece / std::max<std::size_t>(map->units().unit_bytes(), 1), 1);
+  }
   /// A transfer of blocks is complete: the map says so.
   void settle(const event& e) const noexcept {
     if (e.what == event::kind::arrived)
@@ -129,8 +134,11 @@ std::string redistribution_names();
 
 /// Learns the targets: three collectives. Blocks for this rank itself are left out.
 task exchange_targets(machine& m, targets& t);
-/// What it takes for the while.
+/// Bytes that it takes meanwhile.
 std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
+
+/// Sorts the blocks by destination rank (block_map::sort), a piece in each test.
+task sort_by_rank(machine& m);
 
 /// Runs the algorithm, those it hands over to, and the permutation that puts every block to its index.
 task redistribute_blocks(machine& m, const redistribution_algorithm& first);

@@ -106,7 +106,7 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
     invalid =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
   arriving = as_size(total);
-  // For a while, outside the budget object.
+  // The old storage, which is there until the vector has grown; the budget object does not count it.
   const std::size_t needed = !invalid && total > room ? budget.used() + *storage : 0;
   any_grows = running.agree_again({.invalid = invalid,
                                    .lacking = needed > options.memory ? needed : 0,

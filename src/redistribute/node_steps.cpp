@@ -18,7 +18,7 @@ using kind = node_line::kind;
 
 constexpr std::size_t header = cache_line;
 
-// Of blocks for several ranks, each rank's beginning at a line.
+// Bytes for blocks of several ranks, where the blocks of each rank begin at a cache line.
 constexpr std::size_t room_for(std::size_t blocks, std::size_t block_bytes, std::size_t ranks) noexcept {
   return blocks * block_bytes + ranks * cache_line;
 }
@@ -120,7 +120,7 @@ bool node_steps::run(const setting& s, channel& c, store& units, memory_budget& 
   return true;
 }
 
-// Everything that may fail on this rank alone.
+// Does everything that may fail on this rank alone.
 bool node_steps::prepare(const given_map& given) {
   if (check_ranges(given, s_.blocks, c_.rank())) return false;
   for (count_t k = 0; k < given.length; ++k) {
@@ -167,7 +167,7 @@ void node_steps::write_lists(const given_map& given) {
   }
   auto* const list = reinterpret_cast<listed*>(room + header);
   list_ = list;
-  // Each rank's part begins where the part before ends once that is full.
+  // Writing moves each begin to the end of its part, which is the begin of the next one.
   for (count_t k = 0; k < given.length; ++k)
     if (const address& a = map_[static_cast<slot>(k)]; a.rank >= 0 && a.rank != c_.rank())
       new (list + out_at_[as_size(a.rank)]++) listed{a.index, static_cast<slot>(k)};
@@ -175,7 +175,7 @@ void node_steps::write_lists(const given_map& given) {
   out_at_.front() = 0;
 }
 
-// Takes the places, and reads the blocks that must be read. False where this rank does not have all that it needs.
+// Marks the places of the blocks that come, and reads those blocks that must be read. False where something is missing.
 bool node_steps::learn() {
   std::size_t stay = 0;
   bool good = true;
@@ -206,7 +206,7 @@ bool node_steps::learn() {
   return true;
 }
 
-// Into places that nothing is in, which the owner's blocks can come to at once, otherwise into staging.
+// Reads blocks straight into their places where these are free, otherwise into staging.
 bool node_steps::read(int source, const node_line& line) {
   owner from;
   std::memcpy(&from, c_.room(source), sizeof from);

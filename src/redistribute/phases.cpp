@@ -81,11 +81,9 @@ struct addresses {
   }
 };
 
-// Sorts, and counts what is where.
-void survey(machine& m, phase& f) {
-  block_map& map = *m.map;
-  map.sort(m.ranks, m.spare(), m.memory);
-  map.count(f.out);
+// Of sorted blocks: counts what is where.
+void survey(const machine& m, phase& f) {
+  m.map->count(f.out);
   std::exclusive_scan(f.out.begin(), f.out.end(), f.begin.begin(), 0U);
   f.begin.back() = f.begin[f.out.size() - 1] + f.out.back();
   f.live = f.begin.back();
@@ -93,7 +91,7 @@ void survey(machine& m, phase& f) {
   f.out[as_size(m.rank)] = 0;
 }
 
-// A block in the extra slot is not in a row with the array: it goes alone or not at all.
+// The extra slot is not contiguous with the array: its block is sent alone, or waits for another phase.
 void leave_extra(machine& m, phase& f) {
   if (f.live <= m.blocks()) return;
   for (std::size_t r = f.out.size(); r-- > 0;)
@@ -110,8 +108,8 @@ void grant(phase& f, std::span<const word> requests) {
   f.room = room;
 }
 
-// What this rank would have to park so that all that waits for it fits, and where the blocks are: its longest run that
-// does not leave in this phase.
+// How many blocks this rank would have to park so that all blocks for it fit, and where they are: in its longest run
+// that does not leave in this phase.
 slot wish_to_park(machine& m, phase& f, std::uint64_t refused) {
   const std::uint64_t leaving = std::accumulate(f.send.begin(), f.send.end(), std::uint64_t{0});
   slot longest = 0;
@@ -267,6 +265,7 @@ task run_phases(machine& m, bool park) {
   std::uint64_t left_before = 0;
   int fruitless = 0;
   for (;;) {
+    co_await sort_by_rank(m);
     survey(m, f);
     std::array<std::uint64_t, 2> sums{std::accumulate(f.out.begin(), f.out.end(), std::uint64_t{0}), f.room};
     co_await m.net->sum(sums);

@@ -76,7 +76,7 @@ struct redistribution::state final {
     return e;
   }
 
-  // A limit below what any rank needs is too small on all.
+  // The limits of all ranks are compared with the need of the one that needs most.
   [[noreturn]] static void refuse_limit(std::size_t needed, const agreed& all) {
     throw on_all_ranks(budget_exceeded(
         fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
@@ -136,7 +136,7 @@ struct redistribution::state final {
     if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
   }
 
-  // Nothing is known of the last one any more.
+  // Forgets the last redistribution.
   void begin_next(std::string_view algorithm) {
     running.check_idle("the redistribution");
     running.algorithm = algorithm;
@@ -158,7 +158,7 @@ struct redistribution::state final {
       return;
     start(given);
     wait();
-    by_steps = false;  // what the steps lack, memory or leave to read, they will lack again
+    by_steps = false;  // memory, or permission to read, is missing: it would be missing again
   }
 
   bool run_by_steps(channel& node, const given_map& given) {
@@ -197,7 +197,8 @@ struct redistribution::state final {
     }
   }
 
-  /// What is whole, for who asks and for a repair. `given`: the destinations of a start that has failed.
+  /// Keeps the map of what is whole, for failure::blocks() and for repair(). `given`: the destinations of a start that
+  /// has failed.
   void keep(const given_map* given) noexcept {
     if (!moving && given == nullptr) return;
     keep_map_of([&] {
@@ -241,7 +242,9 @@ struct redistribution::state final {
 
     transfer(const transfer&) = delete;
     transfer& operator=(const transfer&) = delete;
-    ~transfer() override { all_.net->abandon(); }  // after an error messages may still come into what goes now
+    ~transfer() override {
+      all_.net->abandon();
+    }  // after an error messages may still arrive in memory that is freed now
 
     void start() override { steps_.start(); }
     bool test() override { return all_.net->test(steps_); }
@@ -358,7 +361,7 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
 }
 
-// The new object is made first: what is wrong on one survivor all hear of before anything is changed.
+// The new object is made first, so that all survivors have an error of one of them before anything is changed.
 failure::block_map redistribution::repair(MPI_Comm survivors) {
   state& was = *state_;
   check_communicator(survivors, "redistribution");

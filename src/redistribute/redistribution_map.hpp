@@ -1,4 +1,4 @@
-// What is whole of a redistribution that is left in the middle.
+// The map of a redistribution that was left in the middle: which blocks are whole, and where.
 #pragma once
 
 #include "redistribute/check_map.hpp"

@@ -45,7 +45,7 @@ std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
   return there;
 }
 
-// Several numbers for each rank, and how many: sent, and come back.
+// An exchange of several numbers between each two ranks, with their counts.
 struct numbers {
   explicit numbers(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
 
@@ -112,8 +112,9 @@ void unstage(failure::block_map& map, store& units) {
   map.staged = std::move(left);
 }
 
-// Each block that a rank has for another is claimed before the rank that it goes to, or, where that has failed, before
-// one that all know; who has it already, or has heard of it, says no.
+// A rank that has a block for another one claims it. The judge of the claim is the rank that the block goes to, or,
+// where that has failed, a rank that follows from its number. The judge refuses a block that it has already, or that
+// another rank has claimed before.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
   const std::vector<int> there = ranks_now(before, now.get());
   const int ranks = now.size();

@@ -13,9 +13,9 @@ namespace taquin::detail {
 /// where that is one. Local.
 void unstage(failure::block_map& map, store& units);
 
-/// Takes out of each rank's `map` what another has as well: a block stays where it has arrived, else with one of those
-/// that have it. `over`: all blocks for this rank have arrived. Ranks of the map are those of `before`, of which those
-/// of `now` are left. Collective over `now`.
+/// Removes blocks from each rank's `map` that another rank has as well. A block stays where it has arrived, otherwise
+/// with one of the ranks that have it. `over`: all blocks for this rank have arrived. Ranks of the map are those of
+/// `before`, of which those of `now` are left. Collective over `now`.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now);
 
 }  // namespace taquin::detail

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/sizes.hpp"
 
@@ -41,7 +42,7 @@ slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
     const std::uint32_t n = t.in_at[s + 1] - t.in_at[s];
     pending_[s].head = pending_[s].tail = t.in_at[s];
     pending_[s].unseen = n;
-    // Ranks begin at different places, so that the chains which they open do not meet at once.
+    // Ranks begin at different places, so that the chains that they open do not collide early.
     pending_[s].cursor = static_cast<std::uint32_t>(std::uint64_t{n} * static_cast<std::uint64_t>(m.rank) / p);
   }
   for (int r = 0; r < m.ranks; ++r) singly_ = singly_ && reader != nullptr && m.net->reads(r);
@@ -75,52 +76,57 @@ void slots_engine::begin() {
   for (slot y = 0; y < m_.blocks(); ++y)
     if (at_[y].holds == hold::vacant) freed(y);
   for (slot y = m_.spare(); singly_ && y-- > m_.staging();) give(slack_, y);
-  issue();
 }
 
-void slots_engine::give(slot_list& list, slot y) {
-  at_[y].next = list.head;
-  list.head = y;
-  ++list.count;
-}
-
-void slots_engine::take(slot_list& list) {
-  list.head = at_[list.head].next;
-  --list.count;
-}
-
-// A slot became free. Its own block may be here already and leave another slot.
+// A slot became free.
 void slots_engine::freed(slot y) {
-  block_map& map = *m_.map;
-  for (;;) {
-    at_[y].holds = hold::free;
-    map.clear(y);
-    if (y >= m_.staging()) {
-      if (singly_) give(slack_, y);
-      if (!singly_ && y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
-      return;
-    }
-    switch (at_[y].needs) {
-      case need::nothing:
-        give(slack_, y);
-        return;
-      case need::coming:
-        return;
-      case need::remote: {
-        queue_[pending_[as_size(source_of(y))].tail++] = at_[y].origin;
-        ++open_;
-        return;
-      }
-      case need::here: {
-        const slot z = at_[y].next;
-        if (at_[z].holds == hold::parked) --parked_;
-        map.move(z, y);
-        settle(y);
-        y = z;
-        break;
-      }
-    }
+  at_[y].holds = hold::free;
+  m_.map->clear(y);
+  if (y >= m_.staging()) {
+    if (singly_) give(slack_, y);
+    if (!singly_ && y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
+    return;
   }
+  switch (at_[y].needs) {
+    case need::nothing:
+      give(slack_, y);
+      break;
+    case need::coming:
+      break;
+    case need::remote:
+      queue_[pending_[as_size(source_of(y))].tail++] = at_[y].origin;
+      ++open_;
+      break;
+    case need::here:
+      at_[y].origin = holes_;
+      holes_ = y;
+      break;
+  }
+}
+
+// A block that fills a hole leaves another slot, which may be a hole in turn: a chain of local moves may go through all
+// blocks.
+bool slots_engine::fill_holes() {
+  const std::size_t piece = m_.piece();
+  while (holes_ != no_slot) {
+    if (copied_ >= piece) return false;
+    const slot y = std::exchange(holes_, at_[holes_].origin);
+    const slot z = at_[y].next;
+    if (at_[z].holds == hold::parked) --parked_;
+    m_.map->move(z, y);
+    ++copied_;
+    settle(y);
+    freed(z);
+  }
+  return true;
+}
+
+bool slots_engine::go_on() {
+  copied_ = 0;
+  do
+    if (!fill_holes() || copied_ >= m_.piece()) return false;
+  while (issue());
+  return true;
 }
 
 int slots_engine::source_of(slot x) {
@@ -134,18 +140,19 @@ int slots_engine::source_of(slot x) {
 // Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
 // that. Where blocks are read out of their ranks' memory, a read is complete at once and no request is under way to
 // count: chains count until they close. Otherwise all free places would take blocks that are copied once more. A rank
-// that waits for a chain to close need not open another: the chain closes by reads into free slots.
-void slots_engine::issue() {
-  while (flying_ < ops_.size()) {
-    int best = 0;
-    for (int s = 1; s < m_.ranks; ++s)
-      if (waiting_for(s) > waiting_for(best)) best = s;
-    const slot most = waiting_for(best);
-    const std::size_t open = reader_ != nullptr ? open_ + parked_ : open_;
-    if (most < chunk_ && open < window_ && open_chain()) continue;
-    if (most == 0 || (most < chunk_ && flying_ >= few)) return;
-    pull(best);
-  }
+// that waits for a chain to close need not open another: the chain closes by reads into free slots. One request; false
+// when there is nothing to ask for now.
+bool slots_engine::issue() {
+  if (flying_ == ops_.size()) return false;
+  int best = 0;
+  for (int s = 1; s < m_.ranks; ++s)
+    if (waiting_for(s) > waiting_for(best)) best = s;
+  const slot most = waiting_for(best);
+  const std::size_t open = reader_ != nullptr ? open_ + parked_ : open_;
+  if (most < chunk_ && open < window_ && open_chain()) return true;
+  if (most == 0 || (most < chunk_ && flying_ >= few)) return false;
+  pull(best);
+  return true;
 }
 
 slot slots_engine::free_buffer(slot reserve) const {
@@ -193,6 +200,7 @@ void slots_engine::ask(int source) {
   else
     m_.net->receive(source, runs_, id);
   m_.net->post(source, list_.words());
+  if (reads) copied_ += op_.count;
   if (reads) arrived(id);
 }
 
@@ -282,7 +290,7 @@ void slots_engine::arrived(std::uint32_t id) {
     next = got.linked ? at_[z].next : z + 1;
     const slot x = map[z].index;
     map.came(z);
-    // Places of staged blocks are anywhere: fetched early, many at a time.
+    // The places of staged blocks are scattered in memory, so they are prefetched.
     if (!got.linked && n + ahead < got.count) {
       const slot soon = map[z + ahead].index;
       prefetch(soon);
@@ -290,6 +298,7 @@ void slots_engine::arrived(std::uint32_t id) {
     }
     if (at_[x].holds == hold::free) {
       map.move(z, x);
+      ++copied_;
       settle(x);
       freed(z);
     } else {
@@ -361,7 +370,9 @@ task run_slots(machine& m) {
   }
   slots_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
   engine.begin();
-  while (!engine.done()) {
+  for (;;) {
+    while (!engine.go_on()) co_await m.net->give_way();
+    if (engine.done()) co_return;
     const event e = co_await m.net->next();
     engine.handle(e);
     while (reader) {
@@ -369,7 +380,6 @@ task run_slots(machine& m) {
       if (!more) break;
       engine.handle(*more);
     }
-    engine.issue();
   }
 }
 

@@ -20,9 +20,10 @@ class slots_engine {
 
   void begin();
   void handle(const event& e);
-  /// Asks for what there is room for. After each event; but where blocks are read, after all events that are at hand,
-  /// as a note takes as long for one block as for many.
-  void issue();
+  /// Fills free slots whose own blocks are here, and asks for what there is room for. After begin() and after each
+  /// event; but where blocks are read, after all events that are at hand, as a note takes as long for one block as for
+  /// many. False when a piece is copied and there is more: it is to be called again.
+  bool go_on();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<slots_engine>(s); }
@@ -39,7 +40,7 @@ class slots_engine {
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
 
   struct state {
-    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index
+    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index; of a hole: the next one
     slot next = no_slot;             // of a free slot: the next in its list; of a slot whose block is here: where
     need needs = need::nothing;
     hold holds = hold::vacant;
@@ -69,12 +70,20 @@ class slots_engine {
     __builtin_prefetch(&(*m_.map)[s], 1);
   }
   void freed(slot y);
+  bool fill_holes();
+  bool issue();
   void left(const unit_run& gone);
   void settle(slot x);
   void pull(int source);
   bool open_chain();
-  void give(slot_list& list, slot y);
-  void take(slot_list& list);
+  void give(slot_list& list, slot y) noexcept {
+    at_[y].next = std::exchange(list.head, y);
+    ++list.count;
+  }
+  void take(slot_list& list) noexcept {
+    list.head = at_[list.head].next;
+    --list.count;
+  }
   void start_request();
   bool add(int source, std::uint32_t k, slot x, slot z);
   void ask(int source);
@@ -114,6 +123,8 @@ class slots_engine {
   block_list list_;
   std::pmr::vector<unit_run> runs_;
   op op_;                     // the request that is being made
+  slot holes_ = no_slot;      // free slots whose own blocks are here: the last one
+  std::size_t copied_ = 0;    // blocks, since go_on() began
   slot_list slack_;           // free slots that no block is meant for
   std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy
   std::size_t open_ = 0;      // as they are now

@@ -1,5 +1,5 @@
-// What a schedule does while it runs, for who wants to draw it: the preloaded library's trace. Nobody does by default,
-// and then each place costs one look at a pointer.
+// What a schedule does while it runs, for the trace of the preloaded library. By default nobody listens; then each
+// event costs one test of a pointer.
 #pragma once
 
 #include <mpi.h>

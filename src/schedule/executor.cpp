@@ -40,7 +40,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
     // Not behind the tags of its lanes: ranks may have different numbers of lanes.
     gate_.emplace(where_.comm, where_.tag + mpi::communicator::gate_tag, static_cast<const mpi::awaited*>(this),
                   memory);
-    for (round& r : schedule_.rounds) r.in_flight = (r.in_flight + 1) / 2;  // receives take no place among them
+    for (round& r : schedule_.rounds) r.in_flight = (r.in_flight + 1) / 2;  // receives do not count
   }
   make_wires();
   make_requests();
@@ -143,7 +143,7 @@ void executor::tell_complete(std::uint32_t i) const noexcept {
     heard_by->completes(wires_[i].told);
 }
 
-// A plan's peers that send nothing back could be flooded by one start after another: what goes to them waits for its
+// Peers of a plan that send nothing back could be flooded by one start after another: a message to them waits for its
 // receiver in each start of so many.
 std::uint32_t executor::answered_starts() const noexcept {
   return static_cast<std::uint32_t>(std::max(where_.in_flight / std::max(where_.ranks - 1, 1), 1));

@@ -10,7 +10,7 @@
 
 namespace taquin::detail {
 
-/// A dissemination in ⌈log2 p⌉ rounds. What is waiting for it says so to who asks.
+/// A dissemination in ⌈log2 p⌉ rounds. It describes what it waits for, for the report of a timeout.
 class gate {
  public:
   /// Local. Messages have `tag`.

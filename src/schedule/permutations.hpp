@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-/// Who meets whom.
+/// Which ranks exchange with each other.
 enum class permutation : std::uint8_t {
   shift,     ///< rank to rank + k on a line; who has no such neighbour does not send, or receive
   ring,      ///< rank to rank + k, modulo p

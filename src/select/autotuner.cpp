@@ -13,7 +13,7 @@ namespace taquin::detail {
 
 namespace {
 
-// What ranks tell each other: a time for each candidate, in one round, which needs no rank between start and wait.
+// Ranks exchange a time for each candidate in one round, which needs no progress by a rank between start and wait.
 shape telling_shape(int ranks, std::size_t candidates) noexcept {
   const auto bytes = candidates * sizeof(seconds);
   const auto all = static_cast<std::uint64_t>(ranks) * bytes;

@@ -49,21 +49,21 @@ std::string read_file(const std::string& name) {
 
 // Whatever goes wrong here, the others wait to be told.
 std::string text_of_profile(const std::string& name) noexcept {
-  std::string fault;
+  std::string why_not;
   try {
     std::string text = read_file(name);
     const profile p = from_json(text);
-    fault = made_elsewhere(p);
-    if (fault.empty()) return text;
+    why_not = made_elsewhere(p);
+    if (why_not.empty()) return text;
   } catch (const std::exception& e) {
     try {
-      fault = e.what();
+      why_not = e.what();
     } catch (const std::bad_alloc&) {
-      fault.clear();
+      why_not.clear();
     }
   }
   static const int once =
-      std::fprintf(stderr, "taquin: profile %s: %s; the built-in model serves\n", name.c_str(), fault.c_str());
+      std::fprintf(stderr, "taquin: profile %s: %s; the built-in model serves\n", name.c_str(), why_not.c_str());
   static_cast<void>(once);
   return {};
 }

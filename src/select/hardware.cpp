@@ -34,8 +34,8 @@ bool split(const std::string& line, std::string& key, std::string& value) {
 
 std::uint64_t leading_number(const std::string& text) {
   std::uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc{} ? value : 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? value : 0;
 }
 
 std::string first_line(const fs::path& file) {

@@ -20,17 +20,17 @@ inline std::string words_of(const nlohmann::json::exception& e) {
   return fmt::format("damaged: there is no field {}", what.substr(first, what.rfind('\'') - first + 1));
 }
 
-/// Throws Fault: "empty file", "more than n levels of nesting", or as above.
-template <class Fault>
+/// Throws Error: "empty file", "more than n levels of nesting", or as above.
+template <class Error>
 nlohmann::json parse_json(std::string_view text, int most_depth) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw Fault("empty file");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw Error("empty file");
   try {
     return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-      if (depth > most_depth) throw Fault(fmt::format("more than {} levels of nesting", most_depth));
+      if (depth > most_depth) throw Error(fmt::format("more than {} levels of nesting", most_depth));
       return true;
     });
   } catch (const nlohmann::json::exception& e) {
-    throw Fault(words_of(e));
+    throw Error(words_of(e));
   }
 }
 

@@ -101,7 +101,7 @@ std::string kind_of(const std::string& content) {
   std::string kind;
   try {
     kind = read_page_input(path, 0)["kind"].get<std::string>();
-  } catch (const input_fault& e) {
+  } catch (const invalid_file& e) {
     kind = e.what();
   }
   std::remove(path.c_str());

@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   environ = variables.data();
   for (const char* name : names) {
     const std::string full = std::string("TAQUIN_") + name;
-    const std::string fault = taquin::detail::environment::fault_of(full);
-    taquin::fuzz::require(fault.empty() || fault.starts_with(full));
+    const std::string invalid = taquin::detail::environment::invalid_text_of(full);
+    taquin::fuzz::require(invalid.empty() || invalid.starts_with(full));
   }
   environ = before;
   return 0;

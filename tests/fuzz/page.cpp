@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const std::string text = taquin::cli::html_safe(taquin::cli::read_page_input(path, 4));
     taquin::fuzz::require(text.find('<') == std::string::npos);
-  } catch (const taquin::cli::input_fault&) {
+  } catch (const taquin::cli::invalid_file&) {
   }
   std::filesystem::remove(path);
   return 0;

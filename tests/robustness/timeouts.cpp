@@ -284,11 +284,11 @@ TEST(places, tell_that_a_process_has_ended) {
 TEST(settings, of_timeouts_are_checked) {
   for (const char* good : {"1", "0.5", "3,wait", "3,abort", "3,fail", ""}) {
     setenv("TAQUIN_TIMEOUT", good, 1);
-    EXPECT_EQ(detail::environment::fault_of("TAQUIN_TIMEOUT"), "") << good;
+    EXPECT_EQ(detail::environment::invalid_text_of("TAQUIN_TIMEOUT"), "") << good;
   }
   for (const char* bad : {"soon", "3,stop", "-1", "3 abort"}) {
     setenv("TAQUIN_TIMEOUT", bad, 1);
-    EXPECT_NE(detail::environment::fault_of("TAQUIN_TIMEOUT"), "") << bad;
+    EXPECT_NE(detail::environment::invalid_text_of("TAQUIN_TIMEOUT"), "") << bad;
   }
 }
 

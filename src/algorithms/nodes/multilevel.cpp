@@ -52,7 +52,7 @@ std::size_t memory_between(const shape& s, const options& o, std::string_view na
          memory_of(inside_of(s, size), o, after_first(names), false);
 }
 
-// Who has not asked for nodes has one.
+// Without nodes in the shape there is one node.
 std::string_view names_for(const shape& s, const options& o) noexcept {
   return s.nodes == 0 ? after_first(o.multilevel.levels) : o.multilevel.levels;
 }

@@ -33,7 +33,7 @@ class multilevel_operation final : public operation {
   multilevel_operation(const exchange& x, const context& c, std::string_view names, const node_view& view,
                        memory_budget& budget);
 
-  /// What an operation takes at most on one of `size` ranks of a group, what the levels' algorithms take not included.
+  /// The most bytes that an operation takes on one of `size` ranks of a group, without those of the levels' algorithms.
   static std::size_t bytes(const shape& s, int size) noexcept;
 
   void start() override {

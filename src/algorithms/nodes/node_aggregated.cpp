@@ -36,7 +36,7 @@ namespace taquin::detail {
 
 namespace {
 
-// A rank's share of a node's memory. What is larger goes faster in other ways.
+// A rank's share of a node's memory. Larger exchanges are faster by other algorithms.
 constexpr std::size_t most_shared = std::size_t{4} << 20U;
 
 // What the ranks of a node send and receive: what this rank says, what all say, and the same by node and by rank.

@@ -59,7 +59,7 @@ class shared_exchange {
   /// Writes this rank's lines and what goes with them. `choices` must be the same on all ranks. Local.
   void post(std::uint32_t choices);
   /// After all lines have come: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
-  /// The same on all ranks. When it is false nothing has been delivered and nothing is going to be.
+  /// The same on all ranks. When it is false nothing is delivered.
   [[nodiscard]] bool agreed() const noexcept;
 
   /// After post(): this rank has something for another.

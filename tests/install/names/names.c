@@ -42,7 +42,7 @@ int main(void) {
       (function)TAQUIN_Redistribution_start,
       (function)TAQUIN_Redistribution_test,
       (function)TAQUIN_Redistribution_wait,
-      (function)TAQUIN_Set_fault,
+      (function)TAQUIN_Set_invalid_argument,
       (function)TAQUIN_Sparse_begin,
       (function)TAQUIN_Sparse_data,
       (function)TAQUIN_Sparse_reply,

@@ -1,0 +1,118 @@
+"""Migration of the rows of an array, in place."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Union
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._errors import UsageError
+from ._messages import address_of
+from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
+from ._rows import Array, bytes_of_row, check_rows, fill
+from ._statistics import Statistics
+
+_CHUNK = 1 << 14  # rows whose destinations are asked for at once
+
+
+def migrate(
+    array: Array,
+    destination: Union[ArrayLike, Callable[[Array], ArrayLike]],
+    comm: MPI.Comm,
+    *,
+    count: Optional[int] = None,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    check: bool = False,
+    timeout: Timeout = None,
+    on_timeout: str = "wait",
+    in_flight: int = 0,
+    statistics: Optional[Statistics] = None,
+) -> Array:
+    """Sends every row of an array to a rank, in place, and returns what is here now: ordered by source, and by position
+    there.
+
+    What arrives is put where the rows were, and a view of `array` is returned. Where more arrive than `array` has rows,
+    a new array of exactly what arrives is returned; the old one then counts as extra memory. Extra memory is 12 bytes
+    per rank, 8 per row, and what the redistribution takes (docs/internals/redistribution.md). There is no other copy of the rows.
+
+    :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
+    :param destination: a rank for each row, or a function that gives them for an array of rows; it is called for a part
+        of the rows at a time.
+    :param comm: an mpi4py communicator. Collective over it.
+    :param count: rows that are in use, from the first on; the others are room for what arrives. Default: all.
+    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
+    :param check: no effect: a migration has one place for each row.
+    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
+    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
+    :raises UsageError: on every rank with its rows kept, when an argument of any rank is wrong.
+    :raises BudgetExceeded: on every rank with its rows kept, when `memory` is too small.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> particles = numpy.zeros(100, [("position", float, 3), ("owner", int)])
+    >>> particles["owner"] = numpy.arange(100) % comm.size
+    >>> particles = taquin.migrate(particles, lambda rows: rows["owner"], comm, memory="1M")
+    >>> bool((particles["owner"] == comm.rank).all())
+    True
+    """
+    choices = given(locals())
+    check_statistics(statistics)
+    check_comm(comm, intra=True)
+    invalid: Optional[BaseException] = None
+    options: dict[str, Any] = {}
+    rows = 0
+    try:
+        options = keywords(**choices)
+        check_rows(array)
+        rows = len(array) if count is None else count.__index__()
+        if not 0 <= rows <= len(array):
+            raise ValueError(f"count={count}: the array has {len(array)} rows")
+    except Exception as wrong:
+        invalid, rows = wrong, 0
+    move = _core.Migration(rows, comm, options)
+    if invalid is None:
+        invalid = _fill_destinations(move, array, destination)
+    room = len(array) if invalid is None else 0
+    try:
+        arriving = move.plan(describe(invalid) if invalid else None, room, _nbytes(array))
+        storage = array
+        try:
+            if arriving > room:
+                storage = np.empty((arriving,) + array.shape[1:], array.dtype)
+                storage[:rows] = array[:rows]
+        except BaseException as lacking:  # the other ranks must not wait for this one
+            invalid = lacking
+        move.ready(describe(invalid) if invalid else None)
+        move.run(address_of(storage), bytes_of_row(array))
+    except UsageError as error:
+        raise error from invalid
+    if invalid is not None and not isinstance(invalid, Exception):
+        raise invalid
+    if statistics is not None:
+        statistics._add(move.statistics)
+    return storage[:arriving]
+
+
+def _nbytes(array: object) -> int:
+    return array.nbytes if isinstance(array, np.ndarray) else 0
+
+
+def _fill_destinations(move: _core.Migration, array: Array, destination: Any) -> Optional[BaseException]:
+    """What is wrong with the destinations."""
+    try:
+        to = move.destinations()
+        if not callable(destination):
+            fill(to, destination, 0)
+            return None
+        for first in range(0, len(to), _CHUNK):
+            part = slice(first, min(first + _CHUNK, len(to)))
+            fill(to[part], destination(array[part]), first)
+    except BaseException as wrong:  # the other ranks must not wait for this one
+        return wrong
+    return None

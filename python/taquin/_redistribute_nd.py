@@ -1,0 +1,210 @@
+"""Redistribution of n-dimensional arrays in blocks, in place."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from . import _core
+from ._blocks import Blocks
+from ._errors import UsageError
+from ._messages import address_of
+from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
+from ._rows import Array, check_storage
+from ._statistics import Statistics
+
+
+def redistribute_nd(
+    array: Array,
+    source: Blocks,
+    target: Blocks,
+    comm: MPI.Comm,
+    *,
+    storage: Optional[Array] = None,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    check: bool = False,
+    timeout: Timeout = None,
+    on_timeout: str = "wait",
+    in_flight: int = 0,
+    statistics: Optional[Statistics] = None,
+) -> Array:
+    """Brings an n-dimensional array from one block distribution to another, in place: from slabs along one axis to
+    slabs along another, from pencils to pencils.
+
+    What this rank has in `target` is returned, in the memory of `array` or of `storage`. Where that is too small (a
+    larger block, on grids that do not divide the shape) a new array is returned, and the old one counts as extra
+    memory; :func:`allocate` gives storage that suffices.
+
+    :param array: this rank's block in `source`; contiguous in C order, of any dtype without Python objects.
+    :param source: the distribution that `array` is in. All ranks give the same.
+    :param target: the distribution wanted, of the same global shape. All ranks give the same.
+    :param comm: an mpi4py communicator. Collective over it.
+    :param storage: a contiguous array that begins where `array` does, whose memory may be used.
+    :param memory: bytes of extra memory per rank (or "64M"); None: no limit. About 2·sqrt(94·n·(81 + 2·p)) + 300·p + 24K
+        bytes are needed for blocks of n bytes on p ranks.
+    :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
+    :param check: no effect: every item has one place.
+    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
+    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
+    :raises UsageError: on every rank with the array kept, when an argument of any rank is wrong.
+    :raises BudgetExceeded: on every rank with the array kept, when `memory` is too small.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> n = 2 * comm.size
+    >>> whole = numpy.arange(n * n * 3).reshape(n, n, 3)
+    >>> slabs, others = taquin.Blocks(whole.shape, (comm.size, 1, 1)), taquin.Blocks(whole.shape, (1, comm.size, 1))
+    >>> block = whole[slabs.local_slice(comm.rank)].copy()
+    >>> block = taquin.redistribute_nd(block, slabs, others, comm)
+    >>> bool((block == whole[others.local_slice(comm.rank)]).all())
+    True
+    """
+    choices = given(locals())
+
+    def check_arguments() -> tuple[Blocks, Blocks]:
+        for name, blocks in (("source", source), ("target", target)):
+            if not isinstance(blocks, Blocks):
+                raise TypeError(f"{name} must be a taquin.Blocks, not {type(blocks).__name__}")
+            if blocks.ranks != comm.Get_size():
+                raise ValueError(f"{name} has {blocks.ranks} blocks for {comm.Get_size()} ranks")
+        if source.shape != target.shape:
+            raise ValueError(f"the global shapes differ: {source.shape} and {target.shape}")
+        wanted = source.local_shape(comm.Get_rank())
+        if not isinstance(array, np.ndarray) or array.shape != wanted:
+            raise ValueError(f"this rank's block has the shape {wanted}, not {getattr(array, 'shape', array)}")
+        return source, target
+
+    check_comm(comm, intra=True)
+    return _exchange_blocks(
+        array, check_arguments, comm, storage, lambda shape: shape, False, choices, statistics
+    )
+
+
+def transpose(
+    array: Array,
+    comm: MPI.Comm,
+    *,
+    storage: Optional[Array] = None,
+    memory: Memory = None,
+    algorithm: str = "auto",
+    check: bool = False,
+    timeout: Timeout = None,
+    on_timeout: str = "wait",
+    in_flight: int = 0,
+    statistics: Optional[Statistics] = None,
+) -> Array:
+    """Transposes a matrix whose rows are distributed in blocks, in place: returns this rank's block of rows of the
+    transpose.
+
+    The rows must be distributed as ``Blocks((rows, columns), (ranks, 1))`` says, and so are those of the transpose.
+
+    :param array: this rank's rows; contiguous in C order, of any dtype without Python objects.
+
+    The other parameters, the memory and the errors are those of :func:`redistribute_nd`.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> whole = numpy.arange(7 * 5).reshape(7, 5)
+    >>> rows = taquin.Blocks((7, 5), (comm.size, 1)).local_slice(comm.rank)
+    >>> block = taquin.transpose(whole[rows].copy(), comm)
+    >>> bool((block == whole.T[taquin.Blocks((5, 7), (comm.size, 1)).local_slice(comm.rank)]).all())
+    True
+    """
+    choices = given(locals())
+    check_comm(comm, intra=True)
+    ranks, rank = comm.Get_size(), comm.Get_rank()
+    mine = np.zeros(1, np.int64)
+    if isinstance(array, np.ndarray) and array.ndim == 2:
+        mine[0] = len(array)
+    total = np.zeros(1, np.int64)
+    comm.Allreduce(mine, total)
+    rows = int(total[0])
+
+    def check_arguments() -> tuple[Blocks, Blocks]:
+        if not isinstance(array, np.ndarray) or array.ndim != 2:
+            raise ValueError(f"a matrix is wanted, not {getattr(array, 'shape', type(array).__name__)}")
+        shape = (rows, array.shape[1])
+        source = Blocks(shape, (ranks, 1))
+        if source.local_shape(rank) != array.shape:
+            raise ValueError(
+                f"the rows are not in blocks: of {rows} this rank should have {source.local_shape(rank)[0]}, not "
+                f"{len(array)}"
+            )
+        return source, Blocks(shape, (1, ranks))
+
+    return _exchange_blocks(
+        array, check_arguments, comm, storage, lambda shape: shape[::-1], True, choices, statistics
+    )
+
+
+def _exchange_blocks(
+    array: Array,
+    check_arguments: Callable[[], tuple[Blocks, Blocks]],
+    comm: MPI.Comm,
+    storage: Optional[Array],
+    result_shape: Callable[[tuple[int, ...]], tuple[int, ...]],
+    transposing: bool,
+    choices: dict[str, Any],
+    statistics: Optional[Statistics],
+) -> Array:
+    check_statistics(statistics)
+    invalid: Optional[Exception] = None
+    options: dict[str, Any] = {}
+    source = target = Blocks((0,), (1,))
+    room = item = items = 0
+    grows = False
+    larger: NDArray[Any] = array
+    shape: tuple[int, ...] = ()
+    try:
+        options = keywords(**choices)
+        source, target = check_arguments()
+        check_storage(array)
+        shape, item = target.local_shape(comm.Get_rank()), array.itemsize
+        room = _room(array, storage)
+        items = int(np.prod(shape, dtype=np.int64))
+        grows = room < item * items
+        if grows:  # before all agree on the call: they know if there is none. Its pages are taken when they are written
+            larger = np.empty(items, array.dtype)
+    except Exception as wrong:
+        invalid, options["invalid"] = wrong, describe(wrong)
+    held = room if grows else 0
+    try:
+        move = _core.BlockExchange(source.shape, source._cut, target._cut, item, held, transposing, comm, options)
+    except UsageError as error:
+        raise error from invalid
+    place = address_of(array)
+    flat: NDArray[Any]
+    if grows:
+        larger[: array.size] = array.ravel()
+        place = address_of(larger)
+        flat = larger
+    else:
+        flat = _flat(array if storage is None else storage, array.dtype)
+    move.run(place)
+    if statistics is not None:
+        statistics._add(move.statistics)
+    return flat[:items].reshape(result_shape(shape))
+
+
+def _room(array: Array, storage: Optional[Array]) -> int:
+    """Bytes from the array's beginning that may be used."""
+    if storage is None:
+        return array.nbytes
+    if not isinstance(storage, np.ndarray):
+        raise TypeError(f"the storage must be a NumPy array, not {type(storage).__name__}")
+    check_storage(storage)
+    if storage.dtype != array.dtype:
+        raise TypeError(f"the storage has items of {storage.dtype}, the array of {array.dtype}")
+    if storage.nbytes < array.nbytes or (array.size and address_of(storage) != address_of(array)):
+        raise ValueError("the storage does not begin where the array does, or is smaller")
+    return storage.nbytes
+
+
+def _flat(array: Array, dtype: np.dtype[Any]) -> Array:
+    return array.reshape(-1).view(dtype)

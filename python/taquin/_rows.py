@@ -1,0 +1,47 @@
+"""Rows of an array as migrations and redistributions take them, and the checks of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+_MOST = (1 << 31) - 2
+
+
+def check_rows(array: object) -> Array:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"the rows must be a NumPy array, not {type(array).__name__}")
+    if array.ndim == 0:
+        raise ValueError("the array has no rows: it has no axis")
+    return check_storage(array)
+
+
+def check_storage(array: Array) -> Array:
+    if array.dtype.hasobject:
+        raise TypeError(f"items of dtype {array.dtype} are references to Python objects, which mean nothing elsewhere")
+    if not array.flags.c_contiguous:
+        raise ValueError("the array is not contiguous in C order: give numpy.ascontiguousarray(array)")
+    if not array.flags.writeable:
+        raise ValueError("the array is read-only")
+    return array
+
+
+def bytes_of_row(array: Array) -> int:
+    return int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
+
+
+def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
+    """Destinations `values` of the rows from `first` on. Raises for what is no rank's number."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"destinations must be integers, not {given.dtype}")
+    if given.shape != to.shape:
+        raise ValueError(f"one destination per row: {to.size}, not an array of shape {given.shape}")
+    if given.size and given.itemsize >= 4 and (given.min() < -_MOST or given.max() > _MOST):
+        row = int(np.argmax((given < -_MOST) | (given > _MOST)))
+        raise ValueError(f"row {first + row} goes to rank {given[row]}")
+    to[:] = given
