@@ -15,6 +15,7 @@
 #include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/plan_json.hpp"
+#include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/sizes.hpp"
@@ -49,8 +50,7 @@ options options_of(const arguments& a) {
   return o;
 }
 
-void write_json(const std::string& path, const nlohmann::json& j) {
-  const std::string text = j.dump() + "\n";
+void write_text(const std::string& path, const std::string& text) {
   if (path == "-") {
     fmt::print("{}", text);
     return;
@@ -123,8 +123,17 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
 }
 
 int work(const arguments& a) {
+  if (a.collective == "sparse")
+    return plan_sparse({.algorithm = a.algorithm,
+                        .workload = a.workload,
+                        .bytes = a.bytes,
+                        .per_pair = a.per_pair,
+                        .per_node = a.per_node,
+                        .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
+                        .seed = a.seed},
+                       a.ranks, a.rank, a.json, write_text);
   if (!a.json.empty()) {
-    write_json(a.json, all_ranks(a));
+    write_text(a.json, all_ranks(a).dump() + "\n");
     return 0;
   }
   check_algorithms({a.algorithm}, false);
@@ -170,7 +179,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
   add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
@@ -198,6 +207,7 @@ Examples:
   taquin plan -n 8 -r 3 -a zero_copy_bruck --radix 2 --collective alltoall --per-pair -b 4
   taquin plan -n 8 -r 3 -a pairwise -b 1K
   taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M
+  taquin plan -n 8 -a notify_tree --collective sparse -w sparse:2 --per-pair -b 1K
 With --json any algorithm, and redistributions ('taquin list --redistribution'), for 'taquin report':
   taquin plan -n 8 -a zero_copy_bruck --json bruck.json
   taquin plan -n 4 -a in_place -w random -m 10% --json puzzle.json

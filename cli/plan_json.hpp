@@ -6,6 +6,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "redistribute/machine.hpp"
+#include "simulation/whole.hpp"
 #include "taquin/options.hpp"
 #include "workloads/workload.hpp"
 
@@ -20,6 +21,9 @@ struct planned {
   options opts;
   int per_node = 0;  ///< ranks of a node, 0: each rank alone
 };
+
+/// Rounds as the file has them; `traced`: with what messages carry.
+nlohmann::json json_of(const detail::whole_moves& moves, bool traced);
 
 /// Round by round: messages, copies, what lies in scratch. Throws usage where there are too many messages.
 nlohmann::json plan_of_moves(const detail::algorithm& a, const planned& p);

@@ -44,6 +44,17 @@ detail::shape shape_on(const detail::algorithm& a, const planned& p, const detai
   return s;
 }
 
+// Whether it is told what messages carry: the exchange is run for it, and nobody reads more.
+bool can_be_traced(const detail::whole_exchange& x) {
+  constexpr count_t most_bytes = count_t{64} << 20;
+  if (x.ranks() > detail::whole_exchange::most_traced) return false;
+  count_t bytes = 0;
+  for (int rank = 0; rank < x.ranks() && bytes <= most_bytes; ++rank) bytes += x.sent(rank);
+  return bytes <= most_bytes;
+}
+
+}  // namespace
+
 json json_of(const detail::whole_moves& moves, bool traced) {
   json rounds = json::array();
   for (const auto& round : moves.rounds) {
@@ -60,17 +71,6 @@ json json_of(const detail::whole_moves& moves, bool traced) {
   }
   return rounds;
 }
-
-// Whether it is told what messages carry: the exchange is run for it, and nobody reads more.
-bool can_be_traced(const detail::whole_exchange& x) {
-  constexpr count_t most_bytes = count_t{64} << 20;
-  if (x.ranks() > detail::whole_exchange::most_traced) return false;
-  count_t bytes = 0;
-  for (int rank = 0; rank < x.ranks() && bytes <= most_bytes; ++rank) bytes += x.sent(rank);
-  return bytes <= most_bytes;
-}
-
-}  // namespace
 
 json plan_of_moves(const detail::algorithm& a, const planned& p) {
   int per_node = p.per_node;

@@ -48,4 +48,18 @@ detail::shape offline_shape(const workloads::workload& w, const workloads::probl
   return s;
 }
 
+detail::sparse_pattern offline_pattern(const workloads::workload& w, int ranks, count_t bytes, bool per_pair,
+                                       std::uint64_t seed) {
+  detail::sparse_pattern x;
+  // Per pair the workload only says who sends to whom: nobody's part of so much is empty.
+  const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
+  for (int from = 0; from < ranks; ++from) {
+    const auto row = w.row(size, from);
+    auto& mine = x.blocks.emplace_back();
+    for (int to = 0; to < ranks; ++to)
+      if (const count_t n = row[detail::as_size(to)]; n > 0) mine.push_back({to, per_pair ? bytes : n});
+  }
+  return x;
+}
+
 }  // namespace taquin::harness

@@ -3,6 +3,7 @@
 
 #include "exchange/shape.hpp"
 #include "harness/problem.hpp"
+#include "simulation/sparse_moves.hpp"
 #include "simulation/whole.hpp"
 #include "workloads/workload.hpp"
 
@@ -11,6 +12,11 @@ namespace taquin::harness {
 /// Figures that agreement would give. Beyond 4096 ranks those of 16 ranks, spread evenly, stand for all.
 detail::shape offline_shape(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
                             buffering how);
+
+/// Who has what for whom in a sparse exchange: `bytes` are those of a rank, or with `per_pair` those for each
+/// destination. For at most 4096 ranks.
+detail::sparse_pattern offline_pattern(const workloads::workload& w, int ranks, count_t bytes, bool per_pair,
+                                       std::uint64_t seed);
 
 /// One rank's part, with blocks in a row.
 class offline_rank : public detail::known_part {

@@ -68,7 +68,9 @@ inline constexpr std::uint64_t sparse_latency = 10000;
 inline constexpr std::uint64_t sparse_overhead = 500;
 
 struct sparse_algorithm {
+  /// Bytes of a message of notices: as many as half of the memory allows, between these.
   static constexpr std::size_t least_message = 64;
+  static constexpr std::size_t most_message = 4096;
 
   std::string_view name;
   std::string_view summary;
@@ -82,6 +84,8 @@ struct sparse_algorithm {
   std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
   /// The most ranks that it serves within `in_flight`; null: any number.
   int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
+  /// Of one whose notices go over other ranks: the radix of their ways (router.hpp).
+  int (*radix)(int ranks, std::size_t in_flight) noexcept = nullptr;
   /// Of one that is tried before anything else: what it serves.
   std::string_view needs{};
 

@@ -24,6 +24,10 @@ namespace taquin::detail {
 
 class carried_notices final : public carried_blocks {
  public:
+  /// Bytes of one rank that follow without being asked for, at most: a receiver without a place for what comes takes it
+  /// block by block all the same.
+  static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
+
   carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
 
@@ -87,8 +91,6 @@ class carried_notices final : public carried_blocks {
     constexpr std::uint64_t each = sizeof(notice) + sizeof(int) + sizeof(count_t);
     return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
   }
-  // Of one rank: a receiver without a place for what comes takes it block by block all the same.
-  static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
   static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);
   static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);  // of a block whose data do not come
 

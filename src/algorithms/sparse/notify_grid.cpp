@@ -30,6 +30,7 @@ const sparse_algorithm notify_grid{
     .rounds = "2 + 2",
     .find = routed<radix_of>::find,
     .memory = routed<radix_of>::memory,
-    .nanoseconds = routed<radix_of>::nanoseconds};
+    .nanoseconds = routed<radix_of>::nanoseconds,
+    .radix = radix_of};
 
 }  // namespace taquin::detail

@@ -20,7 +20,7 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
 
 // From what all ranks know alike: the longest messages whose memory is half of what they have, at most.
 std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
-  constexpr std::size_t most = 4096;
+  constexpr std::size_t most = sparse_algorithm::most_message;
   constexpr std::size_t least = sparse_algorithm::least_message;
   const auto needs = [&](std::size_t n) { return how.memory(comm().size(), in_flight_of(opts), n); };
   std::size_t message = most;

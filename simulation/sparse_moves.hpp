@@ -1,0 +1,54 @@
+// What all ranks do in a sparse exchange, round by round and without MPI: to draw it.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/sparse/algorithm.hpp"
+#include "simulation/whole.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+/// A block that a rank has for another.
+struct sparse_block {
+  int to = 0;
+  count_t bytes = 0;
+};
+
+/// Who has what for whom. A rank has at most one block for another.
+struct sparse_pattern {
+  std::vector<std::vector<sparse_block>> blocks;  ///< of each rank, by ascending destinations
+  int per_node = 1;                               ///< ranks of a node that share memory; the last may have fewer
+  std::size_t in_flight = 32;
+
+  [[nodiscard]] int ranks() const noexcept { return static_cast<int>(blocks.size()); }
+  [[nodiscard]] int node_of(int rank) const noexcept { return rank / per_node; }
+  [[nodiscard]] int nodes() const noexcept { return (ranks() + per_node - 1) / per_node; }
+};
+
+struct sparse_moves {
+  // What a round is for: docs/internals/sparse.md. A call that is one step is all find.
+  static constexpr std::string_view agree = "agree";
+  static constexpr std::string_view find = "find";
+  static constexpr std::string_view agree_again = "agree again";
+  static constexpr std::string_view move = "move";
+
+  whole_moves all;
+  std::vector<bool> meets;               ///< before the round the ranks of each node wait for each other; shorter: not
+  std::vector<std::string_view> stages;  ///< of each round
+
+  /// Removes rounds in which no rank does anything.
+  void drop_empty_rounds();
+};
+
+/// The moves of a call at once by an algorithm of sparse.def. Memory is without limit. Reductions go as disseminations
+/// do. A message's blocks are those whose data it carries: notices alone are not told. Throws too_many_messages. Returns
+/// why the algorithm does not serve the pattern, if it does not.
+std::optional<std::string> add_sparse_moves(const sparse_algorithm& a, const sparse_pattern& x, sparse_moves& to);
+
+}  // namespace taquin::detail
