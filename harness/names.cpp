@@ -41,7 +41,9 @@ exchange::form parse_collective(const std::string& name) {
   if (name == "alltoall") return exchange::form::alltoall;
   if (name == "alltoallv") return exchange::form::alltoallv;
   if (name == "alltoallw") return exchange::form::alltoallw;
-  if (name == "sparse") throw usage("sparse exchanges have no model: `taquin run --collective sparse` measures them");
+  if (name == "sparse")
+    throw usage(
+        "sparse exchanges have no model: `taquin run --collective sparse` measures them, `taquin plan` draws them");
   throw usage(fmt::format("unknown collective '{}'; known are alltoall, alltoallv, alltoallw, sparse", name));
 }
 

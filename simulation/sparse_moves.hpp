@@ -47,8 +47,8 @@ struct sparse_moves {
 };
 
 /// The moves of a call at once by an algorithm of sparse.def. Memory is without limit. Reductions go as disseminations
-/// do. A message's blocks are those whose data it carries: notices alone are not told. Throws too_many_messages. Returns
-/// why the algorithm does not serve the pattern, if it does not.
+/// do. A message's blocks are those whose data it carries; bare notices are not among them. Throws too_many_messages.
+/// Returns why the algorithm does not serve the pattern, if it does not.
 std::optional<std::string> add_sparse_moves(const sparse_algorithm& a, const sparse_pattern& x, sparse_moves& to);
 
 }  // namespace taquin::detail

@@ -1,5 +1,5 @@
-// What ranks do in a sparse exchange, drawn without MPI: every block comes to its rank, in as many messages and rounds as
-// each algorithm's documentation says.
+// What ranks do in a sparse exchange, drawn without MPI: every block comes to its rank, in as many messages and rounds
+// as each algorithm's documentation says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
