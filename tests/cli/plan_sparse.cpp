@@ -30,7 +30,7 @@ TEST(plan_sparse, brings_every_block_by_each_algorithm_that_serves) {
 }
 
 TEST(plan_sparse, says_what_one_rank_does_in_each_stage) {
-  const auto r = taquin(0, "plan -n 8 -r 3 --collective sparse -w ring --per-pair -b 1K -a notify_tree");
+  const auto r = taquin(0, "plan -n 8 -r 3 --collective sparse -w ring --per-pair -b 2K -a notify_tree");
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.out.find("notify_tree, rank 3 of 8"), std::string::npos) << r.out;
   for (const char* stage : {"(agree", "(find", "(move"})
