@@ -80,7 +80,7 @@ struct sparse_call::state {
 
   // The data of a call at once. A rank that has no place for them has taken part all the same: it alone throws.
   void receive_short(std::byte* into, const char* invalid_text);
-  void throw_fault() const {
+  void throw_if_invalid() const {
     if (node && node->invalid())
       throw usage_error(node->invalid()->what, node->invalid()->mpi_class, -1, node->invalid()->peer);
   }
@@ -202,7 +202,7 @@ struct sparse_call::state {
       begin_move(invalid, 0);
       run([&](sparse_grants& g) { g.receive(static_cast<std::byte*>(into)); });
     });
-    throw_fault();
+    throw_if_invalid();
   }
 
   // Where a piece waits on a node; none where the memory has no room for it.
@@ -235,7 +235,7 @@ struct sparse_call::state {
       begin_move(invalid, bytes_of_piece);
       run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
-    throw_fault();
+    throw_if_invalid();
     if (thrown) std::rethrow_exception(thrown);
   }
 

@@ -64,7 +64,7 @@ void sparse_call::state::receive_short(std::byte* into, const char* invalid_text
   };
   served_short ? leaving(user, take) : running.stage(take);
   if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
-  throw_fault();
+  throw_if_invalid();
 }
 
 void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
