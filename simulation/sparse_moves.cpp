@@ -105,7 +105,7 @@ class drawing {
       }
     meet();
     for (int rank = 0; rank < p_; ++rank)
-      copy(rank, static_cast<count_t>(p_) * fact_record::head, place::shared, place::recv);
+      copy(rank, p_ * static_cast<count_t>(fact_record::head), place::shared, place::recv);
     each_block([&](int from, const sparse_block& b) {
       if (const count_t n = carried(from, b).bytes; n > 0) copy(b.to, n, place::shared, place::recv);
     });
@@ -118,7 +118,7 @@ class drawing {
       for (int rank = 0; rank < p_; ++rank) copy(rank, fact_record::head, place::send, place::shared);
       meet();
       for (int rank = 0; rank < p_; ++rank)
-        copy(rank, static_cast<count_t>(p_) * fact_record::head, place::shared, place::recv);
+        copy(rank, p_ * static_cast<count_t>(fact_record::head), place::shared, place::recv);
       next();
     } else if (x_.per_node > 1) {
       step_among_nodes([](int, const sparse_block&) { return in_step{}; });
