@@ -20,6 +20,11 @@ constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr int most_failures = 5;
 constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
 
+// In place: requests for data, beside the data.
+int requests_of(const recipe& r) {
+  return r.in_place ? std::max(detail::in_flight_bound(r.choices.in_flight), r.p - 1) : 0;
+}
+
 }  // namespace
 
 worker::worker(MPI_Comm base, const settings& s, std::uint64_t stream, progress& at)
@@ -106,7 +111,7 @@ std::string worker::exchange_problem(std::uint64_t seed, const part& where) {
   if (where.comm == MPI_COMM_NULL) return {};
   const turn t = turn_on(where);
   const recipe r = recipe_for(seed, where);
-  permit(r.choices.in_flight, where.size, 0);
+  permit(r.choices.in_flight, where.size, requests_of(r));
   count_problem(tally::kind_of(r), t);
   return run_exchange(r, t, data_);
 }
@@ -148,7 +153,7 @@ std::string worker::plans_in_flight(std::uint64_t seed) {
     f.data.prepare(f.what, where.rank);
     at_.doing = "plan";
     count_problem(tally::kind_of(f.what), f.where);
-    permit(f.what.choices.in_flight, where.size, 0);
+    permit(f.what.choices.in_flight, where.size, requests_of(f.what));
     try {
       f.p.emplace(f.data.given(where.comm), options_of(f.what));
     } catch (const usage_error& e) {
@@ -209,7 +214,7 @@ bool worker::make_kept(kept_plan& k, std::size_t number) {
   k.what = recipe_for(hash(seed_, epoch_, number + 30), *k.where);
   k.what.memory = limit::none;
   k.data.prepare(k.what, k.where->rank);
-  permit(k.what.choices.in_flight, k.where->size, 0);
+  permit(k.what.choices.in_flight, k.where->size, requests_of(k.what));
   at_.doing = "kept plan made";
   try {
     k.p.emplace(k.data.given(k.where->comm), options_of(k.what));
@@ -231,7 +236,7 @@ std::string worker::kept_problem(std::uint64_t seed, std::uint64_t index) {
   if (!k.p) return {};
   const turn t = turn_on(*k.where);
   count_problem(tally::kind_of(k.what), t);
-  permit(k.what.choices.in_flight, k.where->size, 0);
+  permit(k.what.choices.in_flight, k.where->size, requests_of(k.what));
   const bool late = hash(seed, 31) % 4 == 0;
   if (late) delay(seed, rank_, 60);
   at_.doing = "kept plan started";
@@ -261,7 +266,7 @@ std::string worker::problem(std::uint64_t index) {
     const turn t = turn_on(where);
     count_problem(tally::checked, t);
     const recipe r = recipe_for(seed, where);
-    permit(r.choices.in_flight, where.size, where.size - 1);  // counts are compared
+    permit(r.choices.in_flight, where.size, requests_of(r) + where.size - 1);  // counts are compared
     return run_checked(r, t, data_);
   }
   return kept_problem(seed, index);
