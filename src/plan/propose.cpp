@@ -32,7 +32,7 @@ progress_by progress_of(const options& o) {
 namespace {
 
 // Each port has a tag of its own.
-static_assert(option_rows::ports.most == mpi::communicator::tags_per_plan - 2);
+static_assert(option_rows::ports.most == mpi::communicator::gate_tag);
 
 bool beyond_int(const blocks& side, int ranks) {
   const count_t limit = mpi::count_limit();

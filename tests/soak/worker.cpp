@@ -20,11 +20,6 @@ constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr int most_failures = 5;
 constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
 
-// In place: requests for data, beside the data.
-int requests_of(const recipe& r) {
-  return r.in_place ? std::max(detail::in_flight_bound(r.choices.in_flight), r.p - 1) : 0;
-}
-
 }  // namespace
 
 worker::worker(MPI_Comm base, const settings& s, std::uint64_t stream, progress& at)
@@ -101,6 +96,12 @@ void worker::permit(int in_flight, int ranks, int more) {
   permitted_ += std::max(detail::in_flight_bound(in_flight), ranks - 1) + 2 * std::min(agreement, ranks - 1) + more;
 }
 
+// In place there are requests for data beside the data.
+void worker::permit(const recipe& r, int more) {
+  const int asked = r.choices.in_flight;
+  permit(asked, r.p, more + (r.in_place ? std::max(detail::in_flight_bound(asked), r.p - 1) : 0));
+}
+
 std::string worker::flood() const {
   MPI_Barrier(base_);
   const std::int64_t seen = test::flood::now().unexpected;
@@ -111,7 +112,7 @@ std::string worker::exchange_problem(std::uint64_t seed, const part& where) {
   if (where.comm == MPI_COMM_NULL) return {};
   const turn t = turn_on(where);
   const recipe r = recipe_for(seed, where);
-  permit(r.choices.in_flight, where.size, requests_of(r));
+  permit(r);
   count_problem(tally::kind_of(r), t);
   return run_exchange(r, t, data_);
 }
@@ -153,7 +154,7 @@ std::string worker::plans_in_flight(std::uint64_t seed) {
     f.data.prepare(f.what, where.rank);
     at_.doing = "plan";
     count_problem(tally::kind_of(f.what), f.where);
-    permit(f.what.choices.in_flight, where.size, requests_of(f.what));
+    permit(f.what);
     try {
       f.p.emplace(f.data.given(where.comm), options_of(f.what));
     } catch (const usage_error& e) {
@@ -214,7 +215,7 @@ bool worker::make_kept(kept_plan& k, std::size_t number) {
   k.what = recipe_for(hash(seed_, epoch_, number + 30), *k.where);
   k.what.memory = limit::none;
   k.data.prepare(k.what, k.where->rank);
-  permit(k.what.choices.in_flight, k.where->size, requests_of(k.what));
+  permit(k.what);
   at_.doing = "kept plan made";
   try {
     k.p.emplace(k.data.given(k.where->comm), options_of(k.what));
@@ -236,7 +237,7 @@ std::string worker::kept_problem(std::uint64_t seed, std::uint64_t index) {
   if (!k.p) return {};
   const turn t = turn_on(*k.where);
   count_problem(tally::kind_of(k.what), t);
-  permit(k.what.choices.in_flight, k.where->size, requests_of(k.what));
+  permit(k.what);
   const bool late = hash(seed, 31) % 4 == 0;
   if (late) delay(seed, rank_, 60);
   at_.doing = "kept plan started";
@@ -266,7 +267,7 @@ std::string worker::problem(std::uint64_t index) {
     const turn t = turn_on(where);
     count_problem(tally::checked, t);
     const recipe r = recipe_for(seed, where);
-    permit(r.choices.in_flight, where.size, requests_of(r) + where.size - 1);  // counts are compared
+    permit(r, where.size - 1);  // counts are compared
     return run_checked(r, t, data_);
   }
   return kept_problem(seed, index);

@@ -69,6 +69,7 @@ class worker {
   void show(const std::string& what, const part& where) const;
   void count_problem(int kind, const turn& t);
   void permit(int in_flight, int ranks, int more);
+  void permit(const recipe& r, int more = 0);
   std::string flood() const;
 
   std::string problem(std::uint64_t index);
