@@ -67,7 +67,7 @@ class in_place_run {
     }
   }
   void run() { network.run(tasks_); }
-  [[nodiscard]] const in_place_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] in_place_protocol& of(std::size_t rank) { return states_[rank]->protocol; }
   [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
 
   simulated_network network;
@@ -120,7 +120,7 @@ class phases_run {
     }
   }
   void run() { network.run(tasks_); }
-  [[nodiscard]] const in_place_phases_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] in_place_phases_protocol& of(std::size_t rank) { return states_[rank]->protocol; }
   [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
 
   simulated_network network;
