@@ -45,8 +45,8 @@ struct in_place_counts : simulated_counts {
   std::uint64_t units_copied = 0;
 };
 
-/// How receivers get data: they ask for them; fetch what they can; or fetch from ranks of their node, of which each has
-/// three, and ask others.
+/// How receivers get data: by requests; by fetching wherever possible; or by fetching from ranks of their node (nodes
+/// of three ranks) and requests to others.
 enum class simulated_port_kind : std::uint8_t { messages, fetching, fetching_on_nodes };
 
 inline std::optional<int> simulated_node(simulated_port_kind how, int rank) noexcept {
