@@ -5,10 +5,11 @@
 // Bytes:   for r = 2 at most ⌈log₂ p⌉⌊p/2⌋ blocks; each block once for every digit of its distance that is not zero.
 // Memory:  the blocks that one round receives, at least one; packed: what one round sends and receives.
 // Limits:  blocks of one size, separate buffers, not alltoallw.
-// Wins:    where datatypes are costly to create: one regular type per message. Otherwise modified_bruck does less. The
-//          receive buffer is the paper's R: place j of it is the receive block of rank j. The paper's step 3 copies all
-//          blocks to an intermediate buffer and back. It is a reflection, so here pairs of blocks are swapped through
-//          one spare block.
+// Wins:    where datatypes are costly to create: one regular type per message. Otherwise modified_bruck does less.
+//
+// The receive buffer is the paper's R: place j of it is the receive block of rank j. The paper's step 3 copies all
+// blocks to an intermediate buffer and back. It is a reflection, so here pairs of blocks are swapped through one spare
+// block.
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"

@@ -6,11 +6,12 @@
 // Memory:  for r = 2 p − 2^(⌈log₂ p⌉−1) − 1 ≤ ⌊p/2⌋ − 1 blocks; for any radix the least that zero copy allows, none for
 //          r ≥ p.
 // Limits:  as zero_copy_bruck.
-// Wins:    large blocks in little memory. A block waits from the round that brings it to the round that sends it on,
-//          both included. A receive block is free for other blocks until its own block arrives to stay. In reverse
-//          order every receive block is occupied at first, and is freed at the round of its index' highest digit.
-//          Giving each waiting block any free place is then the greedy colouring of an interval graph, which needs as
-//          many places as blocks wait in the worst round.
+// Wins:    large blocks in little memory.
+//
+// A block waits from the round that brings it to the round that sends it on, both included. A receive block is free for
+// other blocks until its own block arrives to stay. In reverse order every receive block is occupied at first, and is
+// freed at the round of its index' highest digit. Giving each waiting block any free place is then the greedy colouring
+// of an interval graph, which needs as many places as blocks wait in the worst round.
 #include <algorithm>
 #include <vector>
 

@@ -5,11 +5,12 @@
 // Bytes:   as basic_bruck.
 // Memory:  p blocks of intermediate buffer; packed, as small blocks are: what one round sends and receives instead.
 // Limits:  blocks of one size, separate buffers, not alltoallw.
-// Wins:    small blocks when packed; with datatypes, blocks so large that a copy costs more than a structured type. A
-//          block is received at the place from which it is sent next: in the receive buffer if its number of remaining
-//          digits is even, in the intermediate buffer if it is odd. So a block that leaves and one that arrives in the
-//          same round never share a place. It is first sent from the send buffer. Packed messages are gathered before
-//          and scattered after the round, so that all blocks can wait in the receive buffer.
+// Wins:    small blocks when packed; with datatypes, blocks so large that a copy costs more than a structured type.
+//
+// A block is received at the place from which it is sent next: in the receive buffer if its number of remaining digits
+// is even, in the intermediate buffer if it is odd. So a block that leaves and one that arrives in the same round never
+// share a place. It is first sent from the send buffer. Packed messages are gathered before and scattered after the
+// round, so that all blocks can wait in the receive buffer.
 #include "algorithms/bruck/zero_copy_bruck.hpp"
 
 #include <algorithm>

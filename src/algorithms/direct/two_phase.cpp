@@ -1,14 +1,15 @@
 // two_phase: alltoallv as two balanced exchanges through intermediate ranks.
-// Source: Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; rank k forwards
-//         part k. The paper pads both exchanges to equal messages; here all ranks know all counts, and nothing is
-//         padded.
+//
+// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; rank k forwards
+//          part k. The paper pads both exchanges to equal messages; here all ranks know all counts, and nothing is
+//          padded.
 // Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
 // Bytes:   each block twice.
 // Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
 //          with holes, p² counts, and twice what the inner algorithm takes.
 // Limits:  separate buffers.
-// Wins: blocks that are very uneven while the ranks' totals are similar: no message is larger than about a rank's total
-//       / p, so that no pair of ranks finishes much later than others.
+// Wins:    blocks that are very uneven while the ranks' totals are similar: no message is larger than about a rank's
+//          total / p, so that no pair of ranks finishes much later than others.
 #include "algorithms/direct/two_phase.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The two index sets of one rank: which locations still hold data to send, and which still wait for data.
+//
 // Source: Hofmann & Rünger §3.2 and §3.4. There a message is sent from its lowest index to its highest; here any part
 //         of it may be sent next, so the rest of a message may have several runs. Both sets have a fixed capacity.
 #pragma once

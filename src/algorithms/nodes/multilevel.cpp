@@ -1,6 +1,7 @@
 // multilevel: an exchange inside nodes, then one between them, each by an algorithm of the list.
-// Source: taquin's own; aggregation as in MPI libraries' node-aware exchanges, with every rank of a node serving.
-//         Levels compose: the exchange inside a node uses the levels inside it.
+//
+// Source:  taquin's own; aggregation as in MPI libraries' node-aware exchanges, with every rank of a node serving.
+//          Levels compose: the exchange inside a node uses the levels inside it.
 // Rounds:  those of the algorithms of all levels, one after the other; in irregular exchanges, an exchange of sizes
 //          inside groups when the plan is made.
 // Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
@@ -8,9 +9,9 @@
 // Memory: on each level the larger of what a rank sends and what it forwards, the same for what it receives, and what
 //         the levels' algorithms take.
 // Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
-// Wins: small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than those
-//       of log rounds among all ranks. With one rank per node it is the first level's algorithm, on one node the last
-//       level's.
+// Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
+//          those of log rounds among all ranks. With one rank per node it is the first level's algorithm, on one node
+//          the last level's.
 #include <fmt/format.h>
 
 #include <algorithm>
