@@ -60,7 +60,7 @@ def test_options_reach_the_algorithm(comm, algorithm):
         ({"inner": "quickest"}, "quickest"),
         ({"algorithm": "pairwise"}, "keyword of its own"),
         ({"radics": 2}, "no option 'radics'"),
-        (["radix"], "no dict"),
+        (["radix"], "must be a dict"),
     ],
 )
 def test_bad_options_are_refused_on_every_rank(comm, options, match):
