@@ -6,9 +6,9 @@
 //          rounds of a blocking call are those of the agreement that every exchange needs: no further round.
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
 //          is reused without these bytes, because sizes travel when it is made.
-// Memory: when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
-//         reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
-//         threshold and the largest block.
+// Memory:  when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
+//          reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
+//          threshold and the largest block.
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among more than a few ranks.
 #include <algorithm>

@@ -6,8 +6,8 @@
 //          inside groups when the plan is made.
 // Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
 //          inside nodes.
-// Memory: on each level the larger of what a rank sends and what it forwards, the same for what it receives, and what
-//         the levels' algorithms take.
+// Memory:  on each level the larger of what a rank sends and what it forwards, the same for what it receives, and what
+//          the levels' algorithms take.
 // Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
 // Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
 //          those of log rounds among all ranks. With one rank per node it is the first level's algorithm, on one node

@@ -1,9 +1,12 @@
 // Neighbourhood collectives on one node: each edge of the graph has slots in memory that the ranks share, which only
-// its two ranks write and wait for. Calls are numbered, with the same numbers on all ranks, because each rank takes
-// part in each. In call n the sender of an edge writes slot n mod 4: the number of bytes, the block where it fits, and
-// last the call's number (release). Its receiver waits for the number (acquire), copies the block out, and acknowledges
-// that number, which makes the slot free. A longer block follows as a message, whose receive was posted at the start. A
-// start does not wait. Where a slot is not free, because its receiver has not completed call n - 4, its contents are
+// its two ranks write and wait for.
+//
+// Calls are numbered, with the same numbers on all ranks, because each rank takes part in each. In call n the sender of
+// an edge writes slot n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its
+// receiver waits for the number (acquire), copies the block out, and acknowledges that number, which makes the slot
+// free. A longer block follows as a message, whose receive was posted at the start.
+//
+// A start does not wait. Where a slot is not free, because its receiver has not completed call n - 4, its contents are
 // sent as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots announces them to
 // the receiver. So no rank waits for a rank that is outside MPI after its start, as MPI requires of nonblocking
 // collectives.

@@ -3,17 +3,17 @@
 // Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or the
 //          first `leaders` of them: the d-th node after this one is served by local rank (d − 1) mod n, or mod
 //          `leaders`.
-// Rounds: 3 in each pass: gather in the node, one message per pair of nodes, scatter in the node. The first and the
-//         last are copies through memory that the node's ranks share, or messages where they cannot share memory. One
-//         pass serves as many nodes as the memory limit allows. Equal blocks travel in several messages where MPI
-//         libraries would use rendezvous for one.
+// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node. The first and the
+//          last are copies through memory that the node's ranks share, or messages where they cannot share memory. One
+//          pass serves as many nodes as the memory limit allows. Equal blocks travel in several messages where MPI
+//          libraries would use rendezvous for one.
 // Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
-// Memory: what passes through a rank in a pass of d nodes of n ranks: at most 2dn blocks, as its share of the node's
-//         memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular exchanges also have a
-//         table of n(p + N) sizes.
+// Memory:  what passes through a rank in a pass of d nodes of n ranks: at most 2dn blocks, as its share of the node's
+//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular exchanges also have a
+//          table of n(p + N) sizes.
 // Limits:  separate buffers.
-// Wins: small blocks, several ranks per node: n² messages become one, and each rank waits twice. With one rank per
-//       node, or on one node, it is spread_out.
+// Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. With one rank per
+//          node, or on one node, it is spread_out.
 #include "algorithms/nodes/node_aggregated.hpp"
 
 #include <algorithm>

@@ -5,10 +5,10 @@
 // Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
 //          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
 //          come in pieces, a round for each.
-// Bytes: a block of up to 16 KiB (8 KiB where every rank has a processor) twice, through the shared memory, as far as
-//        that has room; others once, by the receiver, out of the sender's buffer. In a plan a sender whose receiver
-//        does not claim its block moves it into the shared memory; where blocks cannot be copied once, those of up to
-//        64 KiB pass through it.
+// Bytes:   a block of up to 16 KiB (8 KiB where every rank has a processor) twice, through the shared memory, as far as
+//          that has room; others once, by the receiver, out of the sender's buffer. In a plan a sender whose receiver
+//          does not claim its block moves it into the shared memory; where blocks cannot be copied once, those of up to
+//          64 KiB pass through it.
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
