@@ -159,7 +159,8 @@ TEST_P(budget, a_started_plan_takes_nothing) {
   });
 }
 
-/// What beside its limit a call that fails may take: the texts of errors, the requests of messages that are taken in vain.
+/// The most that a failing call may take beside its limit: texts of errors, and requests of messages that are received
+/// and dropped.
 constexpr std::size_t taken_by_an_error = 256 << 10;
 
 TEST_P(budget, a_call_that_fails_on_one_rank_takes_no_more_than_its_limit) {
