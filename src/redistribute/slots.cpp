@@ -143,7 +143,7 @@ int slots_engine::source_of(slot x) {
 // that waits for a chain to close need not open another: the chain closes by reads into free slots. One request; false
 // when there is nothing to ask for now.
 bool slots_engine::issue() {
-  if (flying_ == ops_.size()) return false;
+  if (flying_ + awaited_ == ops_.size()) return false;
   int best = 0;
   for (int s = 1; s < m_.ranks; ++s)
     if (waiting_for(s) > waiting_for(best)) best = s;
@@ -195,18 +195,37 @@ void slots_engine::ask(int source) {
   ++pending_[as_size(source)].asked;
   ++m_.rounds;
   const bool reads = reader_ != nullptr && m_.net->reads(source);
-  if (reads)
+  if (reads) {
     reader_->read(source, list_.words(), runs_);
-  else
+    tell(source);
+    copied_ += op_.count;
+    arrived(id);
+    ++pending_[as_size(source)].asked;  // until its note is known to be taken
+  } else {
     m_.net->receive(source, runs_, id);
-  m_.net->post(source, list_.words());
-  if (reads) copied_ += op_.count;
-  if (reads) arrived(id);
+    m_.net->post(source, list_.words());
+  }
+}
+
+// What was read. The owner may be elsewhere, and notes wait there: of each half of those that may, one is to be known
+// as taken, and all that were posted before it are taken then.
+void slots_engine::tell(int source) {
+  peer_state& p = pending_[as_size(source)];
+  if (p.sure > 0 || 2U * p.asked < m_.sizes.per_peer) return m_.net->post(source, list_.words());
+  p.sure = p.asked;
+  ++awaited_;
+  m_.net->post_known(source, list_.words());
+}
+
+void slots_engine::taken(int source) {
+  peer_state& p = pending_[as_size(source)];
+  p.asked = static_cast<std::uint16_t>(p.asked - std::exchange(p.sure, std::uint16_t{0}));
+  --awaited_;
 }
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen, asked] = pending_[as_size(source)];
+  auto& [head, tail, cursor, unseen, asked, sure] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
@@ -349,6 +368,9 @@ void slots_engine::handle(const event& e) {
       break;
     case event::kind::sent:
       left(e.units);
+      break;
+    case event::kind::taken:
+      taken(e.peer);
       break;
     case event::kind::fetched:
     case event::kind::quiet:
