@@ -110,8 +110,8 @@ class port {
 
   /// Sends words; they are copied.
   virtual void post(int to, std::span<const word> words) = 0;
-  /// The same; an event says when the peer has taken them. Of those whose event is not given yet there may be fewer than
-  /// port_limits::messages. For ports that let ranks read.
+  /// The same; an event says when the peer has taken them. There may be fewer than port_limits::messages whose event is
+  /// not given yet. For ports that let ranks read.
   virtual void post_known(int /*to*/, std::span<const word> /*words*/) {}
   /// Begins to receive units into free places: one run, or at most `scattered` runs in the caller's array. No more may
   /// come than there is room for; less may. Transfers from one rank are taken in the order in which they were begun on

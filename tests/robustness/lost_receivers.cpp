@@ -208,7 +208,7 @@ void meet_without(int last, int rank) {
   MPI_Recv(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-// Run with TAQUIN_TEST_DEATH=n: the last rank's process ends at its n-th step. Where the MPI library goes on, the others
+// Run with TAQUIN_TEST_DEATH=n: the last rank ends at its n-th step. Where the MPI library goes on, the others
 // are told; else the launcher ends the job.
 TEST_P(lost_receivers, that_have_died_are_named) {
   const char* const when = std::getenv("TAQUIN_TEST_DEATH");
