@@ -15,12 +15,13 @@
 #include <string_view>
 
 #include "harness/message_counts.hpp"
+#include "origins.hpp"
 
 namespace taquin::in_flight {
 
 namespace {
 
-using counts = harness::message_counts<void*, 64, 512>;
+using counts = harness::message_counts<void*, 64, 128>;
 counts all;
 
 struct common {
@@ -32,13 +33,20 @@ struct shared {
 };
 shared s;
 
+std::string_view wanted;  // empty: all
+
 bool counting() { return s.all != nullptr && s.all->counting.load() != 0; }
+bool counts_now(int tag, MPI_Comm c) {
+  if (!counting()) return false;
+  const std::string_view origin = origin_of(tag, c);  // also where all are wanted: it learns the tag
+  return wanted.empty() || origin == wanted;
+}
 
 void sent(std::size_t n, MPI_Datatype t, int to, int tag, MPI_Comm c) {
-  if (counting()) all.sent(counts::bytes_of(n, t), to, tag, c);
+  if (counts_now(tag, c)) all.sent(counts::bytes_of(n, t), to, tag, c);
 }
 void asked(int from, int tag, MPI_Comm c) {
-  if (counting()) all.asked(from, tag, c);
+  if (counts_now(tag, c)) all.asked(from, tag, c);
 }
 
 // ---- The table ----
@@ -82,7 +90,8 @@ int my_irecv_init(void* b, std::size_t n, MPI_Datatype t, int from, int tag, MPI
   return code;
 }
 int my_start(std::size_t n, void** r) {
-  for (std::size_t k = 0; counting() && k < n; ++k) all.started(r[k]);
+  const bool all_wanted = wanted.empty() || wanted == own_messages;
+  for (std::size_t k = 0; counting() && all_wanted && k < n; ++k) all.started(r[k]);
   return call(start, n, r);
 }
 
@@ -156,8 +165,9 @@ bool install() {
   return good != 0;
 }
 
-void begin() {
+void begin(std::string_view origin) {
   meet();
+  wanted = origin;
   all.clear_mine();
   meet();
   if (s.rank == 0) s.all->counting = 1;

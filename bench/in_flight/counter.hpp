@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace taquin::in_flight {
 
@@ -16,8 +17,8 @@ struct peaks {
 
 /// Takes the places. Collective over MPI_COMM_WORLD. False where the table is not as it is known, on all ranks.
 bool install();
-/// Counts from now on, from 0. Collective; nothing is on its way.
-void begin();
+/// Counts from now on, from 0: messages of this origin (origins.hpp), or all. Collective; nothing is on its way.
+void begin(std::string_view origin = {});
 /// Ends to count: the most of any rank. Collective.
 peaks end();
 

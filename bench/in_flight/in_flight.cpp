@@ -12,17 +12,12 @@
 #include <vector>
 
 #include "counter.hpp"
+#include "first_calls.hpp"
 #include "harness/session.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin::in_flight {
 namespace {
-
-struct settings {
-  int calls = 100;
-  int late = 200;  // milliseconds
-  std::vector<std::string> algorithms{"auto"};
-};
 
 // Bytes from one rank to another.
 int bytes(std::string_view pattern, int from, int to, int ranks) {
@@ -80,10 +75,10 @@ class traffic {
 template <class Call>
 bool measure(const settings& o, traffic& t, int rank, peaks& most, Call call) {
   bool good = true;
-  for (int k = 0; k < 4; ++k) call();  // communicators and what calls decide once
+  for (int k = 0; k < 6; ++k) call();  // communicators and what calls decide once
   begin();
   for (int k = 0; k < o.calls; ++k) {
-    if (rank == 0 && k % (o.calls / 2) == 2) usleep(static_cast<unsigned>(o.late) * 1000U);
+    if (rank == 0 && k % (o.calls / 2) == 2) be_late(o);
     t.fill(k);
     call();
     good = t.right(k) && good;
@@ -97,8 +92,9 @@ int work(const settings& o, int rank, int ranks) {
     if (rank == 0) fmt::print(stderr, "the MPI library's table of functions is not known\n");
     return 77;
   }
-  bool good = true;
-  for (const char* pattern : {"all_to_one", "random", "hot"}) {
+  bool good = !o.first || first_calls(o, rank, ranks);
+  if (o.first) return good ? 0 : 1;
+  for (const std::string& pattern : o.patterns) {
     traffic t(pattern, rank, ranks);
     const auto row = [&](const std::string& name, auto call) {
       peaks most;
@@ -125,6 +121,8 @@ int main(int argc, char** argv) {
   app.add_option("--calls", s.calls, "of each kind")->check(CLI::Range(6, 400));
   app.add_option("--late", s.late, "milliseconds that rank 0 comes late, twice");
   app.add_option("--algorithms", s.algorithms, "of taquin")->delimiter(',');
+  app.add_option("--patterns", s.patterns, "all_to_one, random, hot")->delimiter(',');
+  app.add_flag("--first", s.first, "the first call on a communicator, by what its messages belong to");
   CLI11_PARSE(app, argc, argv);
   return taquin::harness::in_session([&](int rank, int ranks) { return taquin::in_flight::work(s, rank, ranks); });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "base/in_flight.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
@@ -83,6 +84,29 @@ void run(const collective& c, std::span<const std::byte> from, std::span<std::by
     throw;
   }
   std::copy_n(own_to, to.size(), to.data());
+}
+
+bool floods(std::size_t ranks) noexcept {
+#ifdef TAQUIN_SMPI
+  static_cast<void>(ranks);
+  return false;
+#else
+  return ranks > static_cast<std::size_t>(detail::in_flight_bound(0)) + 1;
+#endif
+}
+
+void join_bits(std::span<std::byte> all, std::size_t each, MPI_Comm comm) {
+  int rank = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+  const std::size_t mine = each * static_cast<std::size_t>(rank);
+  std::ranges::fill(all.first(mine), std::byte{0});
+  std::ranges::fill(all.subspan(mine + each), std::byte{0});
+  in_pieces(all, [&](std::span<std::byte> part) {
+    run({}, part, "MPI_Iallreduce", [&](const void*, void* to, MPI_Request* request) {
+      return begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, to, static_cast<int>(part.size()),
+                       MPI_UNSIGNED_CHAR, MPI_BOR);
+    });
+  });
 }
 
 namespace {

@@ -104,6 +104,12 @@ void in_pieces(std::span<T> values, Piece piece) {
     piece(values.subspan(at, std::min(most, values.size() - at)));
 }
 
+/// More ranks than may have a message each at one that is late.
+bool floods(std::size_t ranks) noexcept;
+
+/// Of `all`, each rank has set `each` bytes in its place. Afterwards all ranks have all.
+void join_bits(std::span<std::byte> all, std::size_t each, MPI_Comm comm);
+
 }  // namespace collectives
 
 /// Each value becomes the result over all ranks.
@@ -133,14 +139,14 @@ void broadcast(std::span<T> values, int root, MPI_Comm comm) {
   });
 }
 
-/// The `each` values of each rank, which stand in their place on their rank, to all ranks.
+/// The `each` values of each rank, which stand in their place on their rank, to all ranks. MPI_Iallgather of Open MPI
+/// sends a message from each rank to each: on more ranks than may have messages in flight, and where the values do not
+/// fit into a piece, bits are joined instead, in as many messages as the number of ranks has digits.
 template <class T>
 void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
-  if (all.size_bytes() > collectives::most_at_once) {
-    for (std::size_t at = 0; at < all.size(); at += each)
-      broadcast(all.subspan(at, each), static_cast<int>(at / each), comm);
-    return;
-  }
+  const std::size_t ranks = each == 0 ? 0 : all.size() / each;
+  if (all.size_bytes() > collectives::most_at_once || collectives::floods(ranks))
+    return collectives::join_bits(std::as_writable_bytes(all), each * sizeof(T), comm);
   collectives::run({}, std::as_writable_bytes(all), "MPI_Iallgather", [&](const void*, void* to, MPI_Request* request) {
     return collectives::begin_one(PMPI_Allgather, PMPI_Iallgather, comm, request, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL,
                                   to, static_cast<int>(each * sizeof(T)), MPI_BYTE);

@@ -9,7 +9,13 @@
 
 namespace taquin::mpi {
 
-/// The given ranks of `comm`, in this order. Collective over them alone; calls with different tags may cross.
-owned_comm create_group(MPI_Comm comm, std::span<const int> ranks, int tag);
+/// Divides `comm`: `ranks` are those of this rank's group, in the new communicator's order; none where it is in no
+/// group, for which the result is null. No rank is in two groups. Collective over `comm`. Calls with different tags may
+/// cross, of ranks that are in a group.
+///
+/// Where the MPI library goes on without ranks that have died, all ranks of `comm` make the communicators together
+/// (MPI_Comm_create). MPI_Comm_create_group involves the group's ranks alone, but Open MPI 6.0rc2 does not come back
+/// from it when one of them has died (bench/dead_ranks).
+owned_comm create_groups(MPI_Comm comm, std::span<const int> ranks, int tag);
 
 }  // namespace taquin::mpi

@@ -1,5 +1,7 @@
 #include "node/level_comms.hpp"
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/sizes.hpp"
@@ -11,11 +13,15 @@ namespace taquin::detail {
 
 namespace {
 
-// Collective over the column's ranks only. Each rank makes its columns in increasing order, so that of those that are
-// not made yet the lowest can always be.
-MPI_Comm make_column(MPI_Comm comm, const level& groups, int column, std::vector<int>& ranks) {
+// Columns [first, last), which have no rank in common: at most as many as the smallest group has ranks. The one of them
+// that this rank is in, or null. Collective over `comm`. `ranks` is room for one of each group.
+MPI_Comm make_columns(const mpi::communicator& comm, const level& groups, int first, int last, std::span<int> ranks) {
+  const auto rank = as_size(comm.rank());
+  const int size = groups.size(groups.group[rank]);
+  const int column = first + (groups.index[rank] + size - first % size) % size;
+  if (column >= last) return mpi::create_groups(comm.get(), {}, first).release();
   for (int g = 0; g < groups.groups(); ++g) ranks[as_size(g)] = groups.member(g, column % groups.size(g));
-  return mpi::create_group(comm, ranks, column).release();
+  return mpi::create_groups(comm.get(), ranks, first).release();
 }
 
 }  // namespace
@@ -24,21 +30,22 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   if (view.comms != nullptr) return *view.comms;
   auto made = std::make_shared<level_comms>();
   const level& groups = view.topology.nodes();
-  const auto rank = as_size(comm.rank());
-  const int group = groups.group[rank];
   std::vector<int> ranks(as_size(groups.groups()));
-  std::vector<MPI_Comm> columns(as_size(groups.largest()), MPI_COMM_NULL);
+  std::vector<MPI_Comm> columns;
+  const int largest = groups.largest();
+  const int apart = groups.smallest();
+  columns.reserve(as_size(largest));
   const MPI_Comm own = mpi::together(comm.get(), [&] {
     MPI_Comm copy = MPI_COMM_NULL;
     TAQUIN_MPI(PMPI_Comm_dup(view.local.get(), &copy));
-    for_each_column(groups.index[rank], groups.size(group), groups.largest(),
-                    [&](int c) { columns[as_size(c)] = make_column(comm.get(), groups, c, ranks); });
+    for (int first = 0; first < largest; first += apart)
+      columns.push_back(make_columns(comm, groups, first, std::min(first + apart, largest), ranks));
     return copy;
   });
   made->inside = mpi::communicator::adopt(own);
   for (const MPI_Comm column : columns)
     if (column != MPI_COMM_NULL) made->columns.push_back(mpi::communicator::adopt(column));
-  made->next.topology = view.topology.inside(group);
+  made->next.topology = view.topology.inside(groups.group[as_size(comm.rank())]);
   if (!made->next.topology.levels.empty()) made->next.local = split_by_nodes(*made->inside, made->next.topology);
   view.comms = made;
   return *made;

@@ -22,6 +22,8 @@ mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const p
       transfers_(memory),
       complete_(memory),
       words_(memory),
+      takers_(memory),
+      taken_(memory),
       buffers_(memory),
       addresses_(memory),
       lengths_(memory),
@@ -46,12 +48,15 @@ void mpi_port::begin_run() noexcept {
   messages_ = 0;
   bytes_ = 0;
   control_bytes_ = 0;
+  std::ranges::fill(takers_, -1);
+  takers_to_tell_ = 0;
   if (node_ != nullptr) node_->begin();
 }
 
 // ---- What happens ----
 
 void mpi_port::completed(std::size_t number, const MPI_Status& status) {
+  if (number < first_buffer() && takers_[number] >= 0) taken_[takers_to_tell_++] = std::exchange(takers_[number], -1);
   if (number < first_transfer()) return;
   const std::size_t t = number - first_transfer();
   transfer& done = transfers_[t];
@@ -84,13 +89,19 @@ void mpi_port::poll() {
 
 bool mpi_port::find_transfer() {
   if (at_hand_ == 0) poll();
-  if (at_hand_ == 0) return find_fetched();
+  if (at_hand_ == 0) return find_taken() || find_fetched();
   transfer& t = transfers_[complete_[told_]];
   next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, {t.at, t.length}};
   t = {};
   told_ = (told_ + 1) % static_cast<std::uint32_t>(complete_.size());
   --at_hand_;
   --under_way_;
+  return true;
+}
+
+bool mpi_port::find_taken() {
+  if (takers_to_tell_ == 0) return false;
+  next_ = {event::kind::taken, taken_[--takers_to_tell_], 0, {}, {}};
   return true;
 }
 
@@ -219,13 +230,32 @@ std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
   }
 }
 
-void mpi_port::post(int to, std::span<const word> words) {
+// Into the memory of a message's number, which is returned.
+std::size_t mpi_port::copy_of(std::span<const word> words) {
   const std::size_t m = free_number(0, first_buffer());
-  word* const copy = words_.data() + m * limits_.words;
-  std::ranges::copy(words, copy);
-  requests_.send(m, copy, static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + control(), comm_.get());
-  if (to != comm_.rank()) ++messages_;
-  if (to != comm_.rank()) control_bytes_ += words.size_bytes();
+  std::ranges::copy(words, words_.data() + m * limits_.words);
+  return m;
+}
+
+void mpi_port::count_words(int to, std::span<const word> words) noexcept {
+  if (to == comm_.rank()) return;
+  ++messages_;
+  control_bytes_ += words.size_bytes();
+}
+
+void mpi_port::post(int to, std::span<const word> words) {
+  const std::size_t m = copy_of(words);
+  requests_.send(m, words_.data() + m * limits_.words, static_cast<int>(words.size()), MPI_UINT32_T, to,
+                 tag_ + control(), comm_.get());
+  count_words(to, words);
+}
+
+void mpi_port::post_known(int to, std::span<const word> words) {
+  const std::size_t m = copy_of(words);
+  requests_.send_synchronously(m, words_.data() + m * limits_.words, static_cast<int>(words.size()), MPI_UINT32_T, to,
+                               tag_ + control(), comm_.get());
+  takers_[m] = to;
+  count_words(to, words);
 }
 
 void mpi_port::refuse(int to) {

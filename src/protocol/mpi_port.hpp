@@ -54,6 +54,7 @@ class mpi_port final : public port, private mpi::awaited {
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
 
   void post(int to, std::span<const word> words) override;
+  void post_known(int to, std::span<const word> words) override;
   using port::receive;
   using port::send;
   void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
@@ -104,6 +105,9 @@ class mpi_port final : public port, private mpi::awaited {
   bool try_withdraw(int peer) override;
   bool try_swapped(int peer) override;
   bool find_fetched();
+  bool find_taken();
+  [[nodiscard]] std::size_t copy_of(std::span<const word> words);
+  void count_words(int to, std::span<const word> words) noexcept;
   void describe(mpi::wait_note& note) const override;
   bool find();
   bool find_transfer();
@@ -143,6 +147,8 @@ class mpi_port final : public port, private mpi::awaited {
     each(&mpi_port::transfers_, std::size_t{l.transfers});
     each(&mpi_port::complete_, std::size_t{l.transfers});
     each(&mpi_port::words_, (messages + 1) * l.words);
+    each(&mpi_port::takers_, messages);
+    each(&mpi_port::taken_, messages);
     each(&mpi_port::buffers_, l.send_buffers * as_size(l.chunk) * unit_bytes);
     each(&mpi_port::addresses_, std::size_t{l.scattered});
     each(&mpi_port::lengths_, std::size_t{l.scattered});
@@ -163,6 +169,9 @@ class mpi_port final : public port, private mpi::awaited {
   std::uint32_t receives_ = 0;   // begun so far
   std::uint32_t unposted_ = 0;
   std::pmr::vector<word> words_;  // of messages, the one that came last
+  std::pmr::vector<int> takers_;  // of messages that are to be known as taken: who takes them; −1: of others
+  std::pmr::vector<int> taken_;   // who has taken such messages and was not told of
+  std::size_t takers_to_tell_ = 0;
   raw_buffer buffers_;
   std::pmr::vector<MPI_Aint> addresses_;  // of the runs of a transfer
   std::pmr::vector<int> lengths_;

@@ -29,6 +29,7 @@ struct event {
     arrived,  ///< the transfer `id` into this rank is complete; `units` has what came, at its first place
     sent,     ///< the transfer `id` is sent: `units` may be used again
     fetched,  ///< the peer has fetched these units of what it is offered
+    taken,    ///< the peer has taken the words of post_known(), and all that came to it before them
     quiet     ///< nothing has happened for a while
   };
   kind what = kind::message;
@@ -109,6 +110,9 @@ class port {
 
   /// Sends words; they are copied.
   virtual void post(int to, std::span<const word> words) = 0;
+  /// The same; an event says when the peer has taken them. There may be fewer than port_limits::messages whose event is
+  /// not given yet. For ports that let ranks read.
+  virtual void post_known(int /*to*/, std::span<const word> /*words*/) {}
   /// Begins to receive units into free places: one run, or at most `scattered` runs in the caller's array. No more may
   /// come than there is room for; less may. Transfers from one rank are taken in the order in which they were begun on
   /// either side.

@@ -68,6 +68,7 @@ class first_come {
         left({static_cast<slot>(e.units.at), static_cast<slot>(e.units.length)});
         break;
       case event::kind::fetched:
+      case event::kind::taken:
       case event::kind::quiet:
         break;
     }

@@ -143,7 +143,7 @@ int slots_engine::source_of(slot x) {
 // that waits for a chain to close need not open another: the chain closes by reads into free slots. One request; false
 // when there is nothing to ask for now.
 bool slots_engine::issue() {
-  if (flying_ == ops_.size()) return false;
+  if (flying_ + awaited_ == ops_.size()) return false;
   int best = 0;
   for (int s = 1; s < m_.ranks; ++s)
     if (waiting_for(s) > waiting_for(best)) best = s;
@@ -195,18 +195,21 @@ void slots_engine::ask(int source) {
   ++pending_[as_size(source)].asked;
   ++m_.rounds;
   const bool reads = reader_ != nullptr && m_.net->reads(source);
-  if (reads)
+  if (reads) {
     reader_->read(source, list_.words(), runs_);
-  else
+    tell(source);
+    copied_ += op_.count;
+    arrived(id);
+    ++pending_[as_size(source)].asked;  // until its note is known to be taken
+  } else {
     m_.net->receive(source, runs_, id);
-  m_.net->post(source, list_.words());
-  if (reads) copied_ += op_.count;
-  if (reads) arrived(id);
+    m_.net->post(source, list_.words());
+  }
 }
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen, asked] = pending_[as_size(source)];
+  auto& [head, tail, cursor, unseen, asked, sure] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
@@ -307,52 +310,6 @@ void slots_engine::arrived(std::uint32_t id) {
       at_[x].needs = need::here;
       at_[x].next = z;
     }
-  }
-}
-
-// What a peer asks for, or has read.
-void slots_engine::serve(int peer, std::span<const word> request) {
-  const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
-  const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];
-  runs_.clear();
-  block_list::read(
-      request, ahead,
-      [&](std::uint32_t k, std::uint32_t n) {
-        for (; n > 0; --n) append(runs_, mine[k++], m_.staging());
-      },
-      [&](std::size_t soon) {
-        if (soon < count) __builtin_prefetch(mine + soon);
-      });
-  if (reader_ != nullptr && m_.net->reads(peer)) {
-    m_.net->gone(peer, units_of(runs_));
-  } else if (!m_.net->send(peer, runs_, 0)) {
-    return;
-  }
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (i + ahead < runs_.size()) prefetch(static_cast<slot>(runs_[i + ahead].at));
-    left(runs_[i]);
-  }
-}
-
-void slots_engine::left(const unit_run& gone) {
-  unsent_ -= static_cast<std::uint64_t>(gone.length);
-  for (count_t y = gone.at; y < gone.end(); ++y) freed(static_cast<slot>(y));
-}
-
-void slots_engine::handle(const event& e) {
-  switch (e.what) {
-    case event::kind::message:
-      serve(e.peer, e.words);
-      break;
-    case event::kind::arrived:
-      arrived(e.id);
-      break;
-    case event::kind::sent:
-      left(e.units);
-      break;
-    case event::kind::fetched:
-    case event::kind::quiet:
-      break;
   }
 }
 

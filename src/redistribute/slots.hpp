@@ -55,7 +55,8 @@ class slots_engine {
     std::uint32_t tail = 0;
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
-    std::uint32_t asked = 0;   // requests under way
+    std::uint16_t asked = 0;   // requests under way, or notes that the peer is not known to have taken
+    std::uint16_t sure = 0;    // those of the notes that are taken when the awaited one is
   };
   struct op {
     slot first = no_slot;  // a part of queue_, or slots: linked ones, a run of staging slots
@@ -87,6 +88,8 @@ class slots_engine {
   void start_request();
   bool add(int source, std::uint32_t k, slot x, slot z);
   void ask(int source);
+  void tell(int source);
+  void taken(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
@@ -122,14 +125,15 @@ class slots_engine {
   std::pmr::vector<op> ops_;
   block_list list_;
   std::pmr::vector<unit_run> runs_;
-  op op_;                     // the request that is being made
-  slot holes_ = no_slot;      // free slots whose own blocks are here: the last one
-  std::size_t copied_ = 0;    // blocks, since go_on() began
-  slot_list slack_;           // free slots that no block is meant for
-  std::size_t window_ = 0;    // free slots and blocks under way that are enough to keep everyone busy
-  std::size_t open_ = 0;      // as they are now
-  std::size_t parked_ = 0;    // blocks that opened chains which are not closed
-  std::uint32_t flying_ = 0;  // requests under way
+  op op_;                      // the request that is being made
+  slot holes_ = no_slot;       // free slots whose own blocks are here: the last one
+  std::size_t copied_ = 0;     // blocks, since go_on() began
+  slot_list slack_;            // free slots that no block is meant for
+  std::size_t window_ = 0;     // free slots and blocks under way that are enough to keep everyone busy
+  std::size_t open_ = 0;       // as they are now
+  std::size_t parked_ = 0;     // blocks that opened chains which are not closed
+  std::uint32_t flying_ = 0;   // requests under way
+  std::uint32_t awaited_ = 0;  // notes that are to be known as taken
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;
   int last_source_ = 0;

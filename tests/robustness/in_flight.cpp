@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/environment.hpp"
 #include "redistribute/machine.hpp"
 #include "support/flood_layer.hpp"
 #include "support/world.hpp"
@@ -212,6 +213,35 @@ TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
     const int bound = GetParam()->name == "cyclic" ? 3 * (ranks - 1) + most : std::max(most, ranks - 1) + most;
     EXPECT_LE(seen.unexpected, bound);
     EXPECT_LE(seen.untaken, bound);
+    EXPECT_EQ(left, 0);
+  }
+}
+
+// Ranks that share memory read blocks out of each other's arrays and only tell the owner, which is slow in the middle.
+TEST(reading_in_flight, a_slow_owner_has_few_notes_waiting) {
+  if (!detail::environment::get().shared_memory) GTEST_SKIP() << "blocks go by messages";
+  constexpr int words = 1100;  // more than what goes by messages on a node
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  for (const int most : {1, 2, 7, 32}) {
+    shuffled s(2000, words);
+    redistribution r = s.by("slots", most);
+    test::flood::begin();
+    for (int i = 0; i < 3; ++i) {
+      s.fill();
+      r.start(std::span<const int>(s.to_rank), std::span<const int>(s.to_index));
+      while (!r.test()) be_late(rank, 0, 5);
+      r.wait();
+      ASSERT_TRUE(s.right());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto seen = test::flood::now();
+    const auto left = test::flood::left();
+    MPI_Barrier(MPI_COMM_WORLD);  // before anybody goes on
+    // Beside the notes a rank may have one word of each other rank, for the next collective of the protocol.
+    const int bound = std::max(most, ranks - 1) + ranks - 1;
+    EXPECT_LE(seen.unexpected, bound) << "of at most " << most;
+    EXPECT_LE(seen.untaken, bound) << "of at most " << most;
     EXPECT_EQ(left, 0);
   }
 }

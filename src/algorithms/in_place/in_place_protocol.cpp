@@ -136,6 +136,7 @@ void in_place_protocol::take(const event& e) {
         throw usage_error(fmt::format("rank {} expects more data from rank {} than that sends", e.peer, rank),
                           MPI_ERR_OTHER, e.peer, rank);
       return;
+    case event::kind::taken:
     case event::kind::quiet:
       return;
   }

@@ -1,0 +1,77 @@
+// What slots tells the owners of blocks, and what it does when others ask or tell.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/sizes.hpp"
+#include "redistribute/slots.hpp"
+
+namespace taquin::detail {
+
+// What was read. The owner may be elsewhere, and notes wait there: of each half of those that may, one is to be known
+// as taken, and all that were posted before it are taken then.
+void slots_engine::tell(int source) {
+  peer_state& p = pending_[as_size(source)];
+  if (p.sure > 0 || 2U * p.asked < m_.sizes.per_peer) return m_.net->post(source, list_.words());
+  p.sure = p.asked;
+  ++awaited_;
+  m_.net->post_known(source, list_.words());
+}
+
+void slots_engine::taken(int source) {
+  peer_state& p = pending_[as_size(source)];
+  p.asked = static_cast<std::uint16_t>(p.asked - std::exchange(p.sure, std::uint16_t{0}));
+  --awaited_;
+}
+
+// What a peer asks for, or has read.
+void slots_engine::serve(int peer, std::span<const word> request) {
+  const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
+  const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];
+  runs_.clear();
+  block_list::read(
+      request, ahead,
+      [&](std::uint32_t k, std::uint32_t n) {
+        for (; n > 0; --n) append(runs_, mine[k++], m_.staging());
+      },
+      [&](std::size_t soon) {
+        if (soon < count) __builtin_prefetch(mine + soon);
+      });
+  if (reader_ != nullptr && m_.net->reads(peer)) {
+    m_.net->gone(peer, units_of(runs_));
+  } else if (!m_.net->send(peer, runs_, 0)) {
+    return;
+  }
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (i + ahead < runs_.size()) prefetch(static_cast<slot>(runs_[i + ahead].at));
+    left(runs_[i]);
+  }
+}
+
+void slots_engine::left(const unit_run& gone) {
+  unsent_ -= static_cast<std::uint64_t>(gone.length);
+  for (count_t y = gone.at; y < gone.end(); ++y) freed(static_cast<slot>(y));
+}
+
+void slots_engine::handle(const event& e) {
+  switch (e.what) {
+    case event::kind::message:
+      serve(e.peer, e.words);
+      break;
+    case event::kind::arrived:
+      arrived(e.id);
+      break;
+    case event::kind::sent:
+      left(e.units);
+      break;
+    case event::kind::taken:
+      taken(e.peer);
+      break;
+    case event::kind::fetched:
+    case event::kind::quiet:
+      break;
+  }
+}
+
+}  // namespace taquin::detail
