@@ -40,8 +40,11 @@ struct sparse_moves {
 
   whole_moves all;
   std::vector<bool> meets;               ///< before the round the ranks of each node wait for each other; shorter: not
+  std::vector<bool> taken;               ///< senders of the round go on when all has been taken; shorter: not
   std::vector<std::string_view> stages;  ///< of each round
 
+  [[nodiscard]] bool meets_at(std::size_t round) const noexcept { return round < meets.size() && meets[round]; }
+  [[nodiscard]] bool taken_at(std::size_t round) const noexcept { return round < taken.size() && taken[round]; }
   /// Removes rounds in which no rank does anything.
   void drop_empty_rounds();
 };
