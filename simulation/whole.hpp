@@ -123,10 +123,11 @@ class whole_moves {
   void drop_empty_rounds();
 
   std::vector<round> rounds;
-  std::size_t scratch_bytes = 0;  ///< the most of any rank's schedule
-  bool through_memory = false;    ///< what is sent goes through memory that the ranks share, without messages
-  std::string drawn_as;           ///< of which use this holds, where uses differ
-  std::string note;               ///< what cannot be told, or is taken for granted
+  std::size_t most = most_messages;  ///< before there are too many
+  std::size_t scratch_bytes = 0;     ///< the most of any rank's schedule
+  bool through_memory = false;       ///< what is sent goes through memory that the ranks share, without messages
+  std::string drawn_as;              ///< of which use this holds, where uses differ
+  std::string note;                  ///< what cannot be told, or is taken for granted
 
  private:
   std::size_t messages_ = 0;
