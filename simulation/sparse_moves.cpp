@@ -28,7 +28,7 @@ using refusal = std::optional<std::string>;
 template <const sparse_algorithm& which>
 refusal moves(sparse_drawing& d) = delete;
 
-// Lines for all, and small data in the room; then each reads what is for it.
+// Lines for all, and small data in the room; then each rank reads its part.
 template <>
 refusal moves<node_step_way>(sparse_drawing& d) {
   if (d.pattern().nodes() != 1) return "it needs all ranks on one node";
@@ -46,7 +46,7 @@ refusal moves<node_step_way>(sparse_drawing& d) {
   return std::nullopt;
 }
 
-// Small blocks travel in the step; the others behind it, asked for where they are many.
+// Small blocks travel in the step; the others follow, by requests where they are many.
 template <>
 refusal moves<between_nodes_way>(sparse_drawing& d) {
   const sparse_pattern& x = d.pattern();
@@ -80,7 +80,7 @@ refusal moves<between_nodes_way>(sparse_drawing& d) {
   return std::nullopt;
 }
 
-// What has been told, and what has come with it, is agreed on; the rest is asked for.
+// Ranks agree that all have their notices, and the data in them; the other data are requested.
 void end_of_stages(sparse_drawing& d) {
   d.stage(sparse_moves::agree_again);
   d.disseminate(call::findings_bytes, 2);

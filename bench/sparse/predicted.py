@@ -17,8 +17,9 @@ APART = 1.25
 
 
 def records(command):
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        subprocess.run([*command, "--json", file.name], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([*command, "--json", file.name], check=True, **quiet)
         return json.load(file)
 
 
