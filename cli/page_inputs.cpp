@@ -139,6 +139,7 @@ void check_site(const checked& s, double ranks) {
   static_cast<void>(s.at("seconds").number(0, most_seconds));
   s.maybe_number("waiting_seconds", 0, most_seconds);
   s.maybe_number("peak_memory", 0, most_bytes);
+  for (const char* key : {"destinations", "sources"}) s.maybe_number(key, 0, ranks);
   for (const char* key : {"sent", "received", "arrival"})
     s.each(key, [](const checked& v) { static_cast<void>(v.number(0, most_bytes)); });
   s.each("sizes", [](const checked& v) {

@@ -124,7 +124,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
 
 int work(const arguments& a) {
   if (a.collective == "sparse")
-    return plan_sparse({.algorithm = a.algorithm,
+    return plan_sparse({.algorithms = {a.algorithm},
                         .workload = a.workload,
                         .bytes = a.bytes,
                         .per_pair = a.per_pair,

@@ -11,12 +11,14 @@
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
+#include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/plot.hpp"
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"
 #include "select/profile.hpp"
+#include "select/selection.hpp"
 #include "simulation/evaluate.hpp"
 
 namespace taquin::cli {
@@ -33,6 +35,7 @@ struct arguments {
   std::string model;
   std::string kind;
   int node = 0;
+  int cores = 0;
   bool closed = false;
   std::string drawing;
   bool json = false;
@@ -62,9 +65,10 @@ detail::profile profile_of(const arguments& a) {
 
 /// One algorithm on one number of ranks.
 struct prediction {
-  const detail::algorithm* what = nullptr;
+  std::string_view name;
   int ranks = 0;
-  seconds formula = 0;
+  count_t bytes = 0;  // of a rank
+  std::optional<seconds> formula;
   std::optional<seconds> evaluated;
 };
 
@@ -83,13 +87,15 @@ class simulation {
     s.largest_node = node;
     s.smallest_node = ranks % node == 0 ? node : ranks % node;
     if (!what.supports(s)) return std::nullopt;
-    return prediction{&what, ranks, what.cost(s, {}, model_), evaluate(what, s, size, node)};
+    machine_model m = model_;
+    if (a_.cores > 0) detail::share_cores(m, node, a_.cores);
+    return prediction{what.name, ranks, size.bytes, what.cost(s, {}, m), evaluate(what, s, size, node, m)};
   }
 
  private:
   // Message by message, where the moves are known in advance and are not too many.
   std::optional<seconds> evaluate(const detail::algorithm& what, const detail::shape& s,
-                                  const workloads::problem_size& size, int node) const {
+                                  const workloads::problem_size& size, int node, const machine_model& m) const {
     if (a_.closed || what.build == nullptr || what.needs_nodes) return std::nullopt;
     std::list<detail::schedule> all;
     std::vector<const detail::schedule*> pointers;
@@ -102,7 +108,7 @@ class simulation {
         return std::nullopt;
       pointers.push_back(&all.back());
     }
-    return detail::evaluate_slowest(pointers, model_, [node](int x, int y) { return x / node == y / node ? 0 : 1; });
+    return detail::evaluate_slowest(pointers, m, [node](int x, int y) { return x / node == y / node ? 0 : 1; });
   }
 
   const arguments& a_;
@@ -114,12 +120,12 @@ class simulation {
 void print_json(const std::vector<prediction>& all, const arguments& a) {
   auto records = nlohmann::json::array();
   for (const auto& p : all)
-    records.push_back({{"algorithm", p.what->name},
+    records.push_back({{"algorithm", p.name},
                        {"workload", a.workload},
                        {"collective", a.collective},
                        {"ranks", p.ranks},
-                       {"bytes_per_rank", parse_size(a.bytes) * (a.per_pair ? p.ranks : 1)},
-                       {"formula_s", p.formula},
+                       {"bytes_per_rank", p.bytes},
+                       {"formula_s", p.formula ? nlohmann::json(*p.formula) : nlohmann::json()},
                        {"schedule_s", p.evaluated ? nlohmann::json(*p.evaluated) : nlohmann::json()}});
   fmt::print("{}\n", records.dump(2));
 }
@@ -127,31 +133,65 @@ void print_json(const std::vector<prediction>& all, const arguments& a) {
 void print_table(const std::vector<prediction>& all) {
   fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", "ranks", "algorithm", "schedule", "formula");
   for (const auto& p : all)
-    fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", p.ranks, p.what->name, p.evaluated ? show_seconds(*p.evaluated) : "-",
-               show_seconds(p.formula));
+    fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", p.ranks, p.name, p.evaluated ? show_seconds(*p.evaluated) : "-",
+               p.formula ? show_seconds(*p.formula) : "-");
 }
 
 void draw(const std::vector<prediction>& all, const arguments& a) {
   drawing d{fmt::format("{}, {} per {}", a.workload, a.bytes, a.per_pair ? "pair" : "rank"), "ranks", "time", {}};
   for (const auto& p : all) {
-    const std::string name(p.what->name);
+    if (!p.evaluated && !p.formula) continue;
+    const std::string name(p.name);
     auto c = std::ranges::find(d.curves, name, &curve::title);
     if (c == d.curves.end()) c = d.curves.insert(c, {name, {}, false});
-    c->points.emplace_back(p.ranks, p.evaluated.value_or(p.formula));
+    c->points.emplace_back(p.ranks, p.evaluated ? *p.evaluated : *p.formula);
   }
   plot(a.drawing, d);
 }
 
+std::vector<count_t> ranks_of(const arguments& a) {
+  auto counts = parse_sizes(a.ranks);
+  for (const count_t n : counts)
+    if (n < 1 || n > most_ranks) throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_ranks));
+  return counts;
+}
+
+int show(const std::vector<prediction>& all, const arguments& a) {
+  if (a.json) {
+    print_json(all, a);
+  } else {
+    print_table(all);
+  }
+  if (!a.drawing.empty()) draw(all, a);
+  return 0;
+}
+
+int work_sparse(const arguments& a) {
+  if (a.closed) throw usage("a sparse exchange has no closed formula: leave --formula out");
+  const auto counts = ranks_of(a);
+  const auto profile = profile_of(a);
+  if (!a.drawing.empty()) check_plotter();
+  std::vector<prediction> all;
+  for (const auto& p : predict_sparse({.algorithms = a.algorithms,
+                       .workload = a.workload,
+                       .bytes = a.bytes,
+                       .per_pair = a.per_pair,
+                       .per_node = a.node,
+                       .seed = a.seed},
+                                      counts, profile.model, a.cores))
+    all.push_back({p.algorithm, p.ranks, p.bytes_per_rank, std::nullopt, p.time});
+  return show(all, a);
+}
+
 int work(const arguments& a) {
+  if (a.collective == "sparse") return work_sparse(a);
   check_algorithms(a.algorithms, true);
   const auto w = parse_workload(a.workload);
   const auto kind = parse_collective(a.collective);
   if (kind == exchange::form::alltoall && a.workload != "uniform")
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
-  const auto counts = parse_sizes(a.ranks);
-  for (const count_t n : counts)
-    if (n < 1 || n > most_ranks) throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_ranks));
+  const auto counts = ranks_of(a);
   static_cast<void>(parse_size(a.bytes));
   const auto profile = profile_of(a);
   if (!a.drawing.empty()) check_plotter();
@@ -166,13 +206,7 @@ int work(const arguments& a) {
     for (const auto* one : asked)
       if (auto p = simulated.predict(*one, static_cast<int>(n))) all.push_back(*p);
   if (all.empty()) throw usage("none of these algorithms serves this exchange");
-  if (a.json) {
-    print_json(all, a);
-  } else {
-    print_table(all);
-  }
-  if (!a.drawing.empty()) draw(all, a);
-  return 0;
+  return show(all, a);
 }
 
 std::function<int()> setup(CLI::App& app) {
@@ -185,11 +219,13 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
   app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
       ->type_name("PROFILE");
   app.add_option("--by", a->kind, "hockney, logp, loggp or plogp; default: the profile's choice");
   app.add_option("--per-node", a->node, "ranks per node; default: one node for all")->check(at_least_one());
+  app.add_option("--cores", a->cores, "processors of a node, which its ranks share; default: one for each rank")
+      ->check(at_least_one());
   app.add_flag("--formula", a->closed, "closed formulas only");
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
   app.add_flag("--json", a->json, "as a JSON array");
@@ -197,10 +233,12 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(workload_help() + R"(
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
 "formula" is the algorithm's closed formula, by which auto chooses. Times are those of a plan's start and wait.
+Of sparse exchanges, for up to 4096 ranks, they are those of whole calls, beside the ways that programs write by hand.
 
 Examples:
   taquin simulate -n 2..1M -a spread_out,zero_copy_bruck --per-pair -b 8 --formula --plot ranks.svg
-  taquin simulate -n 512 --per-node 16 -b 64K --model machine.json)");
+  taquin simulate -n 512 --per-node 16 -b 64K --model machine.json
+  taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
   return [a] { return work(*a); };
 }
 

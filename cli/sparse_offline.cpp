@@ -12,6 +12,9 @@
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/sizes.hpp"
+#include "harness/sparse_ways.hpp"
+#include "select/selection.hpp"
+#include "simulation/evaluate.hpp"
 #include "simulation/print.hpp"
 
 namespace taquin::cli {
@@ -19,13 +22,44 @@ namespace taquin::cli {
 namespace {
 
 constexpr int most_ranks = 4096;
+constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be looked at one by one
+
+// An algorithm of sparse.def, or a way by hand.
+struct named {
+  std::string_view name;
+  const detail::sparse_algorithm* algorithm = nullptr;
+  const sparse_way* way = nullptr;
+};
+
+[[noreturn]] void refuse_choice() { throw usage("auto is a choice that calls make as they go: name an algorithm"); }
 
 const detail::sparse_algorithm& algorithm_of(const std::string& name) {
-  if (name == "auto") throw usage("auto is a choice that calls make as they go: name an algorithm");
+  if (name == "auto") refuse_choice();
   const detail::sparse_algorithm* const a = detail::find_sparse(name);
   if (a == nullptr)
     throw usage(fmt::format("unknown sparse algorithm '{}'; known are {}", name, detail::sparse_names()));
   return *a;
+}
+
+// In the order in which `taquin run` measures them.
+std::vector<named> asked(const std::vector<std::string>& names) {
+  std::vector<named> all;
+  std::string known = detail::sparse_names();
+  for (const auto& w : sparse_ways()) {
+    all.push_back({.name = w.name, .way = &w});
+    known += fmt::format(", {}", w.name);
+  }
+  for (const auto* a : detail::sparse_algorithms()) all.push_back({.name = a->name, .algorithm = a});
+  const auto is_asked = [&](const named& n) {
+    return std::ranges::any_of(names, [&](const std::string& s) { return s == "all" || s == n.name; });
+  };
+  for (const std::string& name : names) {
+    if (name == "auto") refuse_choice();
+    if (name != "all" && std::ranges::find(all, name, &named::name) == all.end())
+      throw usage(fmt::format("unknown sparse algorithm '{}'; known are all, {}", name, known));
+  }
+  std::erase_if(all, [&](const named& n) { return !is_asked(n); });
+  return all;
 }
 
 detail::sparse_pattern pattern_of(const sparse_offline& a, int ranks) {
@@ -75,7 +109,7 @@ std::string text_of(const detail::sparse_moves& m, int rank) {
       if (c.rank == rank)
         lines +=
             fmt::format("  copies {} bytes from {} to {}\n", c.bytes, detail::name_of(c.from), detail::name_of(c.to));
-    const bool met = m.meets[detail::as_size(number)];
+    const bool met = m.meets_at(detail::as_size(number));
     if (!lines.empty())
       text += fmt::format("round {} ({}{})\n{}", number, m.stages[detail::as_size(number)],
                           met ? ", when the ranks of the node have met" : "", lines);
@@ -89,7 +123,7 @@ std::string text_of(const detail::sparse_moves& m, int rank) {
 int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string& json,
                 void (*write)(const std::string& path, const std::string& text)) {
   if (rank >= ranks) throw usage(fmt::format("rank {} does not exist among {} ranks", rank, ranks));
-  const detail::sparse_algorithm& which = algorithm_of(a.algorithm);
+  const detail::sparse_algorithm& which = algorithm_of(a.algorithms.front());
   sparse_offline given = a;
   if (a.per_node == 0) given.per_node = &which == &detail::node_step_way ? ranks : 1;
   const auto x = pattern_of(given, ranks);
@@ -116,6 +150,53 @@ int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string&
   if (m.all.through_memory) j["through_memory"] = true;
   write(json, j.dump() + "\n");
   return 0;
+}
+
+namespace {
+
+// Nothing where it does not serve.
+std::optional<sparse_prediction> predict(const named& which, const detail::sparse_pattern& x,
+                                         const machine_model& model) {
+  sparse_prediction p{which.name, x.ranks(), most_sent(x), std::nullopt};
+  detail::sparse_moves m;
+  m.all.most = most_messages;
+  try {
+    if (which.way != nullptr) {
+      which.way->moves(x, m);
+    } else if (detail::add_sparse_moves(*which.algorithm, x, m)) {
+      return std::nullopt;
+    }
+  } catch (const detail::too_many_messages&) {
+    return p;
+  }
+  m.drop_empty_rounds();
+  const auto schedules = detail::schedules_of(m, x.ranks());
+  std::vector<const detail::schedule*> pointers;
+  pointers.reserve(schedules.size());
+  for (const auto& s : schedules) pointers.push_back(&s);
+  p.time =
+      detail::evaluate_slowest(pointers, model, [&x](int u, int v) { return x.node_of(u) == x.node_of(v) ? 0 : 1; });
+  return p;
+}
+
+}  // namespace
+
+std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std::vector<count_t>& ranks,
+                                              const machine_model& model, int cores) {
+  const auto all = asked(a.algorithms);
+  std::vector<sparse_prediction> predicted;
+  for (const count_t n : ranks) {
+    const int p = static_cast<int>(std::min<count_t>(n, most_ranks + 1));
+    sparse_offline given = a;
+    if (a.per_node == 0) given.per_node = p;
+    const auto x = pattern_of(given, p);
+    machine_model m = model;
+    if (cores > 0) detail::share_cores(m, std::min(given.per_node, p), cores);
+    for (const named& which : all)
+      if (const auto one = predict(which, x, m)) predicted.push_back(*one);
+  }
+  if (predicted.empty()) throw usage("none of these algorithms serves this exchange");
+  return predicted;
 }
 
 }  // namespace taquin::cli

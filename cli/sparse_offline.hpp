@@ -1,14 +1,20 @@
-// `plan` of sparse exchanges. Without MPI ranks.
+// `plan` and `simulate` of sparse exchanges. Without MPI ranks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "taquin/cost_model.hpp"
+#include "taquin/types.hpp"
 
 namespace taquin::cli {
 
 /// A sparse exchange without ranks.
 struct sparse_offline {
-  std::string algorithm;  ///< a name of sparse.def
+  std::vector<std::string> algorithms;  ///< names of sparse.def; to be predicted also ways by hand, or all
   std::string workload;
   std::string bytes;  ///< of a rank, or for each destination
   bool per_pair = false;
@@ -20,5 +26,18 @@ struct sparse_offline {
 /// Prints what one rank of `ranks` does, or with a file what all do, as JSON. `write` writes that.
 int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string& json,
                 void (*write)(const std::string& path, const std::string& text));
+
+/// What `simulate` predicts of an algorithm or of a way by hand.
+struct sparse_prediction {
+  std::string_view algorithm;
+  int ranks = 0;
+  count_t bytes_per_rank = 0;   ///< of the rank that sends most
+  std::optional<seconds> time;  ///< none: it has too many messages to be looked at one by one
+};
+
+/// Of all that serve, message by message, on nodes with so many processors; 0: one for each rank. Throws usage where a
+/// name is unknown, and where none serves.
+std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std::vector<count_t>& ranks,
+                                              const machine_model& model, int cores);
 
 }  // namespace taquin::cli

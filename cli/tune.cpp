@@ -222,6 +222,8 @@ ranks that ran: tune on those that the program has.
 With --traffic each kind of call of a program is measured, and rules say which algorithm does it. There is a rule where
 the 95% interval of the best algorithm is below those of auto and of the MPI library's own call, and none elsewhere.
 
+Sparse exchanges have no profile: among the ways that there are, auto measures in its first calls.
+
 Examples:
   mpirun -n 8 taquin tune -o machine.json
   mpirun -n 8 taquin tune --traffic program.json -o program-rules.json

@@ -47,7 +47,9 @@ MPI_Comm make_graph(MPI_Comm comm, const std::vector<count_t>& sent, const std::
   return graph;
 }
 
-bool among_neighbours(workloads::call_kind kind) { return kind >= workloads::call_kind::neighbor_alltoall; }
+bool among_neighbours(workloads::call_kind kind) {
+  return kind >= workloads::call_kind::neighbor_alltoall && kind <= workloads::call_kind::neighbor_alltoallw;
+}
 
 // What MPI demands of such calls; a file made by hand may say otherwise.
 void check_call(const workloads::byte_matrix& m, const workloads::recorded_call& call) {

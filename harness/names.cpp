@@ -43,7 +43,9 @@ exchange::form parse_collective(const std::string& name) {
   if (name == "alltoallw") return exchange::form::alltoallw;
   if (name == "sparse")
     throw usage(
-        "sparse exchanges have no model: `taquin run --collective sparse` measures them, `taquin plan` draws them");
+        "this cannot be done with sparse exchanges: `taquin run --collective sparse` measures them, `taquin plan` "
+        "draws "
+        "them, `taquin simulate` predicts their times");
   throw usage(fmt::format("unknown collective '{}'; known are alltoall, alltoallv, alltoallw, sparse", name));
 }
 

@@ -16,7 +16,12 @@ workloads::traffic read_recording(const std::string& path, std::optional<int> ra
   std::optional<std::string> fault;
   try {
     t = workloads::read_traffic(path);
-    if (t.calls.empty()) {
+    const auto sparse = std::erase_if(t.calls, [](const auto& c) { return c.kind == workloads::call_kind::sparse; });
+    if (t.calls.empty() && sparse > 0) {
+      fault = fmt::format(
+          "{} holds sparse exchanges only, which are not replayed: 'taquin run --collective sparse' measures them",
+          path);
+    } else if (t.calls.empty()) {
       fault = fmt::format("{} holds no calls: its program made none that are recorded", path);
     } else if (ranks && t.ranks != *ranks) {
       fault = fmt::format("{} was recorded on {} ranks and can only be replayed on as many, not on {}", path, t.ranks,

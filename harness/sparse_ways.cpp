@@ -145,11 +145,13 @@ std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * detail::as_size(
 
 constexpr std::array all{
     sparse_way{"nbx", "by hand: synchronous messages to all, received until a barrier that does not block has ended",
-               "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_way>, of_requests},
+               "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_way>, of_requests,
+               detail::add_nbx_moves},
     sparse_way{"counts_reduced", "by hand: a reduction tells how many messages come, then all are sent",
-               "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts},
+               "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts,
+               detail::add_counts_reduced_moves},
     sparse_way{"counts_exchanged", "by hand: an alltoall of counts, then an alltoallv", "MPI_Alltoall, MPI_Alltoallv",
-               "2 collectives", make<counts_exchanged_way>, of_four_arrays},
+               "2 collectives", make<counts_exchanged_way>, of_four_arrays, detail::add_counts_exchanged_moves},
 };
 
 }  // namespace

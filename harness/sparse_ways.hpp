@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulation/sparse_moves.hpp"
 #include "taquin/options.hpp"
 #include "taquin/types.hpp"
 
@@ -55,6 +56,8 @@ struct sparse_way {
   std::unique_ptr<sparse_by_hand> (*make)(MPI_Comm comm);
   /// Extra bytes of a rank with so many blocks on either side.
   std::size_t (*memory)(int ranks, std::size_t blocks);
+  /// What its ranks do, to predict its time.
+  void (*moves)(const detail::sparse_pattern& x, detail::sparse_moves& to);
 };
 
 /// All of them.

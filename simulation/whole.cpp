@@ -22,8 +22,8 @@ std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
   return displs;
 }
 
-[[noreturn]] void throw_too_many() {
-  throw too_many_messages(fmt::format("more than {} messages", whole_moves::most_messages));
+[[noreturn]] void throw_too_many(std::size_t most = whole_moves::most_messages) {
+  throw too_many_messages(fmt::format("more than {} messages", most));
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ whole_moves::round& whole_moves::at(std::size_t i) {
 
 void whole_moves::send(std::size_t where, message m) {
   if (m.bytes == 0 || m.from == m.to) return;
-  if (++messages_ > most_messages) throw_too_many();
+  if (++messages_ > most) throw_too_many(most);
   at(where).messages.push_back(std::move(m));
 }
 

@@ -124,10 +124,11 @@ class whole_moves {
   void drop_empty_rounds();
 
   std::vector<round> rounds;
-  std::size_t scratch_bytes = 0;  ///< the most of any rank's schedule
-  bool through_memory = false;    ///< blocks pass through memory that the ranks share, without messages
-  std::string drawn_as;           ///< the use that is drawn, where uses differ
-  std::string note;               ///< what is not known, or is assumed
+  std::size_t most = most_messages;  ///< before there are too many
+  std::size_t scratch_bytes = 0;     ///< the most of any rank's schedule
+  bool through_memory = false;       ///< blocks pass through memory that the ranks share, without messages
+  std::string drawn_as;              ///< the use that is drawn, where uses differ
+  std::string note;                  ///< what is not known, or is assumed
 
  private:
   std::size_t messages_ = 0;

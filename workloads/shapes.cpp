@@ -20,6 +20,7 @@ exchange::form form_of(call_kind kind) {
     case call_kind::alltoallv:
     case call_kind::neighbor_alltoall:
     case call_kind::neighbor_alltoallv:
+    case call_kind::sparse:
       return exchange::form::alltoallv;
     case call_kind::alltoallw:
     case call_kind::neighbor_alltoallw:

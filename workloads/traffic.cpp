@@ -28,8 +28,8 @@ using flow = byte_matrix::flow;
 constexpr int version = 1;
 constexpr std::int64_t most_ranks = 1 << 20;
 constexpr int most_depth = 16;  // the library's functions that write JSON call themselves
-constexpr const char* names[] = {"alltoall",          "alltoallv",          "alltoallw",
-                                 "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
+constexpr const char* names[] = {"alltoall",           "alltoallv",          "alltoallw", "neighbor_alltoall",
+                                 "neighbor_alltoallv", "neighbor_alltoallw", "sparse"};
 constexpr const char* forms[] = {"blocking", "nonblocking", "persistent"};
 
 [[noreturn]] void damaged(const std::string& what) { throw traffic_error(what); }

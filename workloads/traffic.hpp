@@ -25,8 +25,13 @@ enum class call_kind : std::uint8_t {
   alltoallw,
   neighbor_alltoall,
   neighbor_alltoallv,
-  neighbor_alltoallw
+  neighbor_alltoallw,
+  sparse  ///< taquin's own; persistent: in two steps, each time that data move
 };
+/// Whether a blocking call ends on no rank before all have begun it.
+constexpr bool waits_for_all(call_kind kind) noexcept {
+  return kind <= call_kind::alltoallw || kind == call_kind::sparse;
+}
 /// How it was called: MPI_Alltoallv, MPI_Ialltoallv, or MPI_Alltoallv_init and then started.
 enum class call_form : std::uint8_t { blocking, nonblocking, persistent };
 

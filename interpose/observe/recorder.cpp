@@ -177,10 +177,10 @@ call_event::call_event(MPI_Comm on, call_kind kind, call_form form, const void* 
     s.traced.enter(*this);
   }
   // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
-  if (form != call_form::blocking || kind > call_kind::alltoallw) return;
+  if (form != call_form::blocking || !waits_for_all(kind)) return;
   observed_comm& c = *comm;
   const std::uint64_t nth = c.calls++;
-  if (s.full && c.calls % sampling == 0) traits.sample();
+  if (s.full && kind != call_kind::sparse && c.calls % sampling == 0) traits.sample();
   if (nth >= most_open && nth % sampled_entry != 0) return;
   if (c.open.size() == most_open) {  // all ranks have begun as many calls, whatever became of them
     tell_waiting_apart(c, on);

@@ -278,6 +278,14 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
     say("  > " + advices[i].text + (advices[i].command.empty() ? "" : ": " + advices[i].command));
 }
 
+// The most ranks that any rank sends to, over all calls; with 1 those that it gets from.
+int most_peers(const merged& m, std::size_t end) {
+  std::map<int, int> peers;
+  int most = 0;
+  for (const json& flow : m.flows) most = std::max(most, ++peers[flow[end].get<int>()]);
+  return most;
+}
+
 json to_json(const merged& m) {
   json j{{"form", m.form},
          {"communicator", {{"ranks", m.world_ranks.size()}, {"world_ranks", m.world_ranks}}},
@@ -289,6 +297,8 @@ json to_json(const merged& m) {
          {"received", m.received},
          {"arrival", m.arrival},
          {"flows", m.flows},
+         {"destinations", most_peers(m, 0)},
+         {"sources", most_peers(m, 1)},
          {"sizes", json::array()},
          {"algorithms", json::array()},
          {"fallbacks", json::array()},

@@ -148,8 +148,7 @@ void trace_of_all::join(const std::vector<traced*>& ranks) {
   std::uint64_t last = 0;
   for (const traced* t : ranks) last = std::max(last, t->event->begin);
   for (traced* t : ranks)
-    if (t->event->which == kind::call && site_of(*t).kind <= workloads::call_kind::alltoallw)
-      t->transfer = std::min(last, t->event->end);
+    if (t->event->which == kind::call && waits_for_all(site_of(*t).kind)) t->transfer = std::min(last, t->event->end);
   for (traced* from : ranks) {
     const auto& row = row_of(*from);
     for (std::size_t to = 0; to < row.size() && to < ranks.size(); ++to)

@@ -14,6 +14,7 @@
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
+#include "call/observer.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
 
@@ -86,10 +87,12 @@ int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[
 }
 
 int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void* buffer) {
+  const detail::called_from here(__builtin_return_address(0));
   return with(sparse, [&](sparse_call& call) { call.receive(buffer); });
 }
 
 int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void* answers, MPI_Datatype type, void* buffer) {
+  const detail::called_from here(__builtin_return_address(0));
   return with(sparse, [&](sparse_call& call) { call.reply(answers, type, buffer); });
 }
 
@@ -104,6 +107,7 @@ int TAQUIN_Sparse_end(TAQUIN_Sparse* sparse) {
 int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[], const MPI_Count counts[],
                            MPI_Datatype type, MPI_Comm comm, TAQUIN_Allocate* allocate, void* context, int* incoming,
                            int** sources, MPI_Count** recvcounts, void* buffer) {
+  const detail::called_from here(__builtin_return_address(0));
   return guarded(comm, [&] {
     const bool lacks =
         allocate == nullptr || incoming == nullptr || sources == nullptr || recvcounts == nullptr || buffer == nullptr;

@@ -68,6 +68,8 @@ class call : private mpi::started {
     std::size_t limit = unlimited;  ///< of this rank
     bool any = false;               ///< true on all ranks afterwards if it is on any
   };
+  /// Bytes that each rank gives to this reduction.
+  static constexpr std::size_t findings_bytes = 3 * sizeof(std::uint64_t);
   /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has an invalid
   /// argument, budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
   bool agree_again(const findings& mine, std::string_view what);

@@ -17,20 +17,11 @@ namespace {
 
 constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
 constexpr std::size_t most_of_process = std::size_t{256} << 20U;
-constexpr std::size_t most_block = 8192;
-constexpr std::size_t least_block = 8;
-constexpr int most_messages = 64;                            // of one rank in a step
 constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below what Open MPI sends at once over TCP
 
 constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
 
 std::atomic<std::size_t> taken{0};  // by all steps of this process
-
-// A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
-std::size_t most_bytes_of(int ranks) noexcept {
-  const std::size_t block = most_share / (5 * as_size(ranks));
-  return block < cache_line ? block / 8 * 8 : std::min(block / cache_line * cache_line, most_block);
-}
 
 constexpr std::size_t handler_bytes = 2 * cache_line;  // its flag and its records
 
@@ -105,20 +96,28 @@ void internode_memory::raise(std::byte* at) const noexcept {
   reinterpret_cast<flag*>(at)->store(step_, std::memory_order_release);
 }
 
+// A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
+std::size_t internode::most_bytes_of(int ranks) noexcept {
+  const std::size_t block = most_share / (5 * as_size(ranks));
+  return block < cache_line ? block / 8 * 8 : std::min(block / cache_line * cache_line, most_block);
+}
+
+bool internode::suits(int ranks, int nodes, int largest, int smallest) noexcept {
+  return ranks >= least_ranks && nodes > 1 && largest > 1 && most_bytes_of(ranks) >= least_block &&
+         nodes - 1 <= most_messages * smallest;
+}
+
 internode* internode::of(mpi::communicator& comm) {
   if (comm.kept.has(kept_as)) return known(comm);
   comm.kept.put(kept_as, {});
-  if (comm.size() < 3) return nullptr;
+  if (comm.size() < least_ranks) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
   if (!mpi::holds_everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm.get()))
     return nullptr;
   auto view = nodes_of(comm, {});
   const level& nodes = view->topology.nodes();
-  const int others = nodes.groups() - 1;
-  const std::size_t most = most_bytes_of(comm.size());
-  if (others == 0 || nodes.largest() == 1 || most < least_block || others > most_messages * nodes.smallest())
-    return nullptr;
-  auto made = std::shared_ptr<internode>(new internode(comm, view, most));
+  if (!suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest())) return nullptr;
+  auto made = std::shared_ptr<internode>(new internode(comm, view, most_bytes_of(comm.size())));
   view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
   return view->shares ? comm.kept.put(kept_as, std::move(made)) : nullptr;
 }

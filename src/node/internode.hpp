@@ -98,6 +98,10 @@ class internode final : private mpi::awaited {
   internode& operator=(const internode&) = delete;
   ~internode();
 
+  /// Whether nodes of these sizes can take such steps, where their ranks share memory.
+  static bool suits(int ranks, int nodes, int largest, int smallest) noexcept;
+  /// The longest block that a step among so many ranks carries.
+  static std::size_t most_bytes_of(int ranks) noexcept;
   /// The longest block that a step carries.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
@@ -133,6 +137,10 @@ class internode final : private mpi::awaited {
 
  private:
   inline static const mpi::slot<internode> kept_as;
+  static constexpr int least_ranks = 3;
+  static constexpr std::size_t most_block = 8192;
+  static constexpr std::size_t least_block = 8;
+  static constexpr int most_messages = 64;  // of one rank in a step
   /// A rank's sizes and blocks for those of this node.
   [[nodiscard]] block_run run_from(int rank) const noexcept;
   internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);

@@ -56,6 +56,20 @@ TEST(replay, runs_every_recorded_call_and_verifies_it) {
   }
 }
 
+TEST(replay, leaves_sparse_exchanges_out) {
+  auto t = recording();
+  t.calls.insert(t.calls.begin() + 1, {.communicator = 0, .matrix = 1, .kind = call_kind::sparse, .repeats = 5});
+  const file f(t);
+  const auto r = taquin(3, "run -a spread_out --reps 1 --json - --traffic " + f.path);
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.json()[1]["messages"], 2 + 3 + 1);
+  t.calls = {t.calls[1]};
+  const file only(t);
+  const auto refused = taquin(3, "run -a spread_out --traffic " + only.path);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(refused.said("holds sparse exchanges only, which are not replayed")) << refused.err;
+}
+
 TEST(replay, a_recording_s_name_need_not_be_utf_8) {
   const file f(recording());
   const std::string odd = temporary_path("\xff.json");

@@ -45,7 +45,8 @@ traffic sample() {
   t.calls = {{0, 0, call_kind::alltoallv, 8, false, call_form::blocking, 0, 1, {0.5, 0.5, 0.5}},
              {0, 1, call_kind::alltoall, 24, true, call_form::blocking, 0, 1000000, {1e-6, 2e-6, 0.25}},
              {1, 2, call_kind::alltoallw, 4, false, call_form::nonblocking, 2, 3, {}},
-             {1, 3, call_kind::alltoallv, 1, false, call_form::blocking, 0, 1, {}}};
+             {1, 3, call_kind::alltoallv, 1, false, call_form::blocking, 0, 1, {}},
+             {1, 3, call_kind::sparse, 1, false, call_form::persistent, 0, 2, {}}};
   return t;
 }
 

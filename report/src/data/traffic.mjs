@@ -44,7 +44,7 @@ export function toldApart(items, more) {
   return items;
 }
 
-const FORMS = { alltoall: "Alltoall", alltoallv: "Alltoallv", alltoallw: "Alltoallw" };
+const FORMS = { alltoall: "Alltoall", alltoallv: "Alltoallv", alltoallw: "Alltoallw", sparse: "Sparse exchange", sparse_init: "Sparse exchange in two steps" };
 
 function communicatorName(communicator, index, world) {
   if (communicator.ranks === world) return index === 0 ? "world" : `all ranks (communicator ${index})`;
@@ -134,6 +134,8 @@ export function prepareReport(data, name) {
     algorithms: s.algorithms ?? [],
     fallbacks: s.fallbacks ?? [],
     peak: s.peak_memory ?? null,
+    destinations: s.destinations ?? null,
+    sources: s.sources ?? null,
     native: s.native ?? null,
     evolution: (s.evolution ?? []).map(([call, bytes, seconds, waiting]) => ({
       at: call,

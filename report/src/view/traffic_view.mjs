@@ -225,6 +225,8 @@ function siteTable(get) {
         { key: "label", label: "call site" },
         { key: "ranks", label: "ranks" },
         { key: "calls", label: "calls" },
+        { key: "destinations", label: "destinations of a rank" },
+        { key: "sources", label: "sources of a rank" },
         { key: "bytes", label: "bytes" },
         { key: "seconds", label: "time (s)" },
         { key: "waiting", label: "waiting (s)" },

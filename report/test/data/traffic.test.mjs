@@ -75,12 +75,15 @@ test("a report of a run tells waiting from transfer, and its share of the run", 
       sites: [
         { form: "alltoall", function: "f", file: "a.cpp", line: 3, calls: 2, bytes: 8, seconds: 1.5, waiting_seconds: 0.5, peak_memory: 7, flows: [[0, 1, 5]] },
         { form: "alltoallv", calls: 1, bytes: 4, seconds: 0.5, peak_memory: 9 },
+        { form: "sparse", function: "g", calls: 3, bytes: 40, seconds: 0, destinations: 2, sources: 3 },
       ],
     },
     "report.json",
   );
   assert.equal(source.sites[0].label, "Alltoall at f (a.cpp:3)");
   assert.equal(source.sites[1].label, "Alltoallv at unknown call site");
+  assert.equal(source.sites[2].label, "Sparse exchange at g");
+  assert.deepEqual(source.sites.map((s) => [s.destinations, s.sources]), [[null, null], [null, null], [2, 3]]);
   assert.equal(source.totals.share, 0.2);
   assert.equal(source.totals.waiting, 0.5);
   assert.equal(source.totals.peak, 9);

@@ -25,7 +25,7 @@ std::size_t carried_notices::blocks_to(int rank, Each f) const {
   std::size_t used = 0;
   for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) {
     notices -= of_notice;
-    const std::size_t with_data = sizeof(std::uint64_t) + bytes_of(b);
+    const std::size_t with_data = of_count + bytes_of(b);
     const bool travels = data_ && bytes_of(b) <= step_.most_bytes() && used + with_data + notices <= step_.most_bytes();
     used += travels ? with_data : of_notice;
     f(b, travels);

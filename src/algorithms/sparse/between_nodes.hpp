@@ -27,6 +27,9 @@ class carried_notices final : public carried_blocks {
   /// Bytes of one rank that follow without being asked for, at most: a receiver without a place for what comes takes it
   /// block by block all the same.
   static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
+  /// Bytes of a block in the step, beside its data; and of one whose data do not travel.
+  static constexpr std::size_t of_count = sizeof(std::uint64_t);
+  static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);
 
   carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
@@ -92,7 +95,6 @@ class carried_notices final : public carried_blocks {
     return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
   }
   static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);
-  static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);  // of a block whose data do not come
 
   static std::uint64_t take(std::span<const std::byte>& rest) noexcept {
     std::uint64_t word = 0;

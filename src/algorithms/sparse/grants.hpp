@@ -27,6 +27,7 @@ class sparse_grants final : private mpi::awaited {
  public:
   static constexpr int request_tag = 1;  ///< beside the plan's first tag
   static constexpr int data_tag = 2;
+  static constexpr std::size_t request_bytes = 2 * sizeof(std::int64_t);
 
   /// `window`: pieces on their way to this rank, and from it. `piece`: bytes of one that waits here; 0: none does.
   sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
@@ -51,6 +52,7 @@ class sparse_grants final : private mpi::awaited {
     std::int64_t first = 0;
     std::int64_t count = 0;  // less than 0: so many are not wanted
   };
+  static_assert(sizeof(request) == request_bytes);
   struct slot {
     std::size_t block = 0;
     count_t first = 0;  // in the block

@@ -27,9 +27,11 @@ void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* int
   if (type != replied) invalid_text = "answers have the type of the first ones";
   if (answers == nullptr && elements() > 0) invalid_text = "null address of answers";
   way.data.at = static_cast<const std::byte*>(answers);
-  if (invalid_text != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations))
-    return way.receive(into, invalid_text);
-  reply_in_order(static_cast<std::byte*>(into));
+  way.recorded(nullptr, [&] {
+    if (invalid_text != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations))
+      return way.receive(into, invalid_text);
+    reply_in_order(static_cast<std::byte*>(into));
+  });
 }
 
 // Answers come by rank, those of one rank in the order in which it was asked.

@@ -100,14 +100,28 @@ std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
   return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint(1, 0);
 }
 
+// What it moves, for who records it.
+void sparse_call::state::tell(const observed_call& to) const {
+  if (!to) return;
+  const count_t size = data.element.size;
+  for (std::size_t i = 0; i < own.destinations.size(); ++i)
+    to.sends(own.destinations[i], own.counts[static_cast<int>(i)] * size);
+  for (std::size_t i = 0; i < sources->size(); ++i) to.receives((*sources)[i], (*counts)[i] * size);
+}
+
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o)
     : sparse_call(mine, comm, o, nullptr, nullptr) {}
 
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
                          const room& make_room) {
   check_communicator(comm, "a sparse exchange");
+  observed_call seen(comm, static_cast<bool>(make_room), __builtin_return_address(0));
   state_ = begin_together<state>(state::arguments{mine, comm, invalid_text, static_cast<bool>(make_room)}, o);
-  if (!make_room) return;
+  if (!make_room) {
+    state_->tell(seen);
+    state_->seen.emplace(std::move(seen));
+    return;
+  }
   void* into = nullptr;
   constexpr const char* no_memory = "no memory for what comes to a rank";
   const char* lacks = state_->lacks_result ? no_memory : nullptr;
@@ -120,6 +134,8 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   }
   if (lacks == nullptr && into == nullptr && total() > 0) lacks = no_memory;
   state_->receive(into, lacks);
+  state_->tell(seen);
+  state_->end(seen);
 }
 
 sparse_call::sparse_call(sparse_call&&) noexcept = default;
@@ -129,8 +145,15 @@ sparse_call::~sparse_call() = default;
 std::span<const int> sparse_call::sources() const noexcept { return *state_->sources; }
 std::span<const count_t> sparse_call::counts() const noexcept { return *state_->counts; }
 count_t sparse_call::total() const noexcept { return state_->elements(); }
-void sparse_call::receive(void* into) { state_->receive(into, nullptr); }
-void sparse_call::deliver(count_t elements, const taker& take) { state_->deliver(elements, take); }
-void sparse_call::reply(const void* answers, MPI_Datatype type, void* into) { state_->reply(answers, type, into); }
+void sparse_call::receive(void* into) {
+  state_->recorded(__builtin_return_address(0), [&] { state_->receive(into, nullptr); });
+}
+void sparse_call::deliver(count_t elements, const taker& take) {
+  state_->recorded(__builtin_return_address(0), [&] { state_->deliver(elements, take); });
+}
+void sparse_call::reply(const void* answers, MPI_Datatype type, void* into) {
+  const called_from here(called_from::site_or(__builtin_return_address(0)));
+  state_->reply(answers, type, into);
+}
 
 }  // namespace taquin

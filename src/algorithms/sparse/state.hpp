@@ -21,6 +21,7 @@
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/observer.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
@@ -239,6 +240,18 @@ struct sparse_call::state {
     if (thrown) std::rethrow_exception(thrown);
   }
 
+  // For who records the call: what it moves; that its data have moved; and a run of what moves them.
+  void tell(const observed_call& to) const;
+  void end(const observed_call& by) const {
+    if (by) by.end(running.algorithm, std::max(budget->peak(), carried_peak), data.element.size);
+  }
+  template <class Run>
+  void recorded(const void* site, Run run) {
+    if (seen && *seen) seen->start(site);
+    run();
+    if (seen) end(*seen);
+  }
+
   // See reply.cpp.
   void reply(const void* answers, MPI_Datatype type, void* into);
   void reply_in_order(std::byte* into);
@@ -260,6 +273,7 @@ struct sparse_call::state {
   std::optional<std::pmr::vector<count_t>> counts;
   std::optional<sparse_grants> move;
   std::optional<sparse_on_node> node;
+  std::optional<observed_call> seen;   // of a call in two steps
   std::optional<mpi::in_call> inside;  // a call on the short way
   MPI_Comm user = MPI_COMM_NULL;       // of such a call
   bool served_short = false;

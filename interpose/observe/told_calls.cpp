@@ -1,0 +1,89 @@
+// Calls of taquin's own interfaces, which MPI does not see: the program's libtaquin tells them (call/observer.hpp).
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "call/observer.hpp"
+#include "interpose/event.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::interpose {
+
+namespace {
+
+struct told_call {
+  persistent_call made;  // of one that is started
+  std::optional<call_event> event;
+  moved data;
+  std::uint64_t starts = 0;
+};
+
+told_call& of(void* call) { return *static_cast<told_call*>(call); }
+
+std::unique_ptr<told_call> made(MPI_Comm comm, bool at_once, const void* site) {
+  int between = 0;
+  TAQUIN_MPI(PMPI_Comm_test_inter(comm, &between));
+  if (between != 0) return nullptr;  // the call will be refused
+  auto call = std::make_unique<told_call>();
+  if (at_once) {
+    call->event.emplace(comm, call_kind::sparse, call_form::blocking, site);
+    if (call->event->comm == nullptr) return nullptr;
+  } else {
+    call->made = name_persistent(comm);
+    if (call->made.comm == nullptr) return nullptr;
+  }
+  int size = 0;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &size));
+  call->data.sent.resize(static_cast<std::size_t>(size));
+  call->data.received.resize(static_cast<std::size_t>(size));
+  return call;
+}
+
+// All ranks of the communicator come here: its name is agreed on whatever becomes of the call. The program goes on
+// where this fails.
+void* make(MPI_Comm comm, bool at_once, const void* site) {
+  try {
+    return made(comm, at_once, site).release();
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void sends(void* call, int rank, std::int64_t bytes) { of(call).data.sent[static_cast<std::size_t>(rank)] += bytes; }
+
+void receives(void* call, int rank, std::int64_t bytes) {
+  of(call).data.received[static_cast<std::size_t>(rank)] += bytes;
+}
+
+void start(void* call, const void* site) {
+  told_call& c = of(call);
+  c.event.emplace(c.made, call_kind::sparse, site, c.starts++);
+}
+
+void end(void* call, const char* algorithm, std::size_t peak_memory, std::int64_t element_bytes) {
+  told_call& c = of(call);
+  c.data.element_bytes = element_bytes;
+  const outcome became{.algorithm = algorithm, .peak_memory = peak_memory};
+  if (c.event->traits.form() == call_form::blocking) {
+    c.event->ended(became, c.data);
+  } else {
+    c.event->started(became, c.data).completed();
+  }
+  c.event.reset();
+}
+
+void drop(void* call) { delete &of(call); }
+
+constexpr taquin_observer observer{make, sends, receives, start, end, drop};
+
+}  // namespace
+
+}  // namespace taquin::interpose
+
+extern "C" [[gnu::visibility("default")]] const taquin_observer* taquin_observer_1() {
+  return taquin::interpose::observing() ? &taquin::interpose::observer : nullptr;
+}

@@ -1,0 +1,68 @@
+// What a preloaded library that records a program's calls (interpose/) is told of those that MPI does not see.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+/// What such a library exports, under a name that has the version: the program's taquin may be another one.
+extern "C" struct taquin_observer {
+  /// A call is made, at `site`, and moves its data at once or each time that it is started. Collective over the
+  /// communicator. Null: it is left out.
+  void* (*make)(MPI_Comm comm, bool at_once, const void* site);
+  /// So many more bytes that it sends to a rank, and that it gets from one.
+  void (*sends)(void* call, int rank, std::int64_t bytes);
+  void (*receives)(void* call, int rank, std::int64_t bytes);
+  void (*start)(void* call, const void* site);
+  /// The data have moved. The name lives as long as the program.
+  void (*end)(void* call, const char* algorithm, std::size_t peak_memory, std::int64_t element_bytes);
+  void (*drop)(void* call);
+};
+
+namespace taquin::detail {
+
+/// Null where nothing is recorded. Asked once, after MPI_Init.
+const taquin_observer* observer() noexcept;
+
+/// While it lives, this thread's calls are recorded as coming from there: for interfaces on top of the library.
+class called_from {
+ public:
+  explicit called_from(const void* site) noexcept : before_(std::exchange(site_, site)) {}
+  called_from(const called_from&) = delete;
+  called_from& operator=(const called_from&) = delete;
+  ~called_from() { site_ = before_; }
+  /// Where the innermost interface was called; `own`: where there is none.
+  static const void* site_or(const void* own) noexcept { return site_ != nullptr ? site_ : own; }
+
+ private:
+  static thread_local const void* site_;
+  const void* before_;
+};
+
+/// A call that is recorded, where something records. What throws is left out.
+class observed_call {
+ public:
+  observed_call(MPI_Comm comm, bool at_once, const void* site)
+      : by_(observer()), call_(by_ == nullptr ? nullptr : by_->make(comm, at_once, called_from::site_or(site))) {}
+  observed_call(observed_call&& other) noexcept : by_(other.by_), call_(std::exchange(other.call_, nullptr)) {}
+  observed_call& operator=(observed_call&&) = delete;
+  ~observed_call() {
+    if (call_ != nullptr) by_->drop(call_);
+  }
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+  void sends(int rank, std::int64_t bytes) const { by_->sends(call_, rank, bytes); }
+  void receives(int rank, std::int64_t bytes) const { by_->receives(call_, rank, bytes); }
+  void start(const void* site) const { by_->start(call_, called_from::site_or(site)); }
+  void end(std::string_view algorithm, std::size_t peak_memory, std::int64_t element_bytes) const {
+    by_->end(call_, algorithm.data(), peak_memory, element_bytes);
+  }
+
+ private:
+  const taquin_observer* by_;
+  void* call_;
+};
+
+}  // namespace taquin::detail
