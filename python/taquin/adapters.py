@@ -27,7 +27,7 @@ def transfer_in_place(
     :param backward: from the second pencil to the first.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param storage: a contiguous array that begins where `array` does and may be used. Where it, or `array`, is smaller
-        than the other pencil, the result is a new array.
+        than the other pencil, the result is a new array, into which its pages move.
     """
     first, second = [1] * len(transfer.shape), [1] * len(transfer.shape)
     first[transfer.axisB] = second[transfer.axisA] = transfer.comm.Get_size()
@@ -66,7 +66,7 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
 
     :param arrays: one for each rank, of three axes: the parts of a contiguous array, as ``numpy.split`` makes them
         along an axis other than `concat_axis`. Arrays with memory of their own are copied into one first. That copy is
-        extra memory, and so is a new array for the result where more comes than goes.
+        extra memory.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     """
     mine, room = _Parts(), None
