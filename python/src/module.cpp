@@ -99,6 +99,7 @@ class plan_object {
   void call(Call&& body) {
     (void)alive();
     const in_use guard(busy_);
+    check_running();
     const py::gil_scoped_release released;
     body();
   }
@@ -127,6 +128,7 @@ class redistribution_object {
   // A length below zero is one that every rank hears of.
   void redistribute(const std::optional<int_array>& ranks, const std::optional<count_array>& places) {
     const in_use guard(busy_);
+    check_running();
     const bool good = ranks && places;
     const count_t length = good ? ranks->size() : -1;
     const std::int32_t* r = good ? ranks->data() : nullptr;
@@ -136,6 +138,7 @@ class redistribution_object {
   }
   void sort(int_array ranks, int_array places) {
     const in_use guard(busy_);
+    check_running();
     const std::span<int> r(ranks.mutable_data(), static_cast<std::size_t>(ranks.size()));
     const std::span<int> p(places.mutable_data(), static_cast<std::size_t>(places.size()));
     const py::gil_scoped_release released;

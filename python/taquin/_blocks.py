@@ -45,6 +45,8 @@ class Blocks:
             raise ValueError(f"the grid {self.grid} has less than one block along an axis")
         if min(self.shape) < 0:
             raise ValueError(f"the shape {self.shape} is negative")
+        if max(*self.shape, *self.grid) > np.iinfo(np.int64).max:
+            raise ValueError(f"the shape {self.shape} or the grid {self.grid} has a number beyond 64 bits")
         if self.cuts is not None:
             cuts = (None if at is None else tuple(int(i.__index__()) for i in at) for at in self.cuts)
             object.__setattr__(self, "cuts", tuple(cuts))

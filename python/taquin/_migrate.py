@@ -62,14 +62,14 @@ def migrate(
     True
     """
     choices = given(locals())
-    check_statistics(statistics)
     check_comm(comm, intra=True)
     invalid: Optional[BaseException] = None
     options: dict[str, Any] = {}
     rows = 0
     try:
+        check_statistics(statistics)
         options = keywords(**choices)
-        check_rows(array)
+        array = check_rows(array)[:]  # of its own: a function for destinations may change the other's shape and type
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
             raise ValueError(f"count={count}: the array has {len(array)} rows")

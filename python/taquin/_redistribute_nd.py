@@ -155,7 +155,6 @@ def _exchange_blocks(
     choices: dict[str, Any],
     statistics: Optional[Statistics],
 ) -> Array:
-    check_statistics(statistics)
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
     source = target = Blocks((0,), (1,))
@@ -163,10 +162,11 @@ def _exchange_blocks(
     larger: Optional[Larger] = None
     shape: tuple[int, ...] = ()
     try:
+        check_statistics(statistics)
         options = keywords(**choices)
         source, target = check_arguments()
         check_storage(array)
-        room = _room(array, storage)
+        room = np.asarray(_room(array, storage))
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         items = math.prod(shape)
         if room.nbytes < item * items:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._blocks import Blocks
 from ._errors import UsageError
-from ._options import Memory, memory_bytes
+from ._options import Memory, describe, memory_bytes
 from ._redistribute_nd import redistribute_nd
 
 
@@ -74,8 +74,8 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
     try:
         room = memory_bytes(memory)
         mine = _described(arrays, comm.Get_size(), concat_axis)
-    except (TypeError, ValueError) as error:
-        mine = _Parts(wrong=str(error))
+    except Exception as error:  # whatever it is: the other ranks must not wait for this one
+        mine = _Parts(wrong=describe(error))
     told = comm.allgather(mine)
     for rank, other in enumerate(told):
         if other.wrong or other.kind != told[0].kind:
