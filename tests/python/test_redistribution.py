@@ -1,6 +1,8 @@
 """Rows and blocks of arrays, in place."""
 
+import ctypes
 import itertools
+import mmap
 
 import numpy as np
 import pytest
@@ -275,6 +277,22 @@ def test_pages_of_a_block_move_where_it_grows(comm, first):
     here = taquin.redistribute_nd(here, target, again, comm, memory=limit)  # where pages have moved to they move, too
     there = taquin.redistribute_nd(here, again, target, comm, memory=limit)
     assert np.array_equal(there, wanted)
+
+
+def test_pages_move_where_memory_is_mapped_in_parts(comm):
+    def in_parts(block):
+        block, dont_dump = block.copy(), 16
+        page = -(-block.__array_interface__["data"][0] // mmap.PAGESIZE) * mmap.PAGESIZE
+        advise = ctypes.CDLL(None, use_errno=True).madvise
+        for first in (17, 40):
+            part = ctypes.c_void_p(page + first * mmap.PAGESIZE), ctypes.c_size_t(3 * mmap.PAGESIZE)
+            assert advise(*part, dont_dump) == 0
+        return block
+
+    block, source, target, wanted = grown(comm, in_parts)
+    here = taquin.redistribute_nd(block, source, target, comm, memory=800_000)
+    assert np.array_equal(here, wanted)
+    assert comm.size == 1 or comm.rank > 0 or not block.ravel()[512:-512].any()
 
 
 @pytest.mark.parametrize("whose", ["file", "MPI", "buffer"])
