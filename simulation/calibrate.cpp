@@ -97,7 +97,7 @@ class pair_meter {
     return PMPI_Wtime() - begin;
   }
 
-  // Saturation: a train of messages and one answer; per message, without the answer's way.
+  // Saturation: a train of messages and one answer; per message, without the time of the answer.
   seconds saturate() {
     std::array<MPI_Request, most_in_train> all;
     const std::span requests(all.data(), as_size(train_of(bytes_)));
@@ -118,7 +118,7 @@ class pair_meter {
     return (PMPI_Wtime() - begin) / static_cast<double>(requests.size());
   }
 
-  // The sender's part: the call, and completing it after work that covers the message's way.
+  // The sender's part: the call, and its completion after work that is longer than the message's travel.
   seconds time_send(seconds delay) {
     if (!first_) {
       receive();
@@ -137,8 +137,8 @@ class pair_meter {
     return busy;
   }
 
-  // The receiver's part: the message was sent while this side worked. Kielmann et al. measure it at the sender, from
-  // the answer; so does this.
+  // The receiver's part: the message arrives while this side works. It is measured at the sender, from the answer, as
+  // by Kielmann et al.
   seconds time_receive(seconds delay) {
     if (!first_) {
       receive();
@@ -159,7 +159,8 @@ class pair_meter {
   std::vector<std::byte> buffer_;
 };
 
-/// A barrier whose early ranks leave the processor to those who still measure: what sharing it costs is `wait`'s.
+/// A barrier in which early ranks sleep, so that they do not take processors from ranks that still measure: the cost of
+/// sharing processors belongs to `wait`.
 void sleep_until_all_are_here(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   TAQUIN_MPI(PMPI_Ibarrier(comm, &request));
@@ -192,7 +193,7 @@ local_cost measure_local(bool strided) {
   std::vector<std::byte> to(most);
   for (std::size_t run = 16; run <= most; run *= 8) {
     const std::size_t runs = std::min<std::size_t>(16384, most / run);
-    const std::size_t distance = most / runs;  // all over the memory: an exchange's blocks are not in the nearest cache
+    const std::size_t distance = most / runs;  // over all of the memory, which is larger than the nearest cache
     std::vector<seconds> t;
     for (int i = 0; i < 9; ++i) {
       const double begin = PMPI_Wtime();
@@ -207,8 +208,8 @@ local_cost measure_local(bool strided) {
   return {l.each, l.per_byte};
 }
 
-/// What a round of everybody with everybody costs beyond its messages: a barrier's rounds. The fastest of several
-/// batches, because a rank that was not running at all makes all others wait.
+/// The cost of a round of all ranks beyond its messages: that of a barrier's rounds. The fastest of several batches,
+/// because a rank that is not running makes all others wait.
 seconds measure_wait(MPI_Comm comm, const machine_model& m, int level, int size) {
   constexpr int batch = 20;
   seconds best = 1;

@@ -26,7 +26,7 @@ seconds take_port(std::vector<seconds>& ports, seconds ready, seconds busy) {
 
 /// A message as its receiver sees it.
 struct arrival {
-  seconds done = 0;  // when its last byte is there
+  seconds done = 0;  // when its last byte arrives
   seconds receiver = 0;
 };
 
@@ -54,7 +54,7 @@ struct rank_state {
   std::vector<seconds> in;
 };
 
-/// What happens next: a rank goes on, or a message's first byte reaches its receiver's port.
+/// An event: a rank continues, or a message's first byte reaches its receiver's port.
 struct event {
   seconds time = 0;
   std::uint64_t order = 0;
@@ -74,7 +74,7 @@ struct channel {
   std::vector<std::uint32_t> awaited;  // receives that are posted
 };
 
-/// The arrivals of a node's ranks: those that have arrived so often, and when the last of them did.
+/// The arrivals of a node's ranks: how many ranks have made each arrival, and when the last of them did.
 struct barrier {
   std::size_t ranks = 0;
   seconds time = 0;
@@ -86,7 +86,7 @@ struct node {
 
 constexpr seconds endless = std::numeric_limits<seconds>::infinity();
 
-/// Events in the order of time, so that who comes first is served first.
+/// Events in the order of time, so that ports serve messages in the order of arrival.
 class evaluation {
  public:
   evaluation(std::span<const schedule* const> ranks, const machine_model& model,
@@ -125,7 +125,7 @@ class evaluation {
  private:
   void go_on(std::size_t rank, seconds when) { events_.push({.time = when, .order = order_++, .rank = rank}); }
 
-  // The node whose ranks wait for each other, which only schedules with shared memory do.
+  // The node whose ranks wait for each other; only schedules with shared memory have such waits.
   void join_node(std::size_t rank) {
     const auto counts = [](const round& r) { return r.arrives || r.awaits > 0; };
     if (std::ranges::none_of(ranks_[rank]->rounds, counts)) return;
@@ -135,7 +135,7 @@ class evaluation {
     (mine == nodes_.end() ? nodes_.emplace_back() : *mine).ranks.push_back(rank);
   }
 
-  // When all ranks of the node have arrived as often as the rank's round asks for; endless: not yet.
+  // When all ranks of the node have made the arrivals that the rank's round waits for; endless: not yet.
   [[nodiscard]] seconds begin_of_round(std::size_t rank) const {
     const int awaits = states_[rank].way.now().awaits;
     if (awaits <= 0) return 0;
@@ -175,7 +175,7 @@ class evaluation {
     return true;
   }
 
-  // What the processor spends on gathering or scattering a message of several runs.
+  // Processor time of gathering or scattering a message of several runs.
   seconds pack_time(std::size_t rank, const message& m) const {
     const schedule& s = *ranks_[rank];
     if (m.regions == 1 && s.regions[m.first_region].repeat == 1) return 0;
@@ -237,7 +237,7 @@ class evaluation {
     }
   }
 
-  // Who had to wait for others, by messages or by the node's arrivals, has lost time by it.
+  // A rank that has waited for others, by messages or by the node's arrivals, has lost time by it.
   void leave(std::size_t rank) {
     rank_state& st = states_[rank];
     const round& r = st.way.now();

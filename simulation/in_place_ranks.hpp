@@ -45,8 +45,8 @@ struct in_place_counts : simulated_counts {
   std::uint64_t units_copied = 0;
 };
 
-/// How receivers get data: they ask for them; fetch what they can; or fetch from ranks of their node, of which each has
-/// three, and ask others.
+/// How receivers get data: by requests; by fetching wherever possible; or by fetching from ranks of their node (nodes
+/// of three ranks) and requests to others.
 enum class simulated_port_kind : std::uint8_t { messages, fetching, fetching_on_nodes };
 
 inline std::optional<int> simulated_node(simulated_port_kind how, int rank) noexcept {
@@ -67,7 +67,7 @@ class in_place_run {
     }
   }
   void run() { network.run(tasks_); }
-  [[nodiscard]] const in_place_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] in_place_protocol& of(std::size_t rank) { return states_[rank]->protocol; }
   [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
 
   simulated_network network;
@@ -120,7 +120,7 @@ class phases_run {
     }
   }
   void run() { network.run(tasks_); }
-  [[nodiscard]] const in_place_phases_protocol& of(std::size_t rank) const { return states_[rank]->protocol; }
+  [[nodiscard]] in_place_phases_protocol& of(std::size_t rank) { return states_[rank]->protocol; }
   [[nodiscard]] std::uint64_t bytes_copied(std::size_t rank) const { return states_[rank]->units.bytes_copied(); }
 
   simulated_network network;

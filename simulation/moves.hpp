@@ -1,4 +1,4 @@
-// What all ranks do in the algorithms that have no schedule, or draw more than it.
+// The moves of all ranks in algorithms without a schedule, or whose drawing shows more than that.
 #pragma once
 
 #include <cstddef>

@@ -105,14 +105,14 @@ void simulated_network::deliver(const delivery& d) {
   }
 }
 
-// A send or a receive has been added: the shorter of the two queues says how many can be delivered.
+// A send or a receive has been added: as many messages can be delivered as the shorter of the two queues has.
 void simulated_network::match(const ends& e) {
   wire& w = wires_[e];
   const std::size_t pairs = std::min(w.sends.size(), w.receives.size());
   for (; w.matched < pairs; ++w.matched) on_their_way_.push_back({delivery::what::transfer, e});
 }
 
-// One of what is on its way, at random.
+// Delivers a random one of the messages in flight.
 bool simulated_network::deliver_one() {
   if (on_their_way_.empty()) return false;
   std::swap(on_their_way_[random_() % on_their_way_.size()], on_their_way_.back());
@@ -167,7 +167,8 @@ bool simulated_network::collect_if_joined() {
   return true;
 }
 
-// Resumes a rank that is ready, or, with `quiet`, tells it that nothing happens. True when it did anything then.
+// Resumes a rank that is ready, or, with `quiet`, gives it the event that nothing is in flight. True when it then did
+// something.
 bool simulated_network::go_on(std::size_t r, bool quiet) {
   simulated_port& p = *ports_[r];
   const std::uint64_t before = actions_;
@@ -209,7 +210,7 @@ void simulated_network::at_random() {
       const std::size_t r = ready[random_() % ready.size()];
       go_on(r, !ports_[r]->ready());
     } else if (!collect_if_joined()) {
-      // Nothing is on its way: ranks do what they put off. Twice in a row without an effect, it is for ever.
+      // Nothing is in flight: ranks do what they have deferred. Twice in a row without an effect is a deadlock.
       if (quiet_since == actions_ + 1) throw simulated_error("all ranks wait and nothing is on its way");
       quiet_since = actions_ + 1;
       for (std::size_t r = 0; r < ports_.size(); ++r)

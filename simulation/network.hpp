@@ -1,5 +1,5 @@
-// All ranks of a protocol in one process, without MPI: units are moved as a port would, in an order that a seed
-// chooses, or by rounds.
+// All ranks of a protocol in one process, without MPI: units move as by a port, in an order that a seed determines, or
+// in rounds.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class simulated_port;
 /// How events are ordered.
 enum class simulated_order : std::uint8_t {
   random,  ///< one event at a time, by the seed; transfers leave from their places early or late
-  rounds   ///< all ranks take what has arrived and answer it, at the same time: the order that counts rounds
+  rounds   ///< all ranks receive and answer all that has arrived, at the same time: for counting rounds
 };
 
 /// What one rank did.
@@ -35,7 +35,7 @@ struct simulated_counts {
   std::uint64_t collectives = 0;
 };
 
-/// Units that changed their place in a run: for pictures of it.
+/// Units that changed their place in a run: for drawings.
 struct simulated_move {
   enum class what : std::uint8_t { arrived, left, moved };
   what kind = what::moved;
@@ -52,16 +52,16 @@ class simulated_network {
  public:
   explicit simulated_network(std::uint64_t seed, simulated_order order = simulated_order::random)
       : order_(order), random_(seed) {}
-  /// The next rank's port. Receivers fetch from ranks of the same node what they can themselves.
+  /// The next rank's port. Receivers fetch from ranks of the same node where they can.
   simulated_port& add(store& units, const port_limits& limits, std::optional<int> node = {});
-  /// Runs the tasks, one per port, to their ends. Throws what a task throws, and simulated_error when all wait for what
-  /// does not come, when something is left over, or when a rank goes beyond its port's limits.
+  /// Runs the tasks, one per port, to their ends. Throws what a task throws, and simulated_error on a deadlock, when
+  /// messages are left over, or when a rank exceeds its port's limits.
   void run(std::span<task> tasks);
 
   [[nodiscard]] const simulated_counts& counts(std::size_t rank) const;
   /// Called with every move, in their order.
   void trace(std::function<void(const simulated_move&)> seen) { trace_ = std::move(seen); }
-  /// Called whenever a rank's task begins to send, post, receive, fetch or read. What it throws the task throws.
+  /// Called whenever a rank's task begins to send, post, receive, fetch or read. The task throws what it throws.
   void watch_calls(std::function<void()> seen) { called_ = std::move(seen); }
   /// Called whenever a rank has done something, before the next event.
   void watch(std::function<void()> seen) { seen_ = std::move(seen); }
@@ -184,7 +184,7 @@ class simulated_port final : public port {
   port_limits limits_;
   int rank_;
   std::optional<int> node_;
-  std::uint32_t under_way_ = 0;  // transfers that are not told yet
+  std::uint32_t under_way_ = 0;  // transfers without an event yet
   std::uint32_t sends_ = 0;
   std::deque<event> events_;  // of transfers
   std::deque<std::pair<int, std::vector<word>>> inbox_;

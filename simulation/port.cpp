@@ -75,7 +75,7 @@ void simulated_port::offer(int peer, const unit_run& units, count_t back) {
   wire.back = back;
 }
 
-// All ranks' offers stand: they wait for each other as in a collective.
+// All ranks have made their offers: they wait for each other as in a collective.
 bool simulated_port::try_open() {
   collective_ = {};
   joined_ = true;

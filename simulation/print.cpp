@@ -74,7 +74,7 @@ void add_message(std::string& text, const schedule& s, const message& m, const l
   text += '\n';
 }
 
-// "      carries 3>7 4>7"; nothing where all blocks go straight from their sender to their receiver.
+// " carries 3>7 4>7"; nothing where no block is forwarded.
 void add_payload(std::string& text, const payload& blocks, int from, int to) {
   if (std::ranges::all_of(blocks, [&](const auto& b) { return b == std::pair{from, to}; })) return;
   text += "      carries";

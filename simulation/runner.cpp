@@ -30,8 +30,8 @@ void for_each_run(const region& r, const element& e, std::byte* base, F f) {
 
 constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
 
-// A message that waits for its counterpart. They are used again and again, with the memory of their data: there are
-// as many as wait at once.
+// A message that waits for its counterpart. Objects and the memory of their data are reused: there are as many as
+// messages wait at once.
 struct pending {
   int rank = 0;
   std::uint32_t index = 0;        // into its schedule's messages
@@ -40,7 +40,7 @@ struct pending {
   std::vector<std::byte> data{};  // eager sends
 };
 
-struct channel {  // from one rank to another: sends or receives that wait, never both
+struct channel {  // from one rank to another: waiting sends or waiting receives, never both
   std::uint32_t first = none;
   std::uint32_t last = none;
   direction way = direction::send;
@@ -284,7 +284,7 @@ class simulation {
     c.way = m.way;
   }
 
-  // A lane whose messages are complete goes through its next stages.
+  // A lane whose messages are complete enters its next stages.
   void post_what_may(int rank, state& st, std::size_t lane) {
     const walk::lane& l = st.way.at(lane);
     do {

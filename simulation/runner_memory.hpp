@@ -11,7 +11,8 @@
 
 namespace taquin::detail {
 
-// A node's memory, and for each byte who touched it last: it must be in order by the arrivals that ranks wait for.
+// A node's memory, and for each byte the rank that accessed it last. The arrivals that ranks wait for must order the
+// accesses.
 class node_memory {
  public:
   std::vector<std::byte> data;

@@ -28,12 +28,12 @@ constexpr count_t most_in_line = node_line::capacity;
 constexpr std::size_t message_bytes = sparse_algorithm::most_message;
 constexpr count_t most_carried = message_bytes / 4;  // of a block whose data travel with its notice
 constexpr count_t request_bytes = 16;
-constexpr count_t of_verdict = 24;  // what ranks agree on a second time
+constexpr count_t of_verdict = 24;  // of the second agreement
 
 using block_list = whole_moves::block_list;
 using refusal = std::optional<std::string>;
 
-/// Of a block in a step among nodes: what it takes there, and whether that is its data.
+/// Of a block in a step among nodes: its bytes there, and whether these are its data.
 struct in_step {
   count_t bytes = 0;
   bool data = false;
@@ -61,7 +61,7 @@ class drawing {
     name_round();
     to_.all.copy(round_, {rank, bytes, from, to});
   }
-  /// What follows belongs to this stage of the call.
+  /// Further rounds belong to this stage of the call.
   void stage(std::string_view name) noexcept { stage_ = name; }
   void next() noexcept { ++round_; }
   /// The next round begins when the ranks of each node have ended this one.
@@ -71,7 +71,7 @@ class drawing {
     to_.meets[round_] = true;
   }
 
-  /// Each rank tells all others, by way of them.
+  /// A dissemination: each rank's record reaches all others.
   void disseminate(count_t bytes, int radix) {
     for (std::int64_t w = 1; w < p_; w *= radix) {
       const auto digits = std::min<std::int64_t>(radix - 1, (p_ - 1) / w);
@@ -111,7 +111,7 @@ class drawing {
     });
     next();
   }
-  /// The agreement of a call that does not go the short way.
+  /// The agreement of a call that is not one step of a node.
   void agree() {
     stage(sparse_moves::agree);
     if (x_.nodes() == 1 && p_ > 1) {
@@ -127,7 +127,7 @@ class drawing {
     }
     stage(sparse_moves::find);
   }
-  /// Data of more than `carried` bytes are asked for.
+  /// Data of more than `carried` bytes are requested.
   void asked_for(count_t carried) {
     stage(sparse_moves::move);
     const auto each_left = [&](auto f) {
@@ -140,7 +140,7 @@ class drawing {
     each_left([&](int from, const sparse_block& b) { send(from, b.to, b.bytes, {{from, b.to}}); });
     next();
   }
-  /// What a rank has for itself.
+  /// A rank's block for itself.
   void own() {
     for (int rank = 0; rank < p_; ++rank)
       for (const sparse_block& b : x_.blocks[as_size(rank)])
@@ -169,7 +169,7 @@ class drawing {
 template <const sparse_algorithm& which>
 refusal moves(drawing& d) = delete;
 
-// Lines for all, and small data in the room; then each reads what is for it.
+// Lines for all, and small data in the room; then each rank reads its part.
 template <>
 refusal moves<node_step_way>(drawing& d) {
   if (d.pattern().nodes() != 1) return "it needs all ranks on one node";
@@ -187,7 +187,7 @@ refusal moves<node_step_way>(drawing& d) {
   return std::nullopt;
 }
 
-// Blocks of up to 8 KiB travel in the step; the others behind it, asked for where they are many.
+// Blocks of up to 8 KiB travel in the step; the others follow, by requests where they are many.
 template <>
 refusal moves<between_nodes_way>(drawing& d) {
   const sparse_pattern& x = d.pattern();
@@ -216,7 +216,7 @@ refusal moves<between_nodes_way>(drawing& d) {
   return std::nullopt;
 }
 
-// What has been told, and what has come with it, is agreed on; the rest is asked for.
+// Ranks agree that all have their notices, and the data in them; the other data are requested.
 void end_of_stages(drawing& d) {
   d.stage(sparse_moves::agree_again);
   d.disseminate(of_verdict, 2);
@@ -236,7 +236,7 @@ void notices_at_once(drawing& d) {
   d.next();
 }
 
-// Halves of what is told of all ranks go on in each round.
+// In each round half of the counts of all ranks are sent on.
 void reduce_counts(drawing& d) {
   const int p = d.ranks();
   count_t bytes = static_cast<count_t>(p) * 4;
@@ -265,7 +265,7 @@ refusal moves<notify_counts>(drawing& d) {
   return std::nullopt;
 }
 
-// One rank's notices and what it does with them, as routers of all ranks have it.
+// One rank's router with its notices.
 struct routing_rank {
   std::vector<int> to;
   std::vector<count_t> counts;
@@ -308,7 +308,7 @@ void prepare(routing_rank& r, const sparse_pattern& x, int rank, int radix) {
   r.router.emplace(rank, x.ranks(), radix, message_bytes, *r.own, 1, std::pmr::new_delete_resource());
 }
 
-// All ranks' routers in steps: what one sends is received in the next step in which its receiver wants it.
+// All ranks' routers in steps: a message is received in the next step in which its receiver accepts it.
 void route(drawing& d, int radix) {
   std::deque<routing_rank> ranks(as_size(d.ranks()));
   for (int rank = 0; rank < d.ranks(); ++rank) prepare(ranks[as_size(rank)], d.pattern(), rank, radix);

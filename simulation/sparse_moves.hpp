@@ -1,4 +1,4 @@
-// What all ranks do in a sparse exchange, round by round and without MPI: to draw it.
+// The moves of all ranks in a sparse exchange, round by round and without MPI, for drawings.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace taquin::detail {
 
-/// A block that a rank has for another.
+/// A block of a rank for another.
 struct sparse_block {
   int to = 0;
   count_t bytes = 0;
 };
 
-/// Who has what for whom. A rank has at most one block for another.
+/// The blocks of all ranks. A rank has at most one block for another.
 struct sparse_pattern {
   std::vector<std::vector<sparse_block>> blocks;  ///< of each rank, by ascending destinations
   int per_node = 1;                               ///< ranks of a node that share memory; the last may have fewer
@@ -32,7 +32,7 @@ struct sparse_pattern {
 };
 
 struct sparse_moves {
-  // What a round is for: docs/internals/sparse.md. A call that is one step is all find.
+  // The stages of docs/internals/sparse.md. In a call of one step all rounds belong to `find`.
   static constexpr std::string_view agree = "agree";
   static constexpr std::string_view find = "find";
   static constexpr std::string_view agree_again = "agree again";
@@ -46,9 +46,9 @@ struct sparse_moves {
   void drop_empty_rounds();
 };
 
-/// The moves of a call at once by an algorithm of sparse.def. Memory is without limit. Reductions go as disseminations
-/// do. A message's blocks are those whose data it carries; bare notices are not among them. Throws too_many_messages.
-/// Returns why the algorithm does not serve the pattern, if it does not.
+/// The moves of a call in one step by an algorithm of sparse.def, without a memory limit. Reductions are drawn as
+/// disseminations. A message's blocks are those whose data it carries; notices alone are not among them. Throws
+/// too_many_messages. Returns why the algorithm does not serve the pattern, if it does not.
 std::optional<std::string> add_sparse_moves(const sparse_algorithm& a, const sparse_pattern& x, sparse_moves& to);
 
 }  // namespace taquin::detail

@@ -1,5 +1,5 @@
-// What all ranks do in an exchange whose counts are all known, round by round and without MPI.
-// Nothing is exchanged by this: it draws algorithms beside each other, so that they can be compared.
+// The moves of all ranks in an exchange whose counts are all known, round by round and without MPI, for drawings and
+// comparisons of algorithms. No data are exchanged.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace taquin::detail {
 
-/// One rank's part, with blocks of bytes in a row in both buffers.
+/// One rank's part, with contiguous blocks of bytes in both buffers.
 class known_part {
  public:
   known_part(exchange::form kind, int rank, std::vector<count_t> sent, std::vector<count_t> received);
@@ -57,16 +57,16 @@ class whole_exchange {
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   [[nodiscard]] count_t& bytes(int from, int to) noexcept { return bytes_[index(from, to)]; }
   [[nodiscard]] count_t bytes(int from, int to) const noexcept { return bytes_[index(from, to)]; }
-  /// Lets the block from `from` to `to` grow by what is at [offset, offset + bytes) of the block i to j of `x`.
+  /// Appends [offset, offset + bytes) of the block from i to j of `x` to the block from `from` to `to`.
   void add(int from, int to, const whole_exchange& x, int i, int j, count_t offset, count_t bytes);
-  /// What the bytes [offset, offset + bytes) of a block are made of, where it is traced.
+  /// The origin of the bytes [offset, offset + bytes) of a block, where blocks are traced.
   [[nodiscard]] std::vector<origin> origins(int from, int to, count_t offset, count_t bytes) const;
   [[nodiscard]] known_part part(int rank) const;
   [[nodiscard]] count_t sent(int rank) const noexcept;
   [[nodiscard]] count_t received(int rank) const noexcept;
 
   const topology* nodes = nullptr;  ///< null: each rank is a node of its own
-  bool traced = false;              ///< tell what messages carry: for at most `most_traced` ranks
+  bool traced = false;              ///< record the blocks that messages carry: for at most `most_traced` ranks
 
   static constexpr int most_traced = 64;
 
@@ -80,13 +80,14 @@ class whole_exchange {
   std::vector<std::vector<origin>> origins_;  // of blocks that are made of parts of others
 };
 
-/// More messages than anybody looks at.
+/// Thrown for an exchange with too many messages to draw.
 class too_many_messages : public std::length_error {
   using std::length_error::length_error;
 };
 
 /// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of
-/// each, those that are empty on some ranks included. A message stands where both its ranks have come to it.
+/// each, including rounds that are empty on some ranks. A message is in the round in which both its ranks have come to
+/// it.
 class whole_moves {
  public:
   static constexpr std::size_t most_messages = 200000;
@@ -111,7 +112,7 @@ class whole_moves {
   struct round {
     std::vector<message> messages;
     std::vector<copied> copies;
-    std::vector<kept> scratch;  ///< what is read later, after the round
+    std::vector<kept> scratch;  ///< blocks that are read in a later round
   };
 
   [[nodiscard]] round& at(std::size_t i);
@@ -124,9 +125,9 @@ class whole_moves {
 
   std::vector<round> rounds;
   std::size_t scratch_bytes = 0;  ///< the most of any rank's schedule
-  bool through_memory = false;    ///< what is sent goes through memory that the ranks share, without messages
-  std::string drawn_as;           ///< of which use this holds, where uses differ
-  std::string note;               ///< what cannot be told, or is taken for granted
+  bool through_memory = false;    ///< blocks pass through memory that the ranks share, without messages
+  std::string drawn_as;           ///< the use that is drawn, where uses differ
+  std::string note;               ///< what is not known, or is assumed
 
  private:
   std::size_t messages_ = 0;
@@ -139,7 +140,7 @@ struct moves_target {
   std::size_t first = 0;  ///< its first round
 };
 
-/// Adds what `a` does, and returns one past its last round. `s` is the shape that its ranks know alike.
+/// Adds the moves of `a`, and returns one past its last round. `s` is the shape that its ranks have agreed on.
 std::size_t add_moves(const algorithm& a, const whole_exchange& x, const shape& s, const options& o,
                       const moves_target& to);
 /// Adds the schedules of all ranks, which exchange `x`.

@@ -1,4 +1,4 @@
-// Schedules of all ranks as rounds of all: where each message stands, what it carries, and what lies in scratch.
+// Schedules of all ranks as common rounds: the round of each message, the blocks that it carries, and those in scratch.
 // For drawings and comparison, as whole.hpp.
 #include <algorithm>
 #include <deque>
@@ -38,7 +38,7 @@ class scratch_use {
         if (byte < live_.size()) live_[byte] = live;
       }
   }
-  // Backwards: what a round writes is not needed before it, what it reads is.
+  // Backwards: bytes that a round writes are not needed before it, bytes that it reads are.
   void visit(std::size_t i, bool reads) {
     const index_range messages = s_.messages_of(i);
     const index_range copies = s_.copies_of(i);
@@ -108,7 +108,7 @@ class pace {
         }
   }
 
-  // Whether anything of the rank is later than it was.
+  // True when any round of the rank has become later.
   bool go(std::size_t rank) {
     const schedule& s = all_[rank];
     one& mine = ranks_[rank];
@@ -145,8 +145,8 @@ class pace {
   std::vector<one> ranks_;
 };
 
-// What each message of each rank carries: all ranks' schedules are run twice, with bytes that hold the one and then the
-// other rank of their blocks, plus 1: what belongs to no block is 0.
+// The blocks that each message carries: all ranks' schedules are run twice, with bytes that hold the sender and then
+// the receiver of their block, plus 1; bytes of no block are 0.
 std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x, const std::vector<schedule>& all) {
   const std::size_t n = all.size();
   std::vector<std::vector<std::byte>> sent(n);

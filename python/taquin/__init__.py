@@ -1,10 +1,10 @@
 """All-to-all exchange and redistribution over MPI, in the memory that you allow.
 
-The calls take mpi4py's communicators and datatypes, and its ways to describe a buffer. Every call is collective, takes
-``memory=``, the bytes of extra memory per rank that it may use, and fails on every rank together, before the data
-move (``docs/guide/8-hangs.md``), when that is too little (:class:`BudgetExceeded`) or an argument of any rank is wrong (:class:`UsageError`). Other
-threads run while a call waits. The arrays of counts and displacements, 8 bytes a rank each, are outside the memory.
-"""
+The calls take mpi4py's communicators, datatypes and descriptions of buffers. Every exchange is collective and takes
+``memory=``, the bytes of extra memory per rank that it may use. When that is too little (:class:`BudgetExceeded`), or
+an argument of any rank is invalid (:class:`UsageError`), every rank has the error, before data are received
+(``docs/guide/8-hangs.md``). Other threads run while a call waits. The arrays of counts and displacements, 8 bytes for
+each rank, do not count in the memory. """
 
 from ._load import check_mpi as _check_mpi
 

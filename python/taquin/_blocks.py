@@ -42,11 +42,11 @@ class Blocks:
         if len(self.shape) != len(self.grid) or not self.shape:
             raise ValueError(f"the shape {self.shape} and the grid {self.grid} must have one number per axis")
         if min(self.grid) < 1:
-            raise ValueError(f"the grid {self.grid} has less than one block along an axis")
+            raise ValueError(f"the grid {self.grid} must have at least one block along each axis")
         if min(self.shape) < 0:
-            raise ValueError(f"the shape {self.shape} is negative")
+            raise ValueError(f"the shape {self.shape} must not be negative")
         if max(*self.shape, *self.grid) > np.iinfo(np.int64).max:
-            raise ValueError(f"the shape {self.shape} or the grid {self.grid} has a number beyond 64 bits")
+            raise ValueError(f"the shape {self.shape} and the grid {self.grid} must have numbers of at most 64 bits")
         if self.cuts is not None:
             cuts = (None if at is None else tuple(int(i.__index__()) for i in at) for at in self.cuts)
             object.__setattr__(self, "cuts", tuple(cuts))
@@ -75,13 +75,13 @@ class Blocks:
 
     @property
     def ranks(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks, one per rank."""
         return math.prod(self.grid)
 
     def local_slice(self, rank: int) -> tuple[slice, ...]:
-        """What a rank has of the global array."""
+        """The part of the global array that a rank has, as one slice per axis."""
         if not 0 <= rank < self.ranks:
-            raise ValueError(f"rank {rank} is none of {self.ranks}")
+            raise ValueError(f"rank must be at least 0 and below {self.ranks}, got {rank}")
         slices = []
         for axis in range(len(self.grid) - 1, -1, -1):
             rank, part = divmod(rank, self.grid[axis])
@@ -100,14 +100,14 @@ class Blocks:
         return tuple(s.stop - s.start for s in self.local_slice(rank))
 
     def local_size(self, rank: int) -> int:
-        """The items of a rank's block."""
+        """The number of items of a rank's block."""
         return math.prod(self.local_shape(rank))
 
 
 def allocate(dtype: DTypeLike, comm: MPI.Comm, *distributions: Blocks) -> tuple[NDArray[Any], NDArray[Any]]:
     """Storage that holds this rank's block in each of the distributions, and the block of the first as a view of it.
 
-    Local. The storage's values are not set.
+    Local. The storage has one axis, as long as the largest of the blocks; its values are not set.
 
     >>> import taquin
     >>> from mpi4py import MPI
@@ -120,7 +120,7 @@ def allocate(dtype: DTypeLike, comm: MPI.Comm, *distributions: Blocks) -> tuple[
     True
     """
     if not distributions:
-        raise ValueError("no distribution")
+        raise ValueError("give at least one distribution")
     rank = comm.Get_rank()
     storage = np.empty(max(d.local_size(rank) for d in distributions), dtype)
     first = distributions[0]

@@ -1,5 +1,5 @@
-"""Exceptions. What is wrong with one rank's arguments is raised on every rank of the communicator, before anything was
-sent, with the buffers untouched."""
+"""Exceptions. An invalid argument of one rank is raised on every rank of the communicator, with the buffers untouched.
+``docs/guide/8-hangs.md`` has a table of all errors and the ranks that have them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """An argument was wrong. ``rank`` is the rank that gave it and ``peer`` the one whose block is meant, or -1.
+    """An argument is invalid. ``rank`` is the rank that gave it and ``peer`` the rank of the block, or -1.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI
@@ -42,8 +42,8 @@ class UsageError(Error, ValueError):
 
 
 class TimedOut(Error, TimeoutError):
-    """A call has waited longer than its ``timeout=``, with ``on_timeout="fail"``. This rank alone may have it; the
-    communicator cannot be used with taquin any more.
+    """A call has waited longer than its ``timeout=``, with ``on_timeout="fail"``. It may be raised on this rank alone;
+    taquin cannot use the communicator any more.
 
     >>> import taquin
     >>> issubclass(taquin.TimedOut, TimeoutError)
@@ -52,8 +52,8 @@ class TimedOut(Error, TimeoutError):
 
 
 class PeerLeft(Error):
-    """Rank ``rank`` has left a call on the communicator in the middle, because of an error of its own, which the message tells.
-    The communicator cannot be used with taquin any more.
+    """Rank ``rank`` has left a call on the communicator before its end, because of an error of its own, which the
+    message contains. taquin cannot use the communicator any more.
 
     >>> import taquin
     >>> taquin.PeerLeft("rank 3 has left a call", rank=3).rank
@@ -66,7 +66,7 @@ class PeerLeft(Error):
 
 
 class BudgetExceeded(Error, MemoryError):
-    """The memory allowed is too small: ``requested`` bytes, on top of ``used``, with ``limit`` bytes allowed.
+    """The memory limit is too small: ``requested`` bytes, in addition to ``used``, exceed ``limit`` bytes.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

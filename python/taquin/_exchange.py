@@ -17,7 +17,7 @@ Sides = tuple[Optional[Side], Optional[Side]]
 
 
 class Description:
-    """An exchange as the extension takes it. Invalid arguments of this rank are kept, so that every rank hears of them."""
+    """An exchange as the extension takes it. Invalid arguments of this rank are kept, so that every rank has them."""
 
     def __init__(self, form: str, make: Callable[[int], Sides], in_place: bool, comm: MPI.Comm, options: dict[str, Any]):
         self.form = form
@@ -42,21 +42,21 @@ class Description:
             self.options["invalid"] = describe(invalid)
 
     def arguments(self) -> tuple[Any, ...]:
-        """What the extension's calls take."""
+        """The arguments of the extension's calls."""
         return self.form, self.send, self.recv, self.comm, self.options
 
     def raised(self, error: UsageError) -> UsageError:
-        """The error that every rank has; on the rank whose argument was invalid with its cause."""
+        """The error that every rank has, with its cause on the rank whose argument is invalid."""
         if self.invalid is not None:
             error.__cause__ = self.invalid
         return error
 
 
-_nothing = object()  # a send side that is there, but not looked at
+_nothing = object()  # a send side that is given, but invalid
 
 
 def describe_alltoall(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: Any) -> Description:
-    """alltoall's arguments."""
+    """Describes the arguments of alltoall."""
     in_place = messages.is_in_place(sendbuf)
 
     def make(ranks: int) -> Sides:
@@ -71,7 +71,7 @@ def describe_alltoall(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: Any
 
 
 def describe_alltoallv(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: Any) -> Description:
-    """alltoallv's arguments."""
+    """Describes the arguments of alltoallv."""
     in_place = messages.is_in_place(sendbuf)
 
     def make(ranks: int) -> Sides:
@@ -86,7 +86,7 @@ def describe_alltoallv(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: An
 
 
 def describe_alltoallw(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: Any) -> Description:
-    """alltoallw's arguments."""
+    """Describes the arguments of alltoallw."""
     in_place = messages.is_in_place(sendbuf)
 
     def make(ranks: int) -> Sides:
@@ -97,12 +97,12 @@ def describe_alltoallw(sendbuf: Any, recvbuf: Any, comm: MPI.Comm, **options: An
 
 
 def describe_alltoallv_in_place(buffer: Any, send: Any, recv: Any, comm: MPI.Comm, **options: Any) -> Description:
-    """alltoallv_in_place's arguments."""
+    """Describes the arguments of alltoallv_in_place."""
 
     def make(ranks: int) -> Sides:
         array, items = messages.buffer_of(buffer, writable=True)
         if len(items) > 2:
-            raise ValueError("the buffer is an array, or [array, type]")
+            raise ValueError(f"the buffer must be an array or [array, type], got a list of {len(items)}")
         kind = messages.type_of(array.dtype) if len(items) == 1 else messages.explicit_type(items[1])
 
         def side(blocks: Any) -> Side:
@@ -116,7 +116,7 @@ def describe_alltoallv_in_place(buffer: Any, send: Any, recv: Any, comm: MPI.Com
 
 
 def describe_invalid(invalid: Exception, comm: MPI.Comm) -> Description:
-    """A call that cannot be described: all ranks hear why."""
+    """A call with an invalid argument: all ranks have this error."""
 
     def make(_: int) -> Sides:
         raise invalid
@@ -125,7 +125,7 @@ def describe_invalid(invalid: Exception, comm: MPI.Comm) -> Description:
 
 
 def run(description: Description, statistics: Optional[Statistics]) -> None:
-    """Runs it once."""
+    """Runs the exchange once. Collective."""
     try:
         check_statistics(statistics)
     except TypeError as invalid:
@@ -151,23 +151,27 @@ def alltoall(
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
-    """Sends one block of equal size to every rank, as ``comm.Alltoall``.
+    """Sends one block to every rank and receives one from every rank, all of equal size, as ``comm.Alltoall``.
 
-    :param sendbuf: a buffer that divides into one block per rank, ``[buffer, type]`` or ``[buffer, count, type]`` with
-        the count of one block; ``MPI.IN_PLACE``: what is in `recvbuf`.
-    :param recvbuf: the same for what arrives.
+    :param sendbuf: a buffer that divides into one block per rank, in rank order; ``[buffer, type]`` or ``[buffer,
+        count, type]`` with the count of one block, in elements of the type; ``MPI.IN_PLACE``: the blocks in `recvbuf`.
+    :param recvbuf: the same for the received blocks.
     :param comm: an mpi4py communicator. Collective over it.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list`` prints.
-    :param check: compare first what ranks send with what their peers expect.
-    :param timeout: seconds, or a ``datetime.timedelta``, that the call may wait until it says, once, on standard error,
-        which ranks are missing and where those are; None: what ``TAQUIN_TIMEOUT`` says, or for ever. On all ranks or
-        on none.
-    :param on_timeout: what follows: "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
-    :param options: choices of single algorithms (:class:`Options`).
-    :param statistics: added to.
-    :raises UsageError: on every rank, when an argument of any rank is wrong.
-    :raises BudgetExceeded: on every rank, when `memory` is too small.
+    :param check: compare the sizes that ranks send with those that their peers expect, before data move, also where a
+        call on one node otherwise finds a difference only on the receiving rank.
+    :param timeout: seconds, or a ``datetime.timedelta``, that the call may wait before it reports, once, on standard
+        error, which ranks are missing and where they are; None: what ``TAQUIN_TIMEOUT`` says, otherwise no limit. On
+        all ranks or on none.
+    :param on_timeout: afterwards "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
+    :param options: options of single algorithms (:class:`Options`).
+    :param statistics: the call's figures are added to it.
+    :raises UsageError: on every rank, when an argument of any rank is invalid. ``docs/guide/8-hangs.md`` says which
+        ranks have other errors.
+    :raises BudgetExceeded: on every rank, when `memory` is too small on any rank.
+    :raises TimedOut: see `on_timeout`.
+    :raises PeerLeft: when another rank has left the call because of an error.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI
@@ -194,12 +198,13 @@ def alltoallv(
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
-    """Sends a block of its own size to every rank, as ``comm.Alltoallv``. Counts and displacements have 64 bits.
+    """Sends a block of any size to every rank, as ``comm.Alltoallv``. Counts and displacements have 64 bits.
 
-    :param sendbuf: ``[buffer, counts, displacements, type]``, where displacements (default: one block behind the
-        other) and type (default: the buffer's) may be left out, ``[buffer, (counts, displacements), type]``, or a
-        buffer that divides into equal blocks; ``MPI.IN_PLACE``: what is in `recvbuf`.
-    :param recvbuf: the same for what arrives.
+    :param sendbuf: ``[buffer, counts, displacements, type]`` with one count and displacement per rank, in elements of
+        the type; displacements (default: contiguous blocks in rank order) and type (default: the buffer's) may be left
+        out; ``[buffer, (counts, displacements), type]``; or a buffer that divides into equal blocks; ``MPI.IN_PLACE``:
+        the blocks in `recvbuf`.
+    :param recvbuf: the same for the received blocks. Collective over `comm`.
 
     The other parameters and the errors are those of :func:`alltoall`.
 
@@ -229,12 +234,12 @@ def alltoallw(
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
-    """Sends a block of its own type to every rank, as ``comm.Alltoallw``.
+    """Sends a block of any type to every rank, as ``comm.Alltoallw``.
 
     :param sendbuf: ``[buffer, counts, displacements, types]`` with displacements in bytes and one type per rank,
-        ``[buffer, (counts, displacements), types]``, or ``[buffer, types]``: one element for each rank, placed by its
-        type; ``MPI.IN_PLACE``: what is in `recvbuf`.
-    :param recvbuf: the same for what arrives.
+        ``[buffer, (counts, displacements), types]``, or ``[buffer, types]``: one element for each rank, at the buffer's
+        start, whose type describes its place; ``MPI.IN_PLACE``: the blocks in `recvbuf`.
+    :param recvbuf: the same for the received blocks. Collective over `comm`.
 
     The other parameters and the errors are those of :func:`alltoall`.
 
@@ -268,17 +273,18 @@ def alltoallv_in_place(
     options: Optional[Options] = None,
     statistics: Optional[Statistics] = None,
 ) -> None:
-    """Replaces what the send blocks of one buffer hold by what arrives, with any counts on either side.
+    """Sends blocks of one buffer and receives into the same buffer, with any counts on either side.
 
-    Send blocks must not overlap each other, nor receive blocks each other; send and receive blocks may. Items outside
-    all receive blocks keep their values.
+    Send blocks must not overlap each other, and receive blocks must not overlap each other; a send block may overlap a
+    receive block. Items outside all receive blocks keep their values.
 
     :param buffer: an array, or ``[array, type]``.
-    :param send: counts of what goes to each rank, or ``(counts, displacements)``; default displacements put one block
-        behind the other.
-    :param recv: the same for what arrives.
-    :param memory: unless it is given, 1% of the most that any rank sends or receives, at least 64 KiB.
-    :param scratch_sends: items that are only sent may hold anything afterwards; they serve as extra memory.
+    :param send: one count per rank, in elements of the type, or ``(counts, displacements)``; by default blocks are
+        contiguous in rank order.
+    :param recv: the same for the received blocks. Collective over `comm`.
+    :param memory: bytes of extra memory per rank (or "64M"); None: 1% of the most that any rank sends or receives, at
+        least 64 KiB.
+    :param scratch_sends: items that are only sent are undefined afterwards; they serve as extra memory.
 
     The other parameters and the errors are those of :func:`alltoall`.
 

@@ -1,4 +1,4 @@
-"""What is whole after a call has failed."""
+"""Which data are intact after a call has failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _core
 
 
 class State(IntEnum):
-    """What has become of a run of data.
+    """The state of a run of data after a failed call.
 
     >>> import taquin
     >>> taquin.State.ARRIVED.name
@@ -17,17 +17,17 @@ class State(IntEnum):
     """
 
     STANDS = 0
-    """For a peer: whole, at its place ``at``. The peer may have it as well."""
+    """For a peer: intact at its place ``at``. The peer may have it as well."""
     ARRIVED = 1
-    """From a peer: whole and in its place, ``at``."""
+    """From a peer: intact, in its final place ``at``."""
     STAGED = 2
-    """Whole, but not in the array: among :attr:`BlockMap.staged`, from unit ``at`` on."""
+    """Intact, but not in the array: in :attr:`BlockMap.staged`, from unit ``at`` on."""
     MISSING = 3
-    """From a peer, which had it last: not here."""
+    """From a peer, which had it last: it has not arrived."""
     UNKNOWN = 4
     """Being swapped or moved when the call failed: it may be damaged."""
     DISPLACED = 5
-    """A row of this rank: whole, at ``at``, which is not its place."""
+    """A row of this rank: intact at ``at``, which is not its final place."""
 
 
 class Part(NamedTuple):
@@ -40,19 +40,19 @@ class Part(NamedTuple):
     """
 
     state: State
-    """What has become of it."""
+    """Its state."""
     peer: int
     """The rank that it goes to or comes from."""
     offset: int
-    """In place: units of the peer's block before it. Of rows: the place on the rank that they go to."""
+    """In place: units of the peer's block before it. Of rows: the place on the rank that they go to, in rows."""
     length: int
-    """Units of it."""
+    """Its length in units."""
     at: int
-    """Its place; -1: none."""
+    """Its place on this rank, in units; -1: none."""
 
 
 class BlockMap(NamedTuple):
-    """What is whole on this rank. What is not listed of its outgoing data has left it.
+    """The intact data of this rank. Outgoing data that are not listed have left it.
 
     >>> import taquin
     >>> taquin.failure_blocks().known  # nothing has failed
@@ -64,16 +64,16 @@ class BlockMap(NamedTuple):
     unit_bytes: int
     """Data bytes of a unit."""
     outgoing: list[Part]
-    """What is still to leave its place."""
+    """Data that have not left this rank."""
     incoming: list[Part]
-    """All that comes to this rank or stays on it, in order of place."""
+    """All data that come to this rank or stay on it, in order of place."""
     staged: bytes
-    """The data of staged units."""
+    """The data bytes of staged units."""
 
 
 def failure_blocks() -> BlockMap:
     """The map of the last exchange in place, redistribution or migration of rows that has failed in this thread, until
-    another begins. Local.
+    another one begins. Local.
 
     >>> import taquin
     >>> taquin.failure_blocks().outgoing

@@ -1,4 +1,4 @@
-"""mpi4py's ways to describe a buffer: what each call understands, as the extension takes it.
+"""mpi4py's descriptions of buffers, read for the extension.
 
 A buffer is any object with the buffer protocol: a NumPy array, bytes, bytearray, array.array, memoryview, mpi4py's
 memory. Its memory must be contiguous, in C or Fortran order. Items of types that MPI does not know, structured ones
@@ -29,7 +29,7 @@ class Side:
     dtype: Optional[np.dtype[Any]] = None
     """Of the buffer, where the type was taken from it."""
     owner: object = field(default=None, repr=False)
-    """What the memory belongs to."""
+    """The object that owns the memory."""
 
 
 def is_in_place(message: object) -> bool:
@@ -38,12 +38,12 @@ def is_in_place(message: object) -> bool:
 
 
 def as_array(buffer: object, writable: bool) -> NDArray[Any]:
-    """The buffer as an array over the same memory. Raises for what cannot be sent or received as it is."""
+    """The buffer as an array over the same memory. Raises where it cannot be sent or received without a copy."""
     if isinstance(buffer, np.ndarray):
         array: NDArray[Any] = buffer
     else:
         if buffer is MPI.BOTTOM or (isinstance(buffer, int) and buffer == MPI.BOTTOM):
-            raise ValueError("MPI.BOTTOM is no buffer that taquin takes: give the array that the types describe")
+            raise ValueError("MPI.BOTTOM is not accepted as a buffer: give the array that the types describe")
         try:
             view = memoryview(buffer)  # type: ignore[arg-type]
         except TypeError:
@@ -53,7 +53,7 @@ def as_array(buffer: object, writable: bool) -> NDArray[Any]:
         except (ValueError, TypeError):
             array = np.asarray(view.cast("B"))
     if array.dtype.hasobject:
-        raise TypeError(f"items of dtype {array.dtype} are references to Python objects, which mean nothing elsewhere")
+        raise TypeError(f"items of dtype {array.dtype} are references to Python objects, invalid on other ranks")
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise ValueError(
             "the array is not contiguous: give numpy.ascontiguousarray(array), or its base with an MPI datatype that "
@@ -124,7 +124,7 @@ def integers(values: object, what: str, ranks: int) -> Counts:
 
 
 def packed(counts: Counts) -> Counts:
-    """Displacements of blocks one behind the other."""
+    """Displacements of contiguous blocks."""
     displs = np.zeros_like(counts)
     np.cumsum(counts[:-1], out=displs[1:])
     return displs
@@ -152,7 +152,7 @@ def split_counts(message: Sequence[Any], what: str) -> tuple[Any, Any, Any]:
 
 
 def is_integer(value: object) -> bool:
-    """True for what can serve as one count."""
+    """True for a single count."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -160,7 +160,7 @@ def buffer_of(message: Any, writable: bool) -> tuple[NDArray[Any], Sequence[Any]
     """The array of a message, and the message as a list."""
     items = message if isinstance(message, (list, tuple)) else [message]
     if not items:
-        raise ValueError("an empty message")
+        raise ValueError("a message must not be empty: give a buffer, or [buffer, ...]")
     buffer = np.zeros(0, np.uint8) if items[0] is None else items[0]
     return as_array(buffer, writable), items
 
@@ -191,8 +191,8 @@ def uniform(message: Any, ranks: int, writable: bool) -> Side:
 
 
 def vector(message: Any, ranks: int, writable: bool) -> Side:
-    """A side of alltoallv: [buffer, counts, displacements, type] or a part of it. Without displacements blocks lie one
-    behind the other; without counts the buffer is one equal block per rank."""
+    """A side of alltoallv: [buffer, counts, displacements, type] or a part of it. Without displacements blocks are
+    contiguous; without counts the buffer is one equal block per rank."""
     array, items = buffer_of(message, writable)
     counts, displs, kind = split_counts(items, "alltoallv") if len(items) > 1 else (None, None, None)
     datatype = type_of(array.dtype) if kind is None else explicit_type(kind)
@@ -252,7 +252,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 def check_alike(send: Side, recv: Side) -> None:
-    """What a rank sends to itself it also receives: types taken from both buffers must be the same."""
+    """A rank receives the block that it sends to itself, so types taken from both buffers must be the same."""
     if send.dtype is not None and recv.dtype is not None and send.dtype != recv.dtype:
         raise TypeError(
             f"the send buffer has items of {send.dtype}, the receive buffer of {recv.dtype}: convert one of them, or "

@@ -15,7 +15,7 @@ from ._options import Memory, Timeout, check_comm, check_statistics, describe, g
 from ._rows import Array, bytes_of_row, check_rows, fill
 from ._statistics import Statistics
 
-_CHUNK = 1 << 14  # rows whose destinations are asked for at once
+_CHUNK = 1 << 14  # rows of one call of the destination function
 
 
 def migrate(
@@ -32,25 +32,31 @@ def migrate(
     in_flight: int = 0,
     statistics: Optional[Statistics] = None,
 ) -> Array:
-    """Sends every row of an array to a rank, in place, and returns what is here now: ordered by source, and by position
-    there.
+    """Sends every row of an array to a rank, in place, and returns the rows of this rank: ordered by source rank, and
+    by position on it.
 
-    What arrives is put where the rows were, and a view of `array` is returned. Where more arrive than `array` has rows,
-    a new array of exactly what arrives is returned; the old one then counts as extra memory. Extra memory is 12 bytes
-    per rank, 8 per row, and what the redistribution takes (docs/internals/redistribution.md). There is no other copy of the rows.
+    The received rows replace the rows of `array`, and a view of it is returned. Where more rows arrive than `array`
+    has, a new array of exactly these is returned; the old one then counts as extra memory. Extra memory is 12 bytes per
+    rank, 8 per row, and that of a :class:`Redistribution` (docs/internals/redistribution.md). There is no other copy of
+    the rows.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
-    :param destination: a rank for each row, or a function that gives them for an array of rows; it is called for a part
-        of the rows at a time.
+    :param destination: one rank for each row, or a function that returns them for an array of rows; it is called for
+        parts of the rows.
     :param comm: an mpi4py communicator. Collective over it.
-    :param count: rows that are in use, from the first on; the others are room for what arrives. Default: all.
+    :param count: rows that are in use, from the first on; the others are room for received rows. Default: all.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: a migration has one place for each row.
-    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
-    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
-    :raises UsageError: on every rank with its rows kept, when an argument of any rank is wrong.
-    :raises BudgetExceeded: on every rank with its rows kept, when `memory` is too small.
+    :param timeout: seconds that the call may wait; it and `on_timeout` are as in :func:`alltoall`.
+    :param in_flight: the most requests of a rank, and rows that it has requested, that are in flight; 0, the default:
+        32.
+    :param statistics: the call's figures are added to it.
+    :raises UsageError: on every rank with its rows unchanged, when an argument of any rank is invalid or its function
+        raises.
+    :raises BudgetExceeded: on every rank with its rows unchanged, when `memory` is too small on any rank.
+
+    TimedOut and PeerLeft are raised as by :func:`alltoall`.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI
@@ -72,7 +78,7 @@ def migrate(
         array = check_rows(array)[:]  # of its own: a function for destinations may change the other's shape and type
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
-            raise ValueError(f"count={count}: the array has {len(array)} rows")
+            raise ValueError(f"count must be between 0 and {len(array)}, the rows of the array, got {count}")
     except Exception as wrong:
         invalid, rows = wrong, 0
     move = _core.Migration(rows, comm, options)
@@ -104,7 +110,7 @@ def _nbytes(array: object) -> int:
 
 
 def _fill_destinations(move: _core.Migration, array: Array, destination: Any) -> Optional[BaseException]:
-    """What is wrong with the destinations."""
+    """Writes the destinations; returns the error, if they are invalid or the function raises."""
     try:
         to = move.destinations()
         if not callable(destination):

@@ -1,4 +1,4 @@
-"""Keywords that all calls have, and how invalid arguments of one rank reach the others."""
+"""Keywords of all calls, and invalid arguments of one rank as errors of all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._statistics import Statistics
 
 Timeout = Union[float, datetime.timedelta, None]
-"""Seconds, or a timedelta; None: what ``TAQUIN_TIMEOUT`` says, or for ever."""
+"""Seconds, or a timedelta; None: what ``TAQUIN_TIMEOUT`` says, otherwise no limit."""
 
 Memory = Union[int, str, None]
 """Bytes of extra memory per rank: a number, a text such as "64K", "1.5M", "2G" (powers of 1024), or None for no limit."""
@@ -37,22 +37,22 @@ def memory_bytes(memory: Memory) -> Optional[int]:
         raise TypeError(f'memory={memory!r} is no size: give bytes, or a text like "64M"')
     size = memory.__index__()
     if size < 0:
-        raise ValueError(f"memory={size} is negative")
+        raise ValueError(f"memory must be at least 0 bytes, got {size}")
     return min(size, _MOST)
 
 
 class Options(TypedDict, total=False):
-    """Choices of single algorithms, for ``options=`` of an exchange and of a plan. The same on all ranks.
+    """Options of single algorithms, for ``options=`` of an exchange and of a plan. The same on all ranks.
 
-    ``radix``: base of the digits of the Bruck algorithms; default: the least power of two with which two rounds are
-    enough, at most 16. ``layout``: how they describe the scattered blocks of a message, "indexed", "regular", "elements",
-    "blocks", "packed", or "automatic", the default: "packed", but for "lean_bruck" and "zero_copy_bruck".
-    ``in_flight``: the most messages that a rank has sent and that are not taken, and that come to a rank unasked; 0, the
-    default: 32. ``inner``: the algorithm of the two exchanges of "two_phase"; default: "spread_out". ``levels``: those of
-    "multilevel", from nodes inwards, separated by commas; default: "bruck_v,spread_out". ``ports``: exchanges of a node at
-    once of "hierarchical_factor", at most 30; 0, the default: 8. ``leaders``: ranks of a node that exchange messages with
-    other nodes in "node_aggregated"; 0, the default: all. ``nodes``: ranks per node, in rank order; default: what
-    ``TAQUIN_NODES`` says, or found out.
+    ``radix``: radix of the Bruck algorithms; default: the least power of two with which two rounds are enough, at most
+    16. ``layout``: how they describe the scattered blocks of a message, "indexed", "regular", "elements", "blocks",
+    "packed", or "automatic", the default: "regular" for "lean_bruck", "blocks" for "zero_copy_bruck" with blocks of 1
+    KiB and more, otherwise "packed". ``in_flight``: the most messages that a rank has sent and its peers have not
+    received, and the most unexpected ones at a rank; 0, the default: 32. ``inner``: the algorithm of the two exchanges
+    of "two_phase"; default: "spread_out". ``levels``: the algorithms of "multilevel", from nodes inwards, separated by
+    commas; default: "bruck_v,spread_out". ``ports``: exchanges of a node at once of "hierarchical_factor", at most 30;
+    0, the default: 8. ``leaders``: ranks of a node that exchange messages with other nodes in "node_aggregated"; 0, the
+    default: all. ``nodes``: ranks per node, in rank order; default: what ``TAQUIN_NODES`` says, or found out.
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its extra memory (0, the
     default: an eighth of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
     requests only between ranks that have data for each other (default: between all).
@@ -82,10 +82,10 @@ class Options(TypedDict, total=False):
 
 def _number(name: str, value: Any, _: tuple[str, ...]) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name}={value!r} is no whole number")
+        raise TypeError(f"{name} must be an integer, got {value!r}")
     number = int(value.__index__())
     if not -(1 << 31) <= number < 1 << 31:
-        raise ValueError(f"{name}={number} has more than 32 bits")
+        raise ValueError(f"{name} must fit 32 bits, got {number}")
     return number
 
 
@@ -95,9 +95,9 @@ def _numbers(name: str, values: Any, words: tuple[str, ...]) -> list[int]:
 
 def _text(name: str, value: Any, _: tuple[str, ...]) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name}={value!r} is no name; `python3 -m taquin list` prints them")
+        raise TypeError(f"{name} must be a name that `python3 -m taquin list` prints, got {value!r}")
     if not _is_unicode(value):
-        raise ValueError(f"{name}={value!r} is no name; `python3 -m taquin list` prints them")
+        raise ValueError(f"{name} must be a name that `python3 -m taquin list` prints, got {value!r}")
     return value
 
 
@@ -109,10 +109,10 @@ def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
     if isinstance(value, datetime.timedelta):
         value = value.total_seconds()
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name}={value!r} is no number of seconds")
+        raise TypeError(f"{name} must be a number of seconds, got {value!r}")
     seconds = float(value)
     if not 0 < seconds < math.inf:
-        raise ValueError(f"{name}={value!r}: give a number of seconds above 0, or None to wait for ever")
+        raise ValueError(f"{name} must be above 0 seconds, or None for no limit, got {value!r}")
     return min(max(seconds, _LEAST_SECONDS), _MOST_SECONDS)
 
 
@@ -140,10 +140,10 @@ def given(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
-    """The keywords as the extension takes them; None: the default. What is wrong with them becomes an invalid argument of this rank."""
+    """The keywords as the extension takes them; None: the default. Raises for invalid ones."""
     taken: dict[str, Any] = {}
     if options is not None and not isinstance(options, dict):
-        raise TypeError(f"options={options!r} is no dict")
+        raise TypeError(f"options must be a dict, got {options!r}")
     for name, value in {**given, **(options or {})}.items():
         if name not in _core.options:
             raise TypeError(f"there is no option {name!r}")
@@ -156,7 +156,7 @@ def keywords(options: Optional[Options] = None, **given: Any) -> dict[str, Any]:
 
 
 def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
-    """The communicator. If it is invalid this rank alone has the error, because no other rank can be told."""
+    """The communicator. If it is invalid this rank alone has the error, because it cannot reach the others."""
     if not isinstance(comm, MPI.Comm):
         raise UsageError(f"comm must be an mpi4py.MPI.Comm, not {type(comm).__name__}", error_class=MPI.ERR_COMM)
     if MPI.Is_finalized() or not MPI.Is_initialized():
@@ -171,7 +171,7 @@ def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
 
 
 def describe(error: BaseException) -> str:
-    """An invalid argument as one line that the other ranks are told."""
+    """The text of an invalid argument in one line, for the other ranks."""
     try:
         text = " ".join(str(error).replace("\0", " ").split())
     except Exception:  # of the error's own class
@@ -181,6 +181,6 @@ def describe(error: BaseException) -> str:
 
 
 def check_statistics(statistics: Optional[Statistics]) -> None:
-    """Refuses what is not a Statistics."""
+    """Raises TypeError unless it is a Statistics or None."""
     if statistics is not None and not isinstance(statistics, Statistics):
         raise TypeError(f"statistics= must be a taquin.Statistics, not {type(statistics).__name__}")

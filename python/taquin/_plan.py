@@ -1,4 +1,4 @@
-"""Plans: exchanges that are prepared once and started as often as wanted."""
+"""Plans: exchanges that are prepared once and started any number of times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _describe: dict[str, Callable[..., exchange.Description]] = {
     "alltoallv_in_place": exchange.describe_alltoallv_in_place,
 }
 
-_kept: list[object] = []  # of plans that were given up while started: buffers that data may still arrive in
+_kept: list[object] = []  # plans that were deleted while started, with buffers in which data may still arrive
 
 
 class Plan:
@@ -61,11 +61,11 @@ class Plan:
         self._plan.start()
 
     def test(self) -> bool:
-        """Makes progress. True when the exchange is complete, or none is started. Local."""
+        """Makes progress. True when the exchange is complete, or none is started. Local. Raises its errors."""
         return self._plan.test()
 
     def wait(self) -> None:
-        """Completes the exchange. Other threads run meanwhile."""
+        """Waits until this rank's part of the exchange is complete. Other threads run meanwhile. Raises its errors."""
         self._plan.wait()
 
     def run(self) -> None:
@@ -74,13 +74,13 @@ class Plan:
         self.wait()
 
     def free(self) -> None:
-        """Gives up the plan and its hold on the buffers. Local. Not while it is started."""
+        """Frees the plan and its references to the buffers. Local. Not while it is started."""
         self._plan.free()
         self._sides = (None, None)
 
     @property
     def started(self) -> bool:
-        """True from start() until wait() or test() says that the exchange is complete."""
+        """True from start() until wait() or test() has completed the exchange."""
         return self._plan.started
 
     @property
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def statistics(self) -> Statistics:
-        """What its exchanges did."""
+        """The sums over its exchanges on this rank."""
         return Statistics(**self._plan.statistics)
 
     def __enter__(self) -> Plan:
@@ -117,7 +117,7 @@ class Plan:
         plan = getattr(self, "_plan", None)
         if plan is not None and plan.started:
             _kept.append((plan, self._sides))
-            warnings.warn("a plan was given up while it was started", ResourceWarning, source=self)
+            warnings.warn("a plan was deleted while it was started", ResourceWarning, source=self)
 
 
 def plan(
@@ -133,16 +133,16 @@ def plan(
     on_timeout: str = "wait",
     options: Optional[Options] = None,
 ) -> Plan:
-    """Prepares an exchange: what `call` would do with these arguments. Collective.
+    """Prepares the exchange of `call` with these arguments. Collective over the communicator.
 
     :param call: ``taquin.alltoall``, ``taquin.alltoallv``, ``taquin.alltoallw`` or ``taquin.alltoallv_in_place``, or
         its name.
     :param arguments: its buffers and the communicator. Counts, displacements and types are read now.
     :param scratch_sends: as in :func:`alltoallv_in_place`.
-    :param tune: measure the best few algorithms on the first starts and stay with the fastest.
-    :param progress: who makes progress with a started plan meanwhile: "library", the MPI library, with
-        algorithms that leave it to that; "calls", calls of taquin, with any algorithm; "thread", a thread as well, which
-        takes ``MPI.THREAD_MULTIPLE``.
+    :param tune: measure the few algorithms of least predicted time on the first starts and keep the fastest.
+    :param progress: what completes a started plan: "library", the MPI library, with algorithms that need no further
+        call of this rank; "calls", calls of taquin, with any algorithm; "thread", also a thread, which needs
+        ``MPI.THREAD_MULTIPLE``.
 
     The other parameters and the errors are those of :func:`alltoall`.
 
@@ -168,5 +168,5 @@ def plan(
     if invalid is None:
         return Plan(_describe[name](*arguments, **choices))
     if not arguments or not isinstance(arguments[-1], MPI.Comm):
-        raise invalid  # no other rank can hear of it
+        raise invalid  # without a communicator no other rank can have the error
     return Plan(exchange.describe_invalid(invalid, arguments[-1]))

@@ -17,13 +17,14 @@ from ._statistics import Statistics
 
 
 class Redistribution:
-    """An array of equal rows, each of which can be sent to a place of its own in some rank's array, again and again.
+    """An array of equal rows that can be redistributed any number of times: each row to a place in some rank's array.
 
     Extra memory on p ranks with m rows of l bytes: at most 16384 + 300·p + 82·m + 81·l bytes.
 
-    :param array: rows along its first axis; contiguous, of any dtype without Python objects. It is held on to.
+    :param array: rows along its first axis; contiguous, of any dtype without Python objects. The object keeps a
+        reference to it.
     :param comm: an mpi4py communicator. Collective over it.
-    :param check: that no two rows go to one place: one more reduction.
+    :param check: verify that no two rows go to one place, which takes one more reduction.
 
     The other parameters and the errors are those of :func:`migrate`.
 
@@ -71,8 +72,9 @@ class Redistribution:
         return f"<taquin.Redistribution of {rows}: {self.algorithm}, {self.memory} bytes>"
 
     def __call__(self, ranks: ArrayLike, places: ArrayLike) -> None:
-        """Sends row k to place `places[k]` of rank `ranks[k]`; rows with rank -1, and those behind the given ones, may
-        be overwritten. Collective. A bad map is a UsageError on every rank, with the rows kept."""
+        """Sends row k to place `places[k]` of rank `ranks[k]`, places counted in rows from 0. Rows with rank -1, and
+        rows beyond the given ones, may be overwritten. Collective. An invalid map is a UsageError on every rank, with
+        the rows unchanged."""
         invalid: Optional[Exception] = None
         to: Optional[NDArray[np.int32]] = None
         at: Optional[NDArray[np.int64]] = None
@@ -99,8 +101,8 @@ class Redistribution:
             raise
 
     def sort(self, ranks: NDArray[np.int32], places: NDArray[np.int32]) -> None:
-        """Sorts the rows of this rank in place by their destination, dead ones last, and both arrays (of 32-bit
-        integers) with them. One rank and one place for every row; -1 is the rank of a dead one. Local."""
+        """Sorts the rows of this rank in place by destination rank, dead rows last, and both arrays with them. The
+        arrays have one 32-bit integer for every row; a dead row has rank -1. Local."""
         for values in (ranks, places):
             if not isinstance(values, np.ndarray) or values.dtype != np.int32 or values.ndim != 1:
                 raise UsageError("ranks and places must be arrays of numpy.int32, which are sorted with the rows")
@@ -121,7 +123,7 @@ class Redistribution:
             raise UsageError(str(invalid)) from invalid
         if array.shape != self._array.shape or array.dtype != self._array.dtype:
             raise UsageError(
-                f"an array of shape {self._array.shape} and {self._array.dtype} is wanted, not {array.shape} and "
+                f"the array must have shape {self._array.shape} and dtype {self._array.dtype}, got {array.shape} and "
                 f"{array.dtype}"
             )
         self._redistribution.set_data(address_of(array))
@@ -144,5 +146,5 @@ class Redistribution:
 
     @property
     def statistics(self) -> Statistics:
-        """What its calls did."""
+        """The sums over its calls on this rank."""
         return Statistics(**self._redistribution.statistics)

@@ -24,7 +24,7 @@ def check_storage(array: Array) -> Array:
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("a masked array's mask would not travel with it: give array.data, and array.mask apart")
     if array.dtype.hasobject:
-        raise TypeError(f"items of dtype {array.dtype} are references to Python objects, which mean nothing elsewhere")
+        raise TypeError(f"items of dtype {array.dtype} are references to Python objects, invalid on other ranks")
     if not array.flags.c_contiguous:
         raise ValueError("the array is not contiguous in C order: give numpy.ascontiguousarray(array)")
     if not array.flags.writeable:
@@ -37,7 +37,7 @@ def bytes_of_row(array: Array) -> int:
 
 
 def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
-    """Destinations `values` of the rows from `first` on. Raises for what is no rank's number."""
+    """Writes the destinations `values` of the rows from `first` on. Raises for values that no 32-bit rank can have."""
     given = np.asarray(values)
     if given.dtype.kind not in "iu":
         raise TypeError(f"destinations must be integers, not {given.dtype}")
@@ -45,5 +45,5 @@ def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
         raise ValueError(f"one destination per row: {to.size}, not an array of shape {given.shape}")
     if given.size and given.itemsize >= 4 and (given.min() < -_MOST or given.max() > _MOST):
         row = int(np.argmax((given < -_MOST) | (given > _MOST)))
-        raise ValueError(f"row {first + row} goes to rank {given[row]}")
+        raise ValueError(f"row {first + row} goes to rank {given[row]}, which does not exist")
     to[:] = given

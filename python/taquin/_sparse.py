@@ -1,4 +1,4 @@
-"""Sparse exchanges: each rank knows to whom it sends; from whom something comes is found out."""
+"""Sparse exchanges: each rank knows its destinations; its sources are found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Sent = tuple[NDArray[np.int32], NDArray[np.int64], Array]
 
 
 class SparseBlocks(NamedTuple):
-    """What :func:`sparse_exchange_arrays` brought.
+    """The result of :func:`sparse_exchange_arrays`.
 
     >>> import numpy, taquin
     >>> taquin.SparseBlocks(numpy.array([0]), numpy.array([2]), numpy.zeros(2)).counts
@@ -31,22 +31,22 @@ class SparseBlocks(NamedTuple):
     counts: NDArray[np.int64]
     """Rows of each block."""
     data: Array
-    """All blocks, one behind the other."""
+    """The rows of all blocks, in the order of `sources`."""
 
 
 def _rows(values: ArrayLike) -> Array:
     rows = np.asarray(values)
     if rows.dtype.hasobject:
-        raise TypeError(f"items of dtype {rows.dtype} are references to Python objects, which mean nothing elsewhere")
+        raise TypeError(f"items of dtype {rows.dtype} are references to Python objects, invalid on other ranks")
     if rows.ndim == 0 or not rows[:1].nbytes and rows.size:
-        raise ValueError("rows along a first axis are wanted")
+        raise ValueError("an array must have rows along a first axis, of at least one byte each")
     return np.ascontiguousarray(rows)
 
 
 def _row_type(rows: Array) -> MPI.Datatype:
     size = bytes_of_row(rows)
     if size >= 1 << 31:
-        raise ValueError(f"rows of {size} bytes; fewer than 2^31 are allowed")
+        raise ValueError(f"a row must have fewer than 2^31 bytes, got {size}")
     return MPI.BYTE.Create_contiguous(size).Commit()
 
 
@@ -55,9 +55,9 @@ def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
     if numbers.size and numbers.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {numbers.dtype}")
     if numbers.ndim != 1:
-        raise ValueError(f"{name} must be a list, not of shape {numbers.shape}")
+        raise ValueError(f"{name} must have one axis, not the shape {numbers.shape}")
     if numbers.size and (numbers.min() < -1 or numbers.max() > most):
-        raise ValueError(f"{name}: a number is not within 0 and {most}")
+        raise ValueError(f"{name} must be between 0 and {most}, got {numbers.min()} to {numbers.max()}")
     return numbers.astype(np.int64)
 
 
@@ -105,21 +105,24 @@ def sparse_exchange(
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> dict[int, Array]:
-    """Sends arrays to some ranks, and returns what comes from whom: neither side needs to know it before.
+    """Sends arrays to some ranks, and returns the received arrays by their sources, which need not be known before.
 
-    What comes is one array, of which those that are returned are parts, in the order of their sources. The result, and
-    one copy of what is sent where it goes to several ranks, are beside the memory.
+    The returned arrays are parts of one array, in the order of their sources. The result, and one copy of the sent
+    arrays where there are several, do not count in `memory`.
 
-    :param blocks: an array for each rank that gets one. Rows along the first axis; the dtype and the other axes are the
-        same for all of them and on all ranks.
+    :param blocks: the array for each destination, by rank. Rows along the first axis; the dtype and the other axes are
+        the same for all of them and on all ranks.
     :param comm: an mpi4py communicator. Collective over it.
-    :param like: an array, or rows, of the kind that may come; needed where `blocks` is empty.
+    :param like: an array with the dtype and the row shape of arrays that may be received; needed where `blocks` is
+        empty.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param algorithm: a sparse algorithm that ``python3 -m taquin list`` prints.
-    :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
-    :param statistics: added to.
-    :raises UsageError: on every rank, when an argument of any rank is wrong.
-    :raises BudgetExceeded: on every rank, when `memory` is too small.
+    :param timeout: seconds that the call may wait; it and `on_timeout` are as in :func:`alltoall`.
+    :param statistics: the call's figures are added to it.
+    :raises UsageError: on every rank, when an argument of any rank is invalid.
+    :raises BudgetExceeded: on every rank, when `memory` is too small on any rank.
+
+    TimedOut and PeerLeft are raised as by :func:`alltoall`.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI
@@ -132,7 +135,7 @@ def sparse_exchange(
 
     def make() -> _Sent:
         if not isinstance(blocks, Mapping):
-            raise TypeError(f"a dict from ranks to arrays is wanted, not {type(blocks).__name__}")
+            raise TypeError(f"blocks must be a dict from ranks to arrays, not {type(blocks).__name__}")
         parts = [_rows(part) for part in blocks.values()]
         if like is None and not parts:
             raise ValueError("nothing is sent here: like= must say what may come")
@@ -164,11 +167,11 @@ def sparse_exchange_arrays(
     on_timeout: str = "wait",
     statistics: Optional[Statistics] = None,
 ) -> SparseBlocks:
-    """The same for arrays: the first `counts[0]` rows of `data` go to rank `destinations[0]`, the next `counts[1]` to
-    `destinations[1]`, and so on. Nothing is copied of what is sent.
+    """Sends the first `counts[0]` rows of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
+    and so on, and returns the received rows with their sources. `data` is not copied. Collective over `comm`.
 
     A rank may be a destination several times; its blocks keep their order. Where nothing is sent, `data` is an array
-    without rows, of the dtype and shape of what may come.
+    without rows, of the dtype and the row shape of rows that may be received.
 
     The other parameters and the errors are those of :func:`sparse_exchange`.
 

@@ -1,4 +1,4 @@
-"""Ways into other packages, which then exchange with taquin. Importing this module does not need them."""
+"""Replacements for exchanges of other packages. Importing this module does not need these packages."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ._redistribute_nd import redistribute_nd
 def transfer_in_place(
     transfer: Any, array: Any, *, backward: bool = False, memory: Memory = None, storage: Any = None
 ) -> Any:
-    """Does what a ``Transfer`` of mpi4py-fft does, in the memory of one array; returns the other pencil, a view of it.
+    """Replaces a ``Transfer`` of mpi4py-fft, in the memory of one array; returns the other pencil, a view of it.
 
     Collective over the transfer's communicator. The errors are those of :func:`redistribute_nd`.
 
     :param transfer: ``pencil.transfer(other, dtype)`` of mpi4py-fft.
-    :param array: this rank's block, of the shape ``subshapeA``; with `backward` of ``subshapeB``. What it holds
-        is lost.
+    :param array: this rank's block, of the shape ``subshapeA``; with `backward` of ``subshapeB``. Its
+        contents are lost.
     :param backward: from the second pencil to the first.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
-    :param storage: a contiguous array that begins where `array` does and may be used. Where it, or `array`, is smaller
-        than the other pencil, the result is a new array, into which its pages move.
+    :param storage: a contiguous array that begins where `array` does and may be overwritten. Where it, or `array`
+        without it, is smaller than the other pencil, the result is a new array, into which its pages move.
     """
     first, second = [1] * len(transfer.shape), [1] * len(transfer.shape)
     first[transfer.axisB] = second[transfer.axisA] = transfer.comm.Get_size()
@@ -38,14 +38,15 @@ def transfer_in_place(
 
 
 def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> Any:
-    """Does what ``MPIArray.redistribute(axis)`` of caput does, in the memory of the array: returns an MPIArray that is
-    distributed along `axis`. What `array` held is lost, unless it is distributed so already: then it is returned.
+    """Replaces ``MPIArray.redistribute(axis)`` of caput, in the memory of the array: returns an MPIArray that is
+    distributed along `axis`. The contents of `array` are lost; if it is distributed so already, it is returned
+    unchanged.
 
     Collective over the array's communicator. The errors are those of :func:`redistribute_nd`.
 
     :param array: an MPIArray: a NumPy array with ``axis``, ``global_shape`` and ``comm``, of a class with
-        ``wrap(block, axis, comm)``. Where an axis does not divide the first ranks have one more.
-    :param axis: the axis wanted.
+        ``wrap(block, axis, comm)``. Where an axis does not divide evenly the first ranks have one more.
+    :param axis: the axis along which the result is distributed.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     """
     if axis == array.axis or array.comm is None:
@@ -59,10 +60,10 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
 
 
 def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *, memory: Memory = None) -> Any:
-    """Does what ``alltoall_ring(arrays, comm, concat_axis)`` of httomo does, in the memory of one array: ``arrays[i]``
-    goes to rank i; what comes is returned, joined along `concat_axis` in the order of ranks.
+    """Replaces ``alltoall_ring(arrays, comm, concat_axis)`` of httomo, in the memory of one array: ``arrays[i]`` goes
+    to rank i; the received arrays are returned, joined along `concat_axis` in the order of ranks.
 
-    Collective over `comm`. What the arrays held is lost. The errors are those of :func:`redistribute_nd`.
+    Collective over `comm`. The contents of the arrays are lost. The errors are those of :func:`redistribute_nd`.
 
     :param arrays: one for each rank, of three axes: the parts of a contiguous array, as ``numpy.split`` makes them
         along an axis other than `concat_axis`. Arrays with memory of their own are copied into one first. That copy is
@@ -84,7 +85,7 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
     try:
         block = _one_array(arrays, split) if split in mine.joined else np.concatenate(arrays, split)
     except MemoryError:
-        pass  # the others hear of it below
+        pass  # the other ranks have the error below
     if room is not None and block is not None and split not in mine.joined:
         room = max(0, room - block.nbytes)
     lengths = {concat_axis: [other.length for other in told], split: [a.shape[split] for a in arrays]}
@@ -101,13 +102,13 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
 
 
 class _Parts(NamedTuple):
-    """What a rank tells of its arrays."""
+    """What a rank tells the others of its arrays."""
 
     wrong: str = ""
     length: int = 0  # along concat_axis
     kind: int = 0  # a fingerprint of what must be alike on all ranks
-    axes: tuple[int, ...] = ()  # along which they can be joined,
-    joined: tuple[int, ...] = ()  # and are, in memory
+    axes: tuple[int, ...] = ()  # along which they can be joined
+    joined: tuple[int, ...] = ()  # along which they are parts of one array in memory
 
 
 def _described(arrays: Sequence[Any], ranks: int, concat_axis: int) -> _Parts:

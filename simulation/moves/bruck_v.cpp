@@ -11,7 +11,8 @@ namespace taquin::detail {
 
 using namespace bruck;
 
-// A plan that is reused, whose messages are data alone: sizes are passed on rank by rank, as its ranks do.
+// A plan that is reused, whose messages hold only data. Sizes are forwarded from rank to rank, as when the plan is
+// made.
 std::size_t moves_of_bruck_v(const whole_exchange& x, const shape& s, const options& o, const moves_target& to) {
   const int p = x.ranks();
   const route r = reused_route(p, o);

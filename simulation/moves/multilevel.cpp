@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-// One level of nodes: what a node's ranks exchange for each other, then the columns side by side.
+// One level of nodes: the exchange inside each node, then all columns together.
 std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const options& asked, const moves_target& to) {
   level_names chosen;
   const options o = with_levels(s, asked, machine_model::built_in(), chosen);
@@ -20,7 +20,7 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
   const level& nodes = x.nodes->nodes();
   if (nodes.groups() == 1) return leaf(after_first(o.multilevel.levels), x, one_group(s), to);
   std::size_t half = to.first + 1;
-  std::vector<whole_moves::kept> mid;  // what lies on a rank between the two exchanges
+  std::vector<whole_moves::kept> mid;  // the blocks on a rank between the two exchanges
   for (int g = 0; g < nodes.groups(); ++g) {
     const int n = nodes.size(g);
     whole_exchange in(n);

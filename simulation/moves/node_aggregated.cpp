@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-// As where the ranks of each node can share memory.
+// Drawn for nodes whose ranks can share memory.
 std::size_t moves_of_node_aggregated(const whole_exchange& x, const shape& s, const options& o,
                                      const moves_target& to) {
   if (nothing_to_gather(s) || x.nodes == nullptr) return add_moves(spread_out, x, s, o, to);

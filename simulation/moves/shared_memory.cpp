@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-// As where the kernel permits single copy: first what is written into the room, then what the receivers read.
+// Drawn for a kernel that permits single copy: first the writes into the room, then the receivers' reads.
 std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
   const std::size_t room = room_allowed(s, false);
   const int p = x.ranks();

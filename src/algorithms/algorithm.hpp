@@ -35,7 +35,7 @@ struct context {
   std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
 };
 
-/// For algorithms whose small blocks the agreement can carry of a blocking call. All are null elsewhere.
+/// For algorithms whose small blocks the agreement of a blocking call can carry. All are null for others.
 struct piggybacking {
   /// Predicted time that a blocking call takes beside its agreement.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
@@ -65,18 +65,18 @@ struct algorithm {
   std::size_t (*memory)(const shape&, const options&) = nullptr;
   /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
-  /// Predicted time of getting ready for one exchange: of a blocking call, or of one start of a plan (`reused`). Null:
-  /// what `memory` states is written by a blocking call, and only when a plan is made.
+  /// Predicted time of preparing one exchange: of a blocking call, or of one start of a plan (`reused`). Null: a
+  /// blocking call writes as many bytes as `memory` states, a start of a plan none.
   seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
-  /// Null: none. Options with which plans that measure try it as well; nothing where there are no others.
+  /// Null: none. Other options with which plans that measure try it as well; empty where there are none.
   std::optional<options> (*variant)(const shape&, const options&) = nullptr;
   /// Null: no. Whether a plan that has this limit is completed by the MPI library alone once all ranks have started it,
   /// whatever their programs do next.
   bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
-  /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike, says that
-  /// the exchange cannot be had after all: memory that ranks should share is not there.
+  /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike: the ranks
+  /// cannot have the shared memory that the algorithm needs.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   piggybacking carried{};
 };
@@ -85,9 +85,9 @@ struct algorithm {
 #include "algorithms/algorithms.def"
 #undef TAQUIN_ALGORITHM
 
-/// Messages that a rank may have sent and that are not yet taken, and as many that come to a rank unasked. With many an
-/// MPI library searches long queues for each arrival; with few the network idles between messages. Both MPI libraries
-/// at hand are flat from 16 to 64, and MPICH's own throttle is 32.
+/// The most messages that a rank has sent and its peers have not received, and the most unexpected ones at a rank. With
+/// many an MPI library searches long queues for each arrival; with few the network idles between messages. With Open
+/// MPI and MPICH times do not change from 16 to 64; MPICH's own throttle is 32.
 constexpr int in_flight_of(const options& o) noexcept { return in_flight_bound(o.in_flight); }
 
 /// Where and how a schedule runs that all ranks of the context's communicator run.

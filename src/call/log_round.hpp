@@ -19,12 +19,13 @@
 namespace taquin::detail {
 
 /// For each digit z of 1 … `digits`, rank u sends one message to u + z·weight and receives one from u − z·weight (mod
-/// p). Everything is sent before anything is received, so that a rank that has the processor does all it can before it
-/// waits. Messages are received one by one in the order of their digits, so that each can be placed right behind the
-/// one before. `ends` has std::span<const std::byte> load(int digit) what to send; stays as it is until the round is
-/// over std::span<std::byte> room() where the next message lands void unload(int digit, std::span<const std::byte>
-/// from) what landed there void lost(int code) a message that could not be received, MPI's error code `requests` has
-/// room for `digits`; messages are sent from `memory`.
+/// p). All messages are sent before any is received, so that a rank does all it can before it waits. Messages are
+/// received one by one in the order of their digits, so that each can be placed right behind the one before.
+/// `requests` has room for `digits`; messages are sent from `memory`. `ends` has
+///   std::span<const std::byte> load(int digit)                    the message; unchanged until the round is over
+///   std::span<std::byte> room()                                   where the next message is received
+///   void unload(int digit, std::span<const std::byte> from)       a message that has been received
+///   void lost(int code)                                           one that could not be: MPI's error code
 template <class Ends>
 void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
                std::pmr::memory_resource* memory, Ends&& ends) {

@@ -30,8 +30,9 @@ struct rows {
 [[noreturn]] void refuse(const std::string& what) { throw usage_error(what, MPI_ERR_ARG); }
 
 void check(count_t bound, count_t block, count_t stride) {
-  if (bound < 0) refuse(fmt::format("vector with bound {}", bound));
-  if (block < 1 || stride < block) refuse(fmt::format("vector with blocks of {} and stride {}", block, stride));
+  if (bound < 0) refuse(fmt::format("vector: bound must be ≥ 0, got {}", bound));
+  if (block < 1 || stride < block)
+    refuse(fmt::format("vector: stride ≥ block ≥ 1 is required, got stride {} and block {}", stride, block));
 }
 
 // Elements [from, from + bound) of a line, starting with a block.
@@ -52,14 +53,15 @@ void for_each_rows(const bounded_vector& v, F f) {
 template <class F>
 void for_each_rows(const circular_vector& v, F f) {
   check(v.bound, v.block, v.stride);
-  if (v.bound > v.extent) refuse(fmt::format("circular vector of {} elements with bound {}", v.extent, v.bound));
+  if (v.bound > v.extent)
+    refuse(fmt::format("circular vector: bound must be at most extent {}, got {}", v.extent, v.bound));
   if (v.bound == 0) return;
   if (v.start < 0 || v.start >= v.extent)
-    refuse(fmt::format("circular vector of {} elements that starts at {}", v.extent, v.start));
+    refuse(fmt::format("circular vector: start must be at least 0 and below extent {}, got {}", v.extent, v.start));
   const count_t straight = std::min(v.bound, v.extent - v.start);
   for_each_rows(v.start, straight, v.block, v.stride, f);
   if (straight == v.bound) return;
-  // What wraps around: first the rest of a block that the end cut.
+  // The part that wraps around: first the rest of a block that is cut at the end.
   const count_t phase = straight % v.stride;
   const count_t left = v.bound - straight;
   if (phase < v.block && phase > 0) f(rows{0, std::min(v.block - phase, left), v.stride, 1});
@@ -71,7 +73,7 @@ template <class F>
 void for_each_rows(const bucket& b, F f) {
   count_t first = 0;
   for (const count_t n : b.counts) {
-    if (n < 0 || n > b.size) refuse(fmt::format("{} elements in a bucket of {}", n, b.size));
+    if (n < 0 || n > b.size) refuse(fmt::format("bucket: count must be between 0 and size {}, got {}", b.size, n));
     if (n > 0) f(rows{first, n, b.size, 1});
     first += b.size;
   }
@@ -84,7 +86,7 @@ count_t count_elements(const Layout& layout) {
   return n;
 }
 
-// One row of blocks after the other as parts of a struct.
+// A struct with one member per row of blocks.
 template <class Layout>
 datatype make(const Layout& layout, count_t spanned, MPI_Datatype base) {
   if (base == MPI_DATATYPE_NULL) throw usage_error("null base datatype", MPI_ERR_TYPE);
@@ -99,7 +101,8 @@ datatype make(const Layout& layout, count_t spanned, MPI_Datatype base) {
     lengths.push_back(r.count == 1 ? block.count : 1);
     types.push_back(block.type);
     if (r.count > 1) {
-      if (r.count > mpi::count_limit()) refuse(fmt::format("vector of {} blocks", r.count));
+      if (r.count > mpi::count_limit())
+        refuse(fmt::format("vector: at most {} blocks are possible, got {}", mpi::count_limit(), r.count));
       MPI_Datatype vector = MPI_DATATYPE_NULL;
       TAQUIN_MPI(
           PMPI_Type_create_hvector(static_cast<int>(r.count), block.count, r.stride * e.extent, block.type, &vector));
@@ -181,7 +184,7 @@ datatype signature_type(MPI_Datatype type) {
   const std::unique_ptr<const detail::type_map> map(detail::type_map::decode(type));
   if (map == nullptr)
     throw usage_error(
-        fmt::format("the datatype is made of more than {} parts, or the MPI library does not tell of what",
+        fmt::format("the datatype has more than {} parts, or the MPI library does not return its contents",
                     detail::most_loops),
         MPI_ERR_TYPE);
   const bool data = map->signature_count() > 0;
@@ -192,7 +195,9 @@ void typed_copy(const void* from, count_t count, MPI_Datatype type, void* to, co
   const element e = element::of(type);
   const element f = element::of(to_type);
   if (count * e.size != to_count * f.size)
-    throw usage_error(fmt::format("copy of {} bytes to {} bytes", count * e.size, to_count * f.size), MPI_ERR_ARG);
+    throw usage_error(fmt::format("source and target of a copy must have the same bytes, got {} and {}", count * e.size,
+                                  to_count * f.size),
+                      MPI_ERR_ARG);
   detail::typed_copy(static_cast<const std::byte*>(from), count, e, static_cast<std::byte*>(to), to_count, f);
 }
 

@@ -159,11 +159,10 @@ decoded basic(MPI_Datatype type) {
   return {tree{0, 1, 0, size, {}}, signature{type, 1, {}}};
 }
 
-// What MPI_Type_get_contents gives; frees the types again. What was made with large counts is told as if it had been
-// made without.
+// The result of MPI_Type_get_contents; frees the types again. Large counts are presented as small ones.
 struct contents {
   envelope made;
-  bool too_long = false;  // what it is made of was not asked for
+  bool too_long = false;  // its contents were not asked for
   std::vector<count_t> ints;
   std::vector<count_t> places;
   std::vector<MPI_Datatype> types;
@@ -203,7 +202,7 @@ struct contents {
   }
 
  private:
-  // Large counts stand where ints stood, and those behind them where places in bytes did; arrays have ints of their own
+  // Large counts take the place of ints, and those behind them the place of byte displacements; arrays also have ints
   // before and behind.
   [[maybe_unused]] void take(std::span<const int> numbers, std::span<const MPI_Count> large) {
     const std::size_t before = made.combiner == MPI_COMBINER_SUBARRAY ? 1
@@ -215,7 +214,7 @@ struct contents {
     ints.insert(ints.end(), numbers.begin() + static_cast<std::ptrdiff_t>(before), numbers.end());
     places.assign(behind, large.end());
   }
-  // How many of them are not bytes.
+  // How many of them are counts and not bytes.
   [[nodiscard]] std::size_t counted(std::span<const MPI_Count> large) const {
     switch (made.combiner) {
       case MPI_COMBINER_RESIZED:
@@ -246,8 +245,8 @@ std::optional<decoded> indexed(decoded child, count_t extent, count_t n, Length 
   return decoded{sequence(std::move(parts)), times(std::move(child.sign), elements)};
 }
 
-// Whether an argument that MPI_Type_get_contents tells is this constant. Open MPI 6.0 tells programs of MPI's standard
-// ABI its own number for it, which no other library has for any other argument there.
+// Whether an argument from MPI_Type_get_contents is this constant. Open MPI 6.0 returns its own number for it to
+// programs of MPI's standard ABI; no library uses that number for another value of this argument.
 bool is(count_t told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
 bool is_fortran(count_t order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
 

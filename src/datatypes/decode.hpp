@@ -1,4 +1,4 @@
-// What a datatype is made of, asked of the MPI library and simplified.
+// The structure of a datatype, decoded by MPI_Type_get_contents and simplified.
 #pragma once
 
 #include <mpi.h>
@@ -41,8 +41,7 @@ std::size_t loops_of(const tree& t) noexcept;
 /// Loops that a decoded type may have: 10 MB of them, which it keeps, and twice as much while it is decoded.
 constexpr std::size_t most_loops = std::size_t{1} << 18U;
 
-/// Null where the type has more loops, or the MPI library tells in a way that is not known here: a constructor newer
-/// than MPI 4.0.
+/// Null where the type has more loops, or a constructor that is not known here, newer than MPI 4.0.
 std::optional<decoded> decode_type(MPI_Datatype type);
 
 }  // namespace taquin::detail

@@ -1,5 +1,5 @@
-// How a datatype was made: MPI_Type_get_envelope, or MPI 4's form of it, which also knows types that were made with
-// large counts. The other is an error for those.
+// How a datatype was made: MPI_Type_get_envelope, or where there is one MPI 4's form of it, without which types that
+// were made with large counts are an error.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-/// The combiner, and how many arguments MPI_Type_get_contents tells.
+/// The combiner, and the numbers of arguments that MPI_Type_get_contents returns.
 struct envelope {
   int combiner = MPI_COMBINER_NAMED;
 #if MPI_VERSION >= 4

@@ -15,7 +15,7 @@ namespace taquin::detail {
 
 namespace {
 
-// The children of a loop stand together. What has been taken over is freed.
+// The children of a loop are adjacent. The decoded tree is freed as it is copied.
 void flatten(tree& t, std::size_t at, std::vector<loop>& flat) {
   const auto first = static_cast<std::uint32_t>(flat.size());
   flat[at] = {t.offset, t.count, t.stride, t.length, first, static_cast<std::uint32_t>(t.children.size())};
@@ -39,7 +39,7 @@ count_t bytes_of(const tree& t) noexcept {
   return t.count * each;
 }
 
-// What the MPI library tells of the type's making must be the type.
+// True when the decoded structure has as many data bytes as the type.
 bool complete(const decoded& d, MPI_Datatype type) { return bytes_of(d.data) == mpi::size_of(type); }
 
 // A duplicate of a type has the same map.

@@ -1,4 +1,4 @@
-// What a datatype is made of, decoded from the MPI library once and run by taquin's own loops.
+// The structure of a datatype, decoded once with MPI_Type_get_contents and packed by taquin's own loops.
 #pragma once
 
 #include <mpi.h>
@@ -39,17 +39,17 @@ class type_map {
   /// The reverse.
   const std::byte* unpack(const std::byte* from, std::byte* to) const { return unpack(0, from, to); }
 
-  /// Nothing is known but that the type is no simple one: the MPI library packs it.
+  /// The type could not be decoded and is not contiguous: the MPI library packs it.
   [[nodiscard]] bool opaque() const noexcept { return opaque_; }
-  /// A single leaf: an element that is runs at one stride.
+  /// A single leaf: an element of equally spaced runs.
   [[nodiscard]] bool vector_like() const noexcept { return loops_.size() == 1 && loops_[0].length > 0; }
   [[nodiscard]] const std::vector<loop>& loops() const noexcept { return loops_; }
 
-  /// `signature_count()` of these in a row are the signature of one element.
+  /// `signature_count()` consecutive elements of this type are the signature of one element.
   [[nodiscard]] MPI_Datatype signature() const noexcept { return signature_; }
   [[nodiscard]] count_t signature_count() const noexcept { return signature_count_; }
 
-  /// Another datatype has this map; one no longer has it.
+  /// Counts the datatypes that have this map.
   void share() const noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void drop() const noexcept {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;

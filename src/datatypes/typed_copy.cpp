@@ -27,7 +27,7 @@ const type_map* map_of(const element& e) {
   return map->opaque() ? nullptr : map;
 }
 
-// What cannot be decoded goes through the MPI library, which counts in ints: long runs go in chunks.
+// The MPI library packs types that cannot be decoded. It counts in ints, so long ranges are packed in chunks.
 template <class Step>
 void in_chunks(count_t count, const element& e, Step step) {
   const count_t chunk =
@@ -205,7 +205,7 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   }
   const auto source = mpi::make_counted(count, e.type);
   const auto target = mpi::make_counted(to_count, f.type);
-  // Several threads may come here, and their messages must not meet.
+  // Several threads may copy at once, and their messages must not match each other's.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const MPI_Comm self = mpi::communicator::of(MPI_COMM_SELF).get();

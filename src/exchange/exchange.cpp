@@ -32,23 +32,23 @@ element ask(MPI_Datatype type) {
   const auto [lb, extent] = mpi::extent_of(type);
   const detail::envelope made(type);
   e.extent = extent;
-  if (made.combiner == MPI_COMBINER_NAMED && e.size == extent && lb == 0) {  // no more to ask
+  if (made.combiner == MPI_COMBINER_NAMED && e.size == extent && lb == 0) {  // contiguous
     e.true_extent = extent;
     return known_element(type) = e;
   }
   const auto exact = mpi::true_extent_of(type);
   e.true_lb = exact.lb;
   e.true_extent = exact.extent;
-  // A long type with holes is decoded when its data are packed here, which many algorithms leave to the MPI library.
+  // A long type with holes is decoded only when taquin packs its data; many algorithms leave that to the MPI library.
   constexpr int is_long = 1 << 12;
   if (!e.contiguous() && std::max<count_t>({made.ints, made.places, made.counts, made.types}) > is_long) return e;
   const detail::type_map* map = detail::type_map::of(type);
   const bool in_order = map != nullptr && map->vector_like() && map->loops()[0].count == 1;
-  if (!in_order || !e.contiguous()) e.map = map;  // bytes may fill the extent and yet be in another order
+  if (!in_order || !e.contiguous()) e.map = map;  // bytes may fill the extent but be in another order
   return e;
 }
 
-// Arrays that MPI demands and that are missing become an invalid argument of the exchange, which all ranks then see.
+// A missing array that MPI requires becomes an invalid argument of the exchange, which all ranks then report.
 void look_for_arrays(exchange& x) {
   if (x.recv.counts.missing() || x.recv.displs.missing())
     detail::invalid_exchange::set(x, "null receive counts or displacements");
@@ -65,7 +65,8 @@ void finish(exchange& x) {
   look_for_arrays(x);
 }
 
-// `known` is asked for the type's figures before the MPI library is: most calls have one type for both sides.
+// `known` is compared before the MPI library is asked for the type's size and extent: most calls have one type for both
+// sides.
 void fill(blocks& b, const void* base, const count_view& counts, const count_view& displs, MPI_Datatype type,
           const element& known = {}) {
   b.base = const_cast<void*>(base);

@@ -1,4 +1,4 @@
-// What ranks know of a call, of one rank or of all, and the record in which they tell it. All of it is made of
+// What ranks agree on before a call, of one rank or of all, and the record that carries it. All of it is made of
 // facts.def.
 #pragma once
 
@@ -68,7 +68,8 @@ struct rank_facts {
 #define TAQUIN_FLAG(NAME, COMBINE) bool NAME = false;
 #include "exchange/facts.def"
   /// Of one rank: a sum over its blocks, of what it sends less what it expects, each weighted by its pair of ranks
-  /// (pair_weights). Over all ranks it is 0 where every rank sends what its peer expects, and hardly ever otherwise.
+  /// (pair_weights). Over all ranks it is 0 where every rank sends what its peer expects, and with very high
+  /// probability only there.
   std::uint64_t unmatched = 0;
 };
 
@@ -88,7 +89,8 @@ struct pair_weights {
   }
 };
 
-/// What travels. Short messages have its head alone: Open MPI sends up to 256 bytes without a request of its own.
+/// The record in messages. Short messages have its head alone: Open MPI sends up to 256 bytes without a request of its
+/// own.
 struct fact_record {
   // Where the numbers of each fact begin.
   enum slot : std::uint8_t {
@@ -104,13 +106,14 @@ struct fact_record {
 
   std::int32_t invalid_rank = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
   std::uint32_t flags = 0;
-  /// rank_facts::unmatched, added up over the ranks that this record is of: no rank's may be learned twice.
+  /// The sum of rank_facts::unmatched over the ranks of this record: no rank may be added twice.
   std::uint64_t unmatched = 0;
-  /// The same of fewer ranks, which a reduction in log rounds needs beside it where it meets ranks twice.
+  /// The same of fewer ranks, for a reduction in log rounds whose last messages bring ranks again
+  /// (agreement_rounds.hpp).
   std::uint64_t unmatched_rest = 0;
   std::array<std::int64_t, slots> numbers{};
 
-  /// Bytes that all ranks tell.
+  /// Bytes of the record that all ranks send.
   static constexpr std::size_t head =
       2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + in_place_slots * sizeof(std::int64_t);
 

@@ -1,4 +1,4 @@
-// A side of an exchange whose counts and displacements live as long as it does: a plan's callers may give theirs up.
+// A side of an exchange with its own copy of counts and displacements, because a plan's callers may free theirs.
 #pragma once
 
 #include <cstddef>

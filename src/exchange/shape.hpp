@@ -1,4 +1,4 @@
-// What all ranks know alike of an exchange, after agreement; and what one rank knows of its own part.
+// What is the same on all ranks after the agreement on an exchange; and one rank's own part.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct shape {
   int levels_inside = 0;
   std::array<level_shape, most_levels_inside> inside{};
   /// The longest block that the agreement on a blocking call carries in a step among nodes; 0: there is no such step,
-  /// or the call may not go by it.
+  /// or it may not carry this call.
   std::size_t carried_block = 0;
   /// What an algorithm may take on any rank.
   std::size_t memory_limit = unlimited;

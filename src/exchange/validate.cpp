@@ -36,8 +36,8 @@ bool is_null(const blocks& side, const block& b) {
   return side.base == nullptr && span(b, 0).begin < first_page;
 }
 
-// What most calls have: one type and a buffer. All that can be wrong then are the counts. The bits of all of them
-// together are at least as large as the largest, so one product says that none is too large.
+// The common case: one type and a buffer. Only the counts can then be invalid. The bitwise or of all counts is at least
+// the largest, so one product shows that none is too large.
 bool plainly_valid(const blocks& side, int ranks) {
   if (side.base == nullptr || side.elements != nullptr || side.element.type == MPI_DATATYPE_NULL) return false;
   count_t counts = 0;
@@ -53,7 +53,7 @@ bool plainly_valid(const blocks& side, int ranks) {
   return counts >= 0 && (checked(counts) * step * ranks + checked(displs) * magnitude(side.displ_unit) + step).fits();
 }
 
-// Nothing that is ever formed of a block's figures may be beyond 64 bits.
+// No value that is computed from a block's figures may exceed 64 bits.
 bool block_fits(const blocks& side, int peer) {
   const count_t count = side.counts[peer];
   const element e = side.element_of(peer);
@@ -100,7 +100,7 @@ std::optional<invalid_argument> check_blocks(const blocks& side, const char* nam
   return std::nullopt;
 }
 
-// Of an alltoall: one block says it for all.
+// In an alltoall one block stands for all.
 std::optional<invalid_argument> check_sequence(const blocks& side, const char* name, int ranks) {
   if (auto invalid = check_blocks(side, name, 1)) return invalid;
   if (!sequence_fits(side, ranks)) return beyond_limit(name, ranks - 1, side.counts[0]);
@@ -148,7 +148,7 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
   std::pmr::vector<span_of> spans(memory);
   try {
     spans.reserve(as_size(ranks));
-  } catch (const budget_exceeded&) {  // slower, in no memory; whether the limit is enough is decided later, together
+  } catch (const budget_exceeded&) {  // slower, without memory; all ranks decide later whether the limit is enough
     return compare_all_pairs(side, name, ranks, relevant);
   } catch (const std::bad_alloc&) {
     return compare_all_pairs(side, name, ranks, relevant);
@@ -161,8 +161,8 @@ std::optional<invalid_argument> check_overlap(const blocks& side, const char* na
   return std::nullopt;
 }
 
-// MPICH's own checks of its arguments say so, where counts and types tell that the blocks are the same on both sides.
-// Where it says nothing it may go on, or end the program.
+// MPICH reports this error itself where counts and types show that the blocks are the same on both sides. Otherwise it
+// may continue, or end the program.
 bool one_buffer_is_an_error() { return mpi::running_library() == mpi::library::mpich; }
 
 std::optional<invalid_argument> check_one_buffer(const exchange& x) {
@@ -181,8 +181,8 @@ std::optional<invalid_argument> check_one_buffer(const exchange& x) {
   return invalid_argument{"the same buffer for sending and receiving, without MPI_IN_PLACE", MPI_ERR_BUFFER};
 }
 
-// What most calls have: arrays of 32 bits, and one type without holes that is so small that no figure of 31 bits makes
-// too many bytes. True when nothing is wrong with the counts and, if asked for, blocks lie one behind the other.
+// The common case: arrays of 32 bits, and one type without holes that is so small that no 31-bit count makes too many
+// bytes. True when the counts are valid and, if asked for, blocks are contiguous in order.
 bool quickly_valid(const blocks& side, int ranks, bool in_order) {
   constexpr count_t small = 1 << 16U;
   const std::int32_t* const counts = side.counts.narrow();

@@ -16,7 +16,7 @@ namespace taquin::detail {
 /// not compared.
 std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr::memory_resource* memory);
 
-/// What is said of a block that is not as long as its receive block: MPI_ERR_TRUNCATE for one that is longer,
+/// The error of a block that is not as long as its receive block: MPI_ERR_TRUNCATE for one that is longer,
 /// MPI_ERR_COUNT for one that is shorter.
 invalid_argument mismatch(int from, count_t sent, int to, count_t expected);
 

@@ -1,4 +1,4 @@
-// How calls learn what is best. Pure: every rank comes to the same from what ranks have agreed on.
+// How calls find the faster of two algorithms. Pure: all ranks compute the same from agreed figures.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace taquin::detail {
 
-/// Two algorithms that calls of a kind are measured with: each does a few calls in a row, and then the faster one does
-/// all.
+/// Two algorithms with which calls of a kind are measured: each serves a few consecutive calls, and then the faster one
+/// serves all.
 template <class Algorithm>
 class contest_of {
  public:
@@ -18,25 +18,26 @@ class contest_of {
   static constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
   contest_of() = default;
-  /// `second` may be null: the first then does all.
+  /// `second` may be null: the first then serves all.
   contest_of(const Algorithm* first, const Algorithm* second) noexcept : who_{first, second} {}
 
   // cppcheck-suppress CastIntegerToAddressAtReturn ; who_ holds pointers
   [[nodiscard]] const Algorithm* who(std::size_t i) const noexcept { return who_[i]; }
-  /// Which of the two does the next call.
+  /// Which of the two serves the next call.
   [[nodiscard]] std::size_t next() const noexcept {
     if (who_[1] == nullptr) return 0;
     for (std::size_t i = 0; i < 2; ++i)
       if (calls_[i] < calls_each) return i;
     return least_[0] <= least_[1] ? 0 : 1;
   }
-  /// A call by the i-th has taken so many nanoseconds, on the rank that came last; unknown: it has failed. Its first
-  /// one does not count: it has begun as calls of another algorithm do, and may have made what the later ones find.
+  /// A call by the i-th has taken so many nanoseconds, on the rank that entered last; unknown: it has failed. Its first
+  /// call does not count: it has begun as calls of another algorithm do, and may have made communicators and memory for
+  /// later ones.
   void learn(std::size_t i, std::uint64_t nanoseconds) noexcept {
     if (calls_[i] > 0) least_[i] = std::min(least_[i], nanoseconds);
     calls_[i] = std::min(calls_[i] + 1, calls_each);
   }
-  /// What `next` says will not change.
+  /// The result of `next` will not change.
   [[nodiscard]] bool settled() const noexcept {
     return who_[1] == nullptr || (calls_[0] == calls_each && calls_[1] == calls_each);
   }

@@ -44,7 +44,7 @@ plogp::point plogp::at(count_t bytes) const noexcept {
 seconds plogp::time(count_t bytes) const noexcept { return latency + at(bytes).gap; }
 message_cost plogp::cost(count_t bytes) const noexcept {
   const point p = at(bytes);
-  // L + g(m) is the whole: what of the gap is not the overheads' is the port's.
+  // L + g(m) is the whole time: the part of the gap that is not overhead is the port's.
   const seconds port = std::max(0.0, p.gap - p.send_overhead - p.receive_overhead);
   return {p.send_overhead, port, std::max(0.0, time(bytes) - p.send_overhead - port - p.receive_overhead),
           p.receive_overhead};

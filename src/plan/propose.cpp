@@ -53,7 +53,7 @@ bool beyond_int(const blocks& side, int ranks) {
 std::optional<invalid_argument> check_inner(std::string_view name) {
   const algorithm* inner = find_algorithm(name);
   if (inner != nullptr && inner->serves_inside) return std::nullopt;
-  return invalid_argument{fmt::format("algorithm '{}' does not serve as an inner one", name)};
+  return invalid_argument{fmt::format("algorithm '{}' cannot be an inner algorithm", name)};
 }
 
 // A name and its radix, or "auto".

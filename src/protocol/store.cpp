@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -62,7 +63,8 @@ void store::copy(count_t from, count_t to, count_t length) {
   copy_units(at(from), at(to), elements, element_);
 }
 
-void store::move(count_t from, count_t to, count_t length) {
+void store::move(const unit_move& m) {
+  const auto [from, to, length] = m;
   const bool same_side = (from < border_) == (to < border_);
   const count_t distance = to - from;
   const count_t apart = same_side ? std::min(distance < 0 ? -distance : distance, length) : length;
@@ -92,6 +94,18 @@ void store::move(count_t from, count_t to, count_t length) {
     std::memcpy(target + done, source + done, std::min(part, bytes - done));
 }
 
+// Begins at the end that is overwritten first.
+bool store::move_some(unit_move& left, std::size_t bytes) {
+  const auto most = std::max(static_cast<count_t>(bytes / std::max<std::size_t>(bytes_, 1)), count_t{1});
+  const count_t n = std::min(left.length, most);
+  const bool up = left.to > left.from;
+  const count_t first = up ? left.length - n : 0;
+  move({left.from + first, left.to + first, n});
+  left.length -= n;
+  if (!up) left = {left.from + n, left.to + n, left.length};
+  return left.length == 0;
+}
+
 void store::pack_run(const unit_run& r, std::byte* to) {
   if (plain_ || r.at >= border_) {
     copy_bytes(to, at(r.at), bytes_ * as_size(r.length));
@@ -106,6 +120,15 @@ void store::read(std::span<const unit_run> from, std::byte* to) {
     if (i + ahead < from.size()) __builtin_prefetch(at(from[i + ahead].at));
     pack_run(from[i], to);
     to += bytes_ * as_size(from[i].length);
+  }
+}
+
+bool store::try_move(const unit_move& left) noexcept {
+  try {
+    move(left);
+    return true;
+  } catch (const std::exception&) {
+    return false;
   }
 }
 

@@ -18,6 +18,13 @@ struct unit_run {
   [[nodiscard]] count_t end() const noexcept { return at + length; }
 };
 
+/// Units in a row that change their place. The two runs may overlap.
+struct unit_move {
+  count_t from = 0;
+  count_t to = 0;
+  count_t length = 0;
+};
+
 [[nodiscard]] inline count_t units_of(std::span<const unit_run> runs) noexcept {
   count_t n = 0;
   for (const unit_run& r : runs) n += r.length;
@@ -51,7 +58,12 @@ class store {
   /// Copies units; the two runs must not overlap.
   void copy(count_t from, count_t to, count_t length = 1);
   /// Moves units; the two runs may overlap.
-  void move(count_t from, count_t to, count_t length);
+  void move(const unit_move& m);
+  /// Moves so many bytes of it at most, but at least one unit, and takes them off `left`: the units that are still in
+  /// their old place. Returns whether all have moved.
+  bool move_some(unit_move& left, std::size_t bytes);
+  /// Moves all of it. Returns false where that fails: what is in its new place may then be damaged.
+  bool try_move(const unit_move& left) noexcept;
   /// Packs units into `to`.
   void gather(std::span<const unit_run> from, std::byte* to);
   /// The same, and the way back, not counted as copied.

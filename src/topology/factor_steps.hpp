@@ -1,4 +1,4 @@
-// Who exchanges with whom, and when, so that each node takes part in one exchange at a time.
+// A schedule of pairs of ranks in which each node takes part in one exchange at a time.
 //
 // Source: Sanders & Träff, The Hierarchical Factor Algorithm for All-to-all Communication, §3 and §4. Phases by node
 // size; in each, rounds over the 1-factors of the nodes that are still active; in each, one step per pair of ranks.
@@ -18,7 +18,7 @@ namespace taquin::detail {
 /// What happens inside a node.
 enum class inside : std::uint8_t {
   stepped,  ///< §3: one-directional steps, one for each ordered pair of the node's ranks, in rounds of its own
-  moved     ///< §4: all at once, where the node is first left over; rounds that it alone would need are saved
+  moved     ///< §4: all at once, when the node first has no partner; rounds that it alone would need are saved
 };
 
 /// Two nodes that meet in a round; or a node that is its own partner, with `there` == `here`.
@@ -79,8 +79,8 @@ void for_each_step(const level& nodes, const pairing& p, F f) {
   }
 }
 
-/// The port that serves a step, out of `ports`. The steps of a pairing go round the ports; the next round's begin at
-/// the next port, so that ports which are done with one factor are in the next while others finish.
+/// The port that serves a step, out of `ports`. The steps of a pairing are distributed round-robin; the next round's
+/// begin at the next port, so that ports which have finished one factor continue with the next while others finish.
 constexpr int port_of(const factor_step& s, int ports) noexcept {
   return static_cast<int>((static_cast<long long>(s.round) + s.index) % ports);
 }

@@ -1,4 +1,4 @@
-// Which ranks of a communicator share what: nodes, and inside them packages and caches.
+// Which ranks of a communicator share nodes, and inside them packages and caches.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace taquin::detail {
 
-/// Levels inside nodes that are told apart: packages and caches, or as many as are given.
+/// The most levels inside nodes: packages and caches, or those that are given.
 constexpr std::size_t most_levels_inside = 2;
 
 /// One of them: the most groups that any group of the level outside has, the ranks of the largest and the smallest.
@@ -28,7 +28,7 @@ struct level {
   std::vector<int> ranks;  ///< all ranks, ordered by group and then by rank
   std::vector<int> first;  ///< group g's members are ranks[first[g]] … ranks[first[g + 1] − 1]
 
-  /// From any number per rank that is the same within a group and differs between groups.
+  /// From a number per rank that is the same within a group and differs between groups.
   static level of(std::string_view name, std::span<const int> colours);
 
   [[nodiscard]] int groups() const noexcept { return static_cast<int>(first.size()) - 1; }

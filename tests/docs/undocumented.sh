@@ -19,4 +19,4 @@ mkdir -p "$work"
 refused include/taquin/plan.hpp 's/^}  .. namespace taquin$/int forgotten(int a);\n&/' forgotten
 refused include/taquin/taquin.h 's/^int TAQUIN_Wait.*$/&\nint TAQUIN_Forgotten(void);/' TAQUIN_Forgotten
 refused fortran/module.inc '/Completes the exchange. (plan/d' taquin_wait
-refused python/taquin/_plan.py '/Completes the exchange. Other threads/d' Plan.wait
+refused python/taquin/_plan.py '/Waits until this rank.s part of the exchange/d' Plan.wait

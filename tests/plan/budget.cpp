@@ -159,6 +159,48 @@ TEST_P(budget, a_started_plan_takes_nothing) {
   });
 }
 
+/// The most that a failing call may take beside its limit: texts of errors, and requests of messages that are received
+/// and dropped.
+constexpr std::size_t taken_by_an_error = 256 << 10;
+
+TEST_P(budget, a_call_that_fails_on_one_rank_takes_no_more_than_its_limit) {
+  const int p = size_of(MPI_COMM_WORLD);
+  const int me = rank_in(MPI_COMM_WORLD);
+  if (p < 2) GTEST_SKIP() << "no other rank";
+  constexpr count_t n = 1 << 20;  // of which a copy would be seen
+  const std::vector<std::byte> sent(at(p * 2 * n));
+  std::vector<std::byte> received(at(p * 2 * n), std::byte{9});
+  std::vector<count_t> out(at(p), n), in(at(p), n), displs(at(p));
+  for (int peer = 0; peer < p; ++peer) displs[at(peer)] = peer * 2 * n;
+  const auto given =
+      exchange::alltoallv(sent.data(), count_view(out.data()), count_view(displs.data()), MPI_BYTE, received.data(),
+                          count_view(in.data()), count_view(displs.data()), MPI_BYTE, MPI_COMM_WORLD);
+  if (!plan_if_served(given, opts())) return;
+  const std::size_t least = least_memory(given);
+  for (int call = 0; call < 3; ++call) run(given, opts(least));  // the communicator's own state is made
+  const auto fail = [&](const char* how, std::size_t limit) {
+    SCOPED_TRACE(how);
+    std::ranges::fill(received, std::byte{9});
+    const heap_watch watch;
+    EXPECT_THROW(run(given, opts(limit)), error);
+    EXPECT_LE(watch.peak(), least + taken_by_an_error);
+    EXPECT_LE(watch.live(), taken_by_an_error);
+  };
+  const bool harms = me == p - 1;
+  out[0] = harms ? n + n / 2 : n;
+  // On the short way of a named call only the receiver knows.
+  if (GetParam() != &detail::shared_memory) fail("sends more than is expected", least);
+  out[0] = harms ? n / 2 : n;
+  if (GetParam() != &detail::shared_memory) fail("sends less", least);
+  out[0] = harms ? -1 : n;
+  fail("has an invalid count", least);
+  out[0] = n;
+  fail("has less memory than is needed", harms ? least - 1 : least);
+  std::ranges::fill(received, std::byte{9});
+  run(given, opts(least));
+  for (std::size_t peer = 0; peer < at(p); ++peer) EXPECT_EQ(received[(2 * peer + 1) * n - 1], std::byte{0});
+}
+
 // Blocks in random order need memory to be checked, which is free again when they are exchanged.
 TEST(budget_of_a_call, that_taquin_chooses_the_algorithm_of_is_never_exceeded_by_what_it_reports) {
   std::vector<type_pair> types;

@@ -43,10 +43,27 @@ TEST(a_store, copies_to_staging_and_back) {
 
 TEST(a_store, moves_runs_that_overlap) {
   six_units up;
-  up.units.move(0, 2, 4);
+  up.units.move({0, 2, 4});
   EXPECT_EQ(up.data, (std::vector{0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}));
   six_units down;
-  down.units.move(2, 0, 4);
+  down.units.move({2, 0, 4});
+  EXPECT_EQ(down.data, (std::vector{4, 5, 6, 7, 8, 9, 10, 11, 8, 9, 10, 11}));
+}
+
+TEST(a_store, moves_some_at_a_time) {
+  six_units up;
+  detail::unit_move left{0, 2, 4};
+  EXPECT_FALSE(up.units.move_some(left, 24));
+  EXPECT_EQ(up.data, (std::vector{0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(left.length, 1);
+  EXPECT_TRUE(up.units.move_some(left, 1));  // at least one unit
+  EXPECT_EQ(up.data, (std::vector{0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}));
+  six_units down;
+  left = {2, 0, 4};
+  EXPECT_FALSE(down.units.move_some(left, 8));
+  EXPECT_EQ(left.from, 3);
+  EXPECT_EQ(left.to, 1);
+  EXPECT_TRUE(down.units.try_move(left));
   EXPECT_EQ(down.data, (std::vector{4, 5, 6, 7, 8, 9, 10, 11, 8, 9, 10, 11}));
 }
 

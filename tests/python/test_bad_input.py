@@ -44,7 +44,7 @@ def everywhere(comm, call, match, error=taquin.UsageError):
         (lambda p: [np.zeros(2 * p), [2] * p, 7], "no MPI datatype"),
         (lambda p: [np.zeros(2 * p), 1, 2, 3, 4], "a message is"),
         (lambda p: [np.zeros(2 * p), np.array([1 << 63] * p, np.uint64)], "64 bits"),
-        (lambda p: [], "empty message"),
+        (lambda p: [], "must not be empty"),
         (lambda p: [MPI.BOTTOM, [1] * p, MPI.DOUBLE], "BOTTOM"),
     ],
 )
@@ -72,11 +72,11 @@ def test_read_only_memory_is_not_received_in(comm):
     "keywords, match",
     [
         ({"memory": "much"}, "no size"),
-        ({"memory": -1}, "negative"),
+        ({"memory": -1}, "at least 0 bytes"),
         ({"memory": 1.5}, "no size"),
         ({"memory": True}, "no size"),
-        ({"algorithm": 3}, "no name"),
-        ({"timeout": "soon"}, "no number of seconds"),
+        ({"algorithm": 3}, "must be a name"),
+        ({"timeout": "soon"}, "must be a number of seconds"),
         ({"timeout": -1}, "above 0"),
         ({"timeout": datetime.timedelta(0)}, "above 0"),
         ({"on_timeout": "stop"}, "none of 'wait', 'abort', 'fail'"),

@@ -8,7 +8,7 @@
 // Wins:    where datatypes are costly to create: one regular type per message. Otherwise modified_bruck does less.
 //
 // The receive buffer is the paper's R: place j of it is the receive block of rank j. The paper's step 3 copies all
-// blocks to an intermediate buffer and back; it is a reflection, so that pairs of blocks change places over one spare
+// blocks to an intermediate buffer and back. It is a reflection, so here pairs of blocks are swapped through one spare
 // block.
 #include <algorithm>
 

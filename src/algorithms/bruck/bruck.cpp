@@ -11,8 +11,8 @@
 
 namespace taquin::detail::bruck {
 
-// With more ranks than cores, or on a network of high latency, a round costs more than a message; beyond 16 the
-// messages of one round become many.
+// With more ranks than cores, or on a network of high latency, a round costs more than a message. Beyond 16 the many
+// messages of a round cost more than the rounds that they save.
 int radix_of(const options& o, int ranks) noexcept {
   constexpr int most = 16;
   int radix = 2;
@@ -24,7 +24,8 @@ int radix_of(const options& o, int ranks) noexcept {
   return std::clamp(radix, 2, std::max(2, ranks));
 }
 
-// Blocking calls count each time: no loop over digits, 32-bit divisions, and none where there is but one period.
+// Each blocking call runs this, so it is fast: no loop over digits, 32-bit divisions, and none where there is only one
+// period.
 figures count(int ranks, int radix) noexcept {
   figures f;
   const auto p = static_cast<std::uint32_t>(ranks);
@@ -44,7 +45,8 @@ figures count(int ranks, int radix) noexcept {
   return f;
 }
 
-// alltoallw may have another signature for each peer, whose blocks then cannot take each other's place.
+// In alltoallw each peer may have a type signature of its own; a block of one signature cannot lie in a place of
+// another.
 bool serves(const shape& s) noexcept {
   return !s.inter && !s.in_place && s.uniform && s.kind != exchange::form::alltoallw;
 }
@@ -75,7 +77,7 @@ namespace {
 
 bool alike(const region& a, const region& b) { return a.where == b.where && a.type == b.type && a.count == b.count; }
 
-// True when b is the next of a's runs.
+// True when `b` continues the equally spaced runs of `a`.
 bool continues(const region& a, const region& b) {
   return alike(a, b) && (a.repeat == 1 || b.offset == a.offset + a.stride * a.repeat);
 }
@@ -208,7 +210,7 @@ void fixed_places::add_rounds(schedule& s, const local_exchange& x, std::uint32_
   });
 }
 
-// Whoever gathers and scatters a message's blocks, taquin or the MPI library, touches each twice.
+// Gathering and scattering a message's blocks, by taquin or by the MPI library, copies each twice.
 seconds cost(const shape& s, const options& o, const machine_model& m, double passes) noexcept {
   const terms t(s, m);
   const figures f = count(s.ranks, radix_of(o, s.ranks));

@@ -1,4 +1,5 @@
-// What the regular Bruck algorithms share: digits, layouts, and lists of regions that join what lies regularly.
+// What the regular Bruck algorithms share: digits, layouts, and lists of regions that join adjacent or equally spaced
+// blocks.
 //
 // Notation, as in the paper: p ranks, radix r, element = the block of one peer. Element j moves a distance of j ranks
 // in all; in the round of weight w = r^d it moves z·w ranks, where z is digit d of j, or stays where z is 0. The
@@ -19,8 +20,8 @@
 
 namespace taquin::detail::bruck {
 
-/// The radix: as asked for, or else the least power of two with which two rounds are enough, at most 16. Radices beyond
-/// p are p.
+/// The radix: that of the options, otherwise the least power of two with which two rounds are enough, at most 16.
+/// Radices beyond p are p.
 int radix_of(const options& o, int ranks) noexcept;
 
 /// Calls f(w) with each round's weight.
@@ -35,8 +36,8 @@ void for_each_digit(int ranks, int radix, count_t weight, F f) {
   for (count_t digit = 1; digit < radix && digit * weight < ranks; ++digit) f(digit);
 }
 
-/// Calls f(first, end) with each row of elements whose digit of weight `weight` is `digit`, in increasing order. Of a
-/// row only the first has no digit of lower weight.
+/// Calls f(first, end) with each run of consecutive elements whose digit of weight `weight` is `digit`, in increasing
+/// order. Of a run only the first element has no digit of lower weight.
 template <class F>
 void for_each_row(int ranks, int radix, count_t weight, count_t digit, F f) {
   for (count_t first = digit * weight; first < ranks; first += radix * weight)
@@ -85,7 +86,8 @@ constexpr packing packing_of(bruck_layout layout) noexcept {
 std::uint32_t add_intermediate_type(schedule& s, const local_exchange& x);
 region intermediate_block(const schedule& s, std::uint32_t type, count_t block_bytes, count_t slot);
 
-/// Adds a copy, joined with the one before where both lie regularly. `first` is the round's first copy.
+/// Adds a copy, joined with the one before where their regions are adjacent or equally spaced. `first` is the round's
+/// first copy.
 void add_joined_copy(schedule& s, std::size_t first, const region& from, const region& to);
 
 /// The regions of one message, joined as the layout allows.

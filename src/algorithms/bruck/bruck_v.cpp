@@ -1,18 +1,14 @@
 // bruck_v: irregular exchange in log rounds for small blocks, directly for the others.
 //
-// Source:  beyond Träff, Rougier, Hunold, §3.5: sizes travel with the data, no rank needs the largest block of any
-// other,
+// Source:  beyond Träff, Rougier, Hunold, §3.5: sizes travel with the data, no rank needs the largest block of others,
 //          and each pair decides from its own size whether its block takes the log rounds.
-// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large. A
-// blocking
-//          call's log rounds are those of the agreement that every exchange needs: it costs no round more.
+// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large. The log
+//          rounds of a blocking call are those of the agreement that every exchange needs: no further round.
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
-// is
-//          reused, without the 2 bytes: sizes travel when it is made.
-// Memory:  room for what may pass through the rank, p⌈log_r p⌉ times the threshold of some 100 bytes, when blocking; in
-// a
-//          reused plan what does pass through it. Large
-//          blocks are not staged. memory() states the most, from p, the threshold and the largest block.
+//          is reused without these bytes, because sizes travel when it is made.
+// Memory:  when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
+//          reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
+//          threshold and the largest block.
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among more than a few ranks.
 #include <algorithm>
@@ -39,9 +35,8 @@ namespace {
 
 using namespace bruck;
 
-// A message of a blocking call, with what the agreement adds, stays below the size from which MPI libraries
-// synchronise sender and receiver (4 KB within a node). Twice through memory, a block of more than 256 bytes costs as
-// much as a message of its own.
+// A message of a blocking call, with the agreement's record, stays below the size from which MPI libraries use
+// rendezvous (4 KB within a node). Copied twice, a block of more than 256 bytes costs as much as a message of its own.
 constexpr count_t message_bytes = 3584;
 constexpr count_t least_threshold = 16;
 constexpr count_t most_blocking = 256;
@@ -52,7 +47,7 @@ route blocking_route(int ranks, int radix) noexcept {
   return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
 }
 
-// Being carried needs the agreement's radix.
+// The agreement carries blocks only with its own radix.
 bool piggybacks(const options& o) noexcept { return !o.bruck.radix; }
 
 route piggyback_route(int ranks) noexcept {
@@ -127,7 +122,7 @@ class bruck_v_body final : public piggyback_operation {
 
   std::byte* receive_slot() noexcept override { return state_.receive_slot(); }
 
-  // As a machine of run_log_rounds.
+  // What run_log_rounds calls.
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {
     const std::size_t bytes = state_.load(weight, digit, to);
     ++messages_;
@@ -183,8 +178,8 @@ std::size_t blocking_memory(const shape& s, const options& o) noexcept {
          (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, r.capacity(true))) : rounds);
 }
 
-// A rank whose budget is too small for its part takes that of the others all the same, in memory that no budget counts:
-// there is a bound, which is reached beyond some hundred ranks.
+// A rank whose budget is too small for its part must still receive the messages of the others, in memory that no budget
+// counts. So that memory is bounded; the bound is reached beyond some hundred ranks.
 std::size_t piggyback_capacity(int ranks, const options& o) noexcept {
   if (!piggybacks(o)) return 0;
   const std::size_t capacity = piggyback_route(ranks).capacity(true);
@@ -217,8 +212,8 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   return std::max(blocking_memory(s, o), reused);
 }
 
-// What goes in log rounds and what directly. Of uneven blocks, those above the threshold are taken to be as large as
-// the largest.
+// What goes in log rounds and what directly. Uneven blocks above the threshold are assumed to be as large as the
+// largest.
 struct division {
   double small = 0;  // bytes of a block in the log rounds
   double direct = 0;
@@ -247,7 +242,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.round(d.direct, d.direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
 }
 
-// The agreement's rounds are there anyway: what its messages carry makes them longer.
+// A call has the agreement's rounds in any case. Only the added bytes of its messages count.
 seconds piggyback_cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   const route r = piggyback_route(s.ranks);

@@ -1,4 +1,4 @@
-// The schedule of an irregular Bruck plan that is reused: sizes are learnt once, when it is made.
+// The schedule of an irregular Bruck plan that is reused: ranks tell each other sizes once, when it is made.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace taquin::detail::bruck {
 
-/// A reused plan knows all sizes, so that no capacity has to be set aside.
+/// A reused plan knows all sizes, so it reserves no capacity for larger ones.
 inline route reused_route(int ranks, const options& o) noexcept {
   constexpr count_t longest = 1024;  // of blocks that take the log rounds
   return {ranks, radix_of(o, ranks), longest};

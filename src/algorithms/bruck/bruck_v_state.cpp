@@ -21,7 +21,7 @@ const std::byte* address(const blocks& side, const block& b) {
 
 std::byte* writable(const blocks& side, const block& b) { return static_cast<std::byte*>(side.base) + b.offset; }
 
-// For 0 ≤ distance ≤ p. A division costs more than everything else that is done for a small block.
+// For 0 ≤ distance ≤ p. Without a division, which would cost more than all other work for a small block.
 int up(const local_exchange& x, int distance) {
   const int peer = x.rank + distance;
   return peer < x.ranks ? peer : peer - x.ranks;
@@ -116,7 +116,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
   return std::nullopt;
 }
 
-// All messages side by side; the last one's room is taken to be as large as any.
+// All messages side by side; the last one's room is assumed to be the largest.
 std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
   return f.elements * (sizeof(size_field) + as_size(r.threshold)) + f.messages * r.head + r.head + r.capacity(true);

@@ -51,7 +51,7 @@ class bruck_v_sizes {
 
   /// Writes the sizes of the elements that the message of this round and digit holds; returns the bytes written.
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const;
-  /// Takes them from a message; what is too short leaves sizes unknown.
+  /// Takes them from a message; sizes that a short message does not have are unknown.
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
 
   /// The size of element t as this rank has it now.
@@ -89,7 +89,8 @@ class bruck_v_state {
   [[nodiscard]] std::byte* receive_slot() noexcept { return arrived_.data() + used_; }
   /// `from` begins behind the head at landing().
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
-  /// After the last round: the first block that is longer than this rank expects, or goes another way.
+  /// After the last round: the first block that is longer than this rank expects, or is sent directly where this rank
+  /// expects it in the log rounds or the reverse.
   [[nodiscard]] std::optional<invalid_argument> mismatch() const { return sizes_.mismatch(true); }
   /// Whether the block from `distance` ranks below comes directly.
   [[nodiscard]] bool comes_directly(int distance) const noexcept { return sizes_[distance] == goes_directly; }

@@ -9,9 +9,9 @@
 // Wins:    large blocks in little memory.
 //
 // A block waits from the round that brings it to the round that sends it on, both included. A receive block is free for
-// other blocks until its own block comes for good. Seen backwards in time, every receive block is taken at first, and
-// is freed at the round of its index' highest digit; giving each waiting block any free place is then the colouring of
-// an interval graph, which greedily needs no more places than there are blocks at the worst moment.
+// other blocks until its own block arrives to stay. In reverse order every receive block is occupied at first, and is
+// freed at the round of its index' highest digit. Giving each waiting block any free place is then the greedy colouring
+// of an interval graph, which needs as many places as blocks wait in the worst round.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +25,7 @@ namespace {
 
 using namespace bruck;
 
-// The blocks that wait, leave or arrive at the worst moment, less the receive blocks, own block aside.
+// The blocks that wait, leave or arrive in the worst round, less the receive blocks, without the rank's own block.
 std::size_t spare_blocks(int ranks, int radix) noexcept {
   count_t most = 0;
   for_each_weight(ranks, radix, [&](count_t weight) {
@@ -60,13 +60,13 @@ class colouring final : public placement {
  private:
   [[nodiscard]] std::size_t index(std::size_t round, int j) const { return round * as_size(ranks_) + as_size(j); }
 
-  // Row d of the table holds the place of each element after round d. From it the row before: elements that this round
-  // brings came from a place of their own, and give up the one where they arrive.
+  // Row d of the table holds the place of each element after round d. The row before follows from it: an element that
+  // arrives in this round was at another place before it, and the place where it arrives was free.
   void step_back(std::size_t d, count_t weight) {
     if (d == 0) return;
     const auto moved = [&](int j) { return j / weight % radix_ != 0; };
     for (int j = 0; j < ranks_; ++j) table_[index(d - 1, j)] = moved(j) ? in_send_buffer : table_[index(d, j)];
-    for (int j = 0; j < ranks_; ++j)  // its own receive block, if that is free: rows of blocks stay rows
+    for (int j = 0; j < ranks_; ++j)  // its own receive block, if that is free: adjacent blocks stay adjacent
       if (moved(j) && j % weight != 0 && free_[as_size(j)] != 0) take(d - 1, j, j);
     location next = 0;
     for (int j = 0; j < ranks_; ++j) {

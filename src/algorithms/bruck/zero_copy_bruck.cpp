@@ -7,10 +7,10 @@
 // Limits:  blocks of one size, separate buffers, not alltoallw.
 // Wins:    small blocks when packed; with datatypes, blocks so large that a copy costs more than a structured type.
 //
-// A block is received where it is sent from next: in the receive buffer if the number of its digits still to come is
-// even, in the intermediate buffer if it is odd; so a block that leaves and one that arrives in the same round never
-// meet. First it is sent from the send buffer. Packed messages are gathered before and scattered after the round, so
-// that all can wait in the receive buffer.
+// A block is received at the place from which it is sent next: in the receive buffer if its number of remaining digits
+// is even, in the intermediate buffer if it is odd. So a block that leaves and one that arrives in the same round never
+// share a place. It is first sent from the send buffer. Packed messages are gathered before and scattered after the
+// round, so that all blocks can wait in the receive buffer.
 #include "algorithms/bruck/zero_copy_bruck.hpp"
 
 #include <algorithm>
@@ -56,11 +56,11 @@ std::size_t zero_copy_memory(const shape& s, const figures& f, bruck_layout layo
 
 namespace {
 
-// The elements of a message in groups of which each waits in one place on either side: elements that come from the send
-// buffer, then the others; where places alternate, each first those with an even number of digits still to come.
+// The elements of a message in groups, each in one buffer on either side: elements that leave the send buffer, then the
+// others; where places alternate, in each of these first those with an even number of remaining digits.
 template <class F>
 void for_each_grouped(int ranks, int radix, count_t weight, count_t digit, bool alternating, F f) {
-  // What a row of elements has in its higher digits is the same for all of them.
+  // All elements of a row have the same higher digits.
   const auto in_turn = [&](int parity, count_t j) {
     return alternating ? higher_digits(radix, weight, static_cast<int>(j)) % 2 == parity : parity == 0;
   };
@@ -141,7 +141,7 @@ bruck_layout layout_of(const options& o, const shape& s) noexcept {
   return s.max_block_bytes < least_structured_bytes ? bruck_layout::packed : bruck_layout::blocks;
 }
 
-// With one round nothing waits.
+// With one round no block waits.
 std::size_t scratch_blocks(int ranks, int radix, bruck_layout layout) noexcept {
   return layout == bruck_layout::packed || radix >= ranks ? 0 : as_size(ranks);
 }

@@ -12,7 +12,7 @@ namespace taquin::detail::bruck {
 using location = int;
 constexpr location in_send_buffer = -1;
 
-/// Tells where elements wait between rounds.
+/// The places of elements between rounds.
 class placement {
  public:
   placement() = default;

@@ -43,7 +43,7 @@ struct arguments {
 // MPI_Alltoallw's displacements for multiples of the extent.
 bool by_address(const shape& s) noexcept { return s.large || (s.kind == form::alltoallw && s.ranks == 1); }
 
-// MPICH 4.2's collectives return MPI_ERR_IN_STATUS, of statuses that nobody sees, where a message is too long.
+// MPICH 4.2's collectives return MPI_ERR_IN_STATUS, of statuses that are not returned, where a message is too long.
 void check_all(int code, const char* call) {
   if (code != MPI_SUCCESS && mpi::class_of(code) == MPI_ERR_IN_STATUS)
     throw mpi_error(fmt::format("{}: a message is longer than its receive block", call), MPI_ERR_TRUNCATE, code, call);
@@ -120,7 +120,7 @@ class native_operation final : public operation {
     }
   }
 
-  // What the MPI library sends is not seen; each block once is the least.
+  // The MPI library's messages are not visible. Each block once is the least.
   void account(statistics& s) const override {
     s.rounds += 1;
     s.messages += messages_;
@@ -191,7 +191,7 @@ std::size_t memory(const shape& s, const options&) noexcept {
   return sizeof(native_operation) + array_list::bytes<native_operation>(s);
 }
 
-// A plan's ranks may begin inside the MPI library, where they would not notice that one of them has no plan.
+// A rank of a plan that is inside the MPI library would not notice that another rank has failed to make its plan.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   if (!c.reused || c.comm == nullptr) return make_operation<native_operation>(budget, x, c, &budget);
   operation_ptr made;
@@ -208,7 +208,7 @@ seconds preparation(const shape& s, const options& o, const machine_model& m, bo
   return reused ? terms(s, m).packs(1, static_cast<double>(spread_out.memory(s, o))) : 0;
 }
 
-// As spread_out: MPI libraries send large blocks directly. What they do better or worse only measuring shows.
+// As spread_out: MPI libraries send large blocks directly. Only a measurement shows where they are faster or slower.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   if (s.in_place)  // pair by pair, through a buffer

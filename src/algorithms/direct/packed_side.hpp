@@ -1,4 +1,4 @@
-// One side of an exchange inside an exchange: plain bytes, a block per rank, in a row.
+// One side of an exchange inside an exchange: contiguous bytes, a block per rank.
 #pragma once
 
 #include <cstddef>

@@ -49,9 +49,9 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   schedule s(memory, size_of(shape));
   s.ahead = true;
   s.add_types(x);
-  // Small messages travel while the rank copies. Large ones are fetched by their receiver in shared memory, and one
-  // that is copying keeps its peer waiting: the copy goes before (2 ranks, 128 KiB per pair: 1.2 times the time
-  // otherwise).
+  // Small messages travel while the rank copies. In shared memory the receiver copies large ones, and a rank that
+  // copies its own block meanwhile delays its peer. So that copy is made first (2 ranks, 128 KiB per pair: otherwise
+  // 1.2 times the time).
   constexpr count_t most_eager = 4096;
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
   if (x.send[x.rank].bytes() > most_eager) s.end_round();
@@ -61,7 +61,7 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).all_at_once(); }
 
-// Where all messages may be on their way at once.
+// Where all messages may be in flight at once.
 bool ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
   return o.in_flight == 0 || o.in_flight >= s.ranks;
 }

@@ -18,16 +18,16 @@ void add_direct_round(schedule& s, const local_exchange& x, const options& o, co
 /// Its parts, at most, own types included.
 schedule_size direct_size(const shape& s) noexcept;
 
-/// Between nodes a blocking call with large blocks sends at once, and its agreement travels with the data. Receives are
-/// posted when ranks have agreed that each gets what it expects: an MPI library may write more than the receive has
-/// room for (Open MPI 4 and 5 do, where ranks share memory).
+/// Between nodes a blocking call with large blocks sends before ranks have agreed. Receives are posted when ranks have
+/// agreed that each gets what it expects: an MPI library may write beyond the buffer when a message is longer than its
+/// receive (Open MPI 4 and 5 do, where ranks share memory).
 class early_exchange final : public operation, public early_start {
  public:
   /// Of the valid exchange `x`. Takes memory; local.
   early_exchange(const exchange& x, const context& c, memory_budget& budget);
   static std::size_t footprint(const shape& s) noexcept;
 
-  /// All of its messages are on their way when it has begun: a rank that answers those of others, because the call has
+  /// All of its messages are in flight when it has begun: a rank that receives those of others, because the call has
   /// failed, makes no progress with its own.
   static bool posts_all(const options& o, int ranks) noexcept { return ranks <= in_flight_of(o); }
 

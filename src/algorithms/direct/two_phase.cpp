@@ -1,15 +1,15 @@
 // two_phase: alltoallv as two balanced exchanges through intermediate ranks.
 //
-// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; part k travels
-//          by way of rank k. The paper pads both exchanges to equal messages; here all ranks know all counts, and both
-//          are exchanges of exactly what there is.
+// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; rank k forwards
+//          part k. The paper pads both exchanges to equal messages; here all ranks know all counts, and nothing is
+//          padded.
 // Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
 // Bytes:   each block twice.
 // Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
 //          with holes, p² counts, and twice what the inner algorithm takes.
 // Limits:  separate buffers.
-// Wins:    blocks that are very uneven while the ranks' totals are alike: no message is larger than about a rank's
-//          total / p, so no pair of ranks is the last to finish.
+// Wins:    blocks that are very uneven while the ranks' totals are similar: no message is larger than about a rank's
+//          total / p, so that no pair of ranks finishes much later than others.
 #include "algorithms/direct/two_phase.hpp"
 
 #include <fmt/format.h>
@@ -183,7 +183,7 @@ class two_phase_body final : public operation {
     });
   }
 
-  // S4: what came by sender, then receiver, goes by receiver, then sender.
+  // S4: from the order sender, receiver to the order receiver, sender.
   void pass_on() {
     const std::byte* from = mid_.data();
     on_.go_through([&](auto put) {

@@ -21,11 +21,11 @@ struct part {
   count_t bytes;
 };
 
-/// The counts of all ranks, and how blocks are cut: the bytes that do not divide go to the parts that follow i + j, so
-/// that they spread over the intermediate ranks.
+/// The counts of all ranks, and how blocks are cut: the remaining bytes of the block from i to j go to the parts from i
+/// + j on, so that they spread over the intermediate ranks.
 class cutting {
  public:
-  /// Asks all ranks; collective.
+  /// Gathers the counts of all ranks; collective.
   cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory);
   /// bytes[i·p + j] is what i sends to j.
   cutting(int ranks, std::pmr::vector<count_t> bytes) : p_(ranks), bytes_(std::move(bytes)) {}
@@ -36,7 +36,7 @@ class cutting {
     const int turn = ((k - i - j) % p_ + p_) % p_;
     return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
   }
-  /// What i sends by way of k; what goes to j by way of k.
+  /// Bytes that i sends through k; bytes that k forwards to j.
   [[nodiscard]] count_t first(int i, int k) const {
     count_t sum = 0;
     for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;

@@ -89,13 +89,14 @@ void add_incoming(const in_place_protocol& p, block_map& map) {
 
 }  // namespace
 
-block_map map_of(const in_place_protocol& p) {
+block_map map_of(in_place_protocol& p) {
   block_map map{.known = true, .unit_bytes = static_cast<count_t>(p.units.unit_bytes())};
   if (!p.begun) {  // nothing has moved
     for (const peer_block& b : p.out) map.outgoing.push_back({state::stands, b.peer, 0, b.length, b.at});
     for (const peer_block& b : p.in) map.incoming.push_back({state::missing, b.peer, 0, b.length, -1});
     return map;
   }
+  if (p.moving && p.units.try_move(*p.moving)) p.moving.reset();
   add_outgoing(p, map);
   add_incoming(p, map);
   if (p.moving) doubt(map, p.moving->to, p.moving->length);

@@ -6,7 +6,8 @@
 
 namespace taquin::detail {
 
-/// The map of one rank, as its machine and its port know it. Takes memory for the map.
-failure::block_map map_of(const in_place_protocol& p);
+/// The map of one rank, as its machine and its port know it. A move that has begun is finished first. Takes memory for
+/// the map.
+failure::block_map map_of(in_place_protocol& p);
 
 }  // namespace taquin::detail

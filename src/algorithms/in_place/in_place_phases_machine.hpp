@@ -16,6 +16,7 @@
 #include "algorithms/in_place/problem.hpp"
 #include "base/arrays.hpp"
 #include "base/sizes.hpp"
+#include "protocol/port.hpp"
 
 namespace taquin::detail {
 
@@ -25,7 +26,8 @@ struct phase_limits {
   count_t aux = 1;
   int parts = 1;
   bool heap = false;
-  count_t most = 1;  ///< units in one message
+  count_t most = 1;                 ///< units in one message
+  std::size_t piece = port::piece;  ///< bytes that are moved inside the rank between two tests of the operation
 
   /// Pieces that a rank's send blocks are split into: at most so many.
   static constexpr std::size_t pieces(std::size_t out, std::size_t in) noexcept { return 3 * out + 2 * in + 1; }
@@ -39,6 +41,7 @@ class in_place_phases_machine {
   /// What a machine takes from its memory.
   static std::size_t bytes(const phase_limits& limits, std::size_t out, std::size_t in) noexcept;
 
+  [[nodiscard]] const phase_limits& limits() const noexcept { return limits_; }
   /// Begins an exchange.
   void reset();
 

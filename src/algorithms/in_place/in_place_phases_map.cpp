@@ -4,7 +4,7 @@
 
 namespace taquin::detail {
 
-failure::block_map in_place_phases_protocol::map() const {
+failure::block_map in_place_phases_protocol::map() {
   using failure::state;
   const auto unit = static_cast<count_t>(units_.unit_bytes());
   failure::block_map map{.known = true, .unit_bytes = unit};
@@ -13,6 +13,7 @@ failure::block_map in_place_phases_protocol::map() const {
     for (const peer_block& b : in_) map.incoming.push_back({state::missing, b.peer, 0, b.length, -1});
     return map;
   }
+  if (moving_ && units_.try_move(*moving_)) moving_.reset();
   for (const piece& p : machine_.pieces())  // granted ones too: nothing takes their place before the phase ends
     append(map.outgoing, {state::stands, p.peer, p.offset, p.length, p.at});
   for (std::size_t k = 0; k < in_.size(); ++k)

@@ -100,7 +100,13 @@ task in_place_phases_protocol::run() {
       if (e.what == event::kind::arrived) machine_.came(e.id / 2, e.id % 2 == 1);
     }
     clock(last_.in_place_phases.data);
-    update();
+    machine_.begin_update();
+    for (auto m = machine_.next_move(); m; m = machine_.next_move()) {
+      moving_ = m;
+      while (!units_.move_some(*moving_, machine_.limits().piece)) co_await net_.give_way();
+      moving_.reset();
+      net_.moved({m->from, m->length}, m->to);
+    }
     clock(last_.in_place_phases.update);
   }
 }
@@ -175,16 +181,6 @@ void in_place_phases_protocol::send(std::size_t k, count_t length) {
   runs_.clear();
   machine_.send(k, length, [&](count_t at, count_t n) { runs_.push_back({at, n}); });
   net_.send(out_[k].peer, runs_, 0);
-}
-
-void in_place_phases_protocol::update() {
-  machine_.begin_update();
-  while (const auto m = machine_.next_move()) {
-    moving_ = m;
-    units_.move(m->from, m->to, m->length);
-    moving_.reset();
-    net_.moved({m->from, m->length}, m->to);
-  }
 }
 
 }  // namespace taquin::detail

@@ -36,7 +36,7 @@ class in_place_phases_protocol {
   /// What the last exchange did, but for what the port knows.
   [[nodiscard]] const statistics& last() const noexcept { return last_; }
   /// What is whole where it is left in the middle. Takes memory for the map.
-  [[nodiscard]] failure::block_map map() const;
+  [[nodiscard]] failure::block_map map();
 
   static constexpr std::uint32_t request_words = 8;
   /// Dense requests, one per rank, that go out and that come in.
@@ -78,7 +78,6 @@ class in_place_phases_protocol {
   [[noreturn]] void refuse(int peer, count_t unsent, count_t expected);
   int exchange_data();
   void send(std::size_t k, count_t length);
-  void update();
   void clock(double& part);
 
   int rank_;
@@ -92,7 +91,7 @@ class in_place_phases_protocol {
   std::pmr::vector<word> granted_;    // per rank; sparse: per outgoing block
   std::pmr::vector<unit_run> runs_;   // of one transfer
   bool begun_ = false;                // an exchange, once
-  std::optional<local_move> moving_;  // by this rank itself, just now
+  std::optional<local_move> moving_;  // what is left of a move that the machine takes as done
   double since_ = 0;
   statistics last_;
 };

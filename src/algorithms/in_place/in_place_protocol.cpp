@@ -53,6 +53,7 @@ task in_place_protocol::run() {
       while (peer != rank && net.swap_some(peer, room) > 0) co_await net.give_way();
     }
   }
+  std::uint64_t rested = units.bytes_copied();
   for (bool quiet = false;;) {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
       if (s.request) ask(*s.request);
@@ -63,7 +64,12 @@ task in_place_protocol::run() {
         pending.reset();
       }
       moving = s.move;
-      units.move(s.move->from, s.move->to, s.move->length);
+      for (bool all = false; !all;) {
+        all = units.move_some(*moving, machine.limits().piece);
+        if (units.bytes_copied() - rested < machine.limits().piece) continue;
+        co_await net.give_way();
+        rested = units.bytes_copied();
+      }
       moving.reset();
       net.moved({s.move->from, s.move->length}, s.move->to);
     }

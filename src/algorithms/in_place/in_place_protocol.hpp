@@ -22,7 +22,7 @@ struct in_place_protocol {
   port& net;
   bool begun = false;                   ///< data may have moved
   std::optional<local_move> pending{};  ///< the machine takes it as done, and it is not
-  std::optional<local_move> moving{};   ///< the same, and it may be done in part
+  std::optional<local_move> moving{};   ///< what is left of a move that the machine takes as done
 
   /// One exchange. Throws usage_error where two ranks' counts differ.
   task run();

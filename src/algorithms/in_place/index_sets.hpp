@@ -1,7 +1,7 @@
 // The two index sets of one rank: which locations still hold data to send, and which still wait for data.
 //
-// Source: Hofmann & Rünger §3.2 and §3.4. There a message goes from its lowest index to its highest; here any part of
-// it may go next, so each message has several runs of what is left. Both sets have a fixed capacity.
+// Source: Hofmann & Rünger §3.2 and §3.4. There a message is sent from its lowest index to its highest; here any part
+//         of it may be sent next, so the rest of a message may have several runs. Both sets have a fixed capacity.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class send_set {
   /// Starts anew: the blocks `out`, split at the borders of the blocks `in`. `in` must be in order of location.
   void reset(std::span<const peer_block> out, std::span<const peer_block> in, const first_units& without = nobody);
 
-  /// Gives the units from `offset` of the message to `peer` to the send `slot`: as many of `length` as lie in a row in
-  /// memory. Returns where, and how many; none when they are not there.
+  /// Assigns the units from `offset` of the message to `peer` to the send `slot`: as many of `length` as are contiguous
+  /// in memory. Returns where, and how many; none when they are not there.
   struct run {
     count_t at = 0;
     count_t length = 0;

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "protocol/store.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::detail {
@@ -21,12 +22,8 @@ struct peer_block {
   int peer = 0;
 };
 
-/// `length` units change their place inside the rank. The two runs may overlap. `peer`: whom they are still to be sent
-/// to, −1 where they have arrived.
-struct local_move {
-  count_t from = 0;
-  count_t to = 0;
-  count_t length = 0;
+/// Units change their place inside the rank. `peer`: whom they are still to be sent to, −1 where they have arrived.
+struct local_move : unit_move {
   int peer = -1;
 };
 

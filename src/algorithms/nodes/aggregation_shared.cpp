@@ -10,9 +10,9 @@ namespace {
 
 std::size_t at(int i) noexcept { return as_size(i); }
 
-// MPI libraries send up to 64 KiB between nodes without asking the receiver first, envelope included. Equal blocks of
-// up to a quarter of that travel in such messages, as many as are needed (six hosts of two ranks, 16 KiB per pair: 0.75
-// of native's time instead of 1.1). 0: all in one message.
+// MPI libraries send up to 64 KiB between nodes eagerly, envelope included. Equal blocks of up to a quarter of that
+// travel in such messages, as many as are needed (six hosts of two ranks, 16 KiB per pair: 0.75 of native's time
+// instead of 1.1). 0: all in one message.
 constexpr count_t most_eager = 60000;
 constexpr count_t blocks_in_message(count_t block_bytes) noexcept {
   return block_bytes > 0 && block_bytes <= most_eager / 3 ? most_eager / block_bytes : 0;
@@ -84,7 +84,7 @@ class builder : node_part {
     s_.arrive();
   }
 
-  // Both ends cut alike: at whole blocks, which have one size.
+  // Sender and receiver cut at the same places: between blocks, which all have one size.
   [[nodiscard]] count_t blocks_at_once() const noexcept {
     return traffic_.uniform() ? blocks_in_message(traffic_.from(0, 0)) : 0;
   }

@@ -69,7 +69,7 @@ bool carried_exchange::is_long(count_t bytes) const noexcept {
   return bytes > static_cast<count_t>(step_.most_bytes());
 }
 
-// This rank's own block goes through no step.
+// This rank's own block does not travel in the step.
 std::size_t carried_exchange::count_long(const blocks& side) const noexcept {
   if (x_.in_place) return 0;
   return as_size(std::ranges::count_if(step_.order(),
@@ -170,7 +170,7 @@ void carried_exchange::end() {
   throw usage_error(wrong.what, wrong.mpi_class, own, rank);
 }
 
-// First of all: in place it may lie where others come to.
+// Before all others: in place it may lie where another block is received.
 void carried_exchange::deliver_own(int own) {
   const auto n = as_size(x_.send.bytes(own));
   const std::byte* const sent = at(x_.send, own);
@@ -184,7 +184,7 @@ void carried_exchange::deliver_own(int own) {
                x_.recv.element_of(own));
 }
 
-// A block that is too long is cut to its receive block.
+// A block that is too long is truncated to its receive block.
 void carried_exchange::deliver(int rank) {
   const auto block = step_.block(rank);
   const count_t most = x_.recv.bytes(rank);

@@ -1,7 +1,6 @@
-// An exchange whose blocks travel with the agreement on it, in a step among nodes: what node_aggregated does in a
-// blocking call with small blocks. Where blocks are small on average the step carries those that are; the others follow
-// directly, once ranks have agreed. What follows is for the sender to say, in the step: its receiver waits for nothing
-// else.
+// An exchange whose blocks travel with the agreement on it, in a step among nodes: node_aggregated in a blocking call
+// with small blocks. Where blocks are small on average the step carries the small ones, and the sizes of the others.
+// These follow directly, once ranks have agreed; a receiver waits only for what the step has announced.
 #pragma once
 
 #include <memory_resource>
@@ -23,8 +22,8 @@ namespace taquin::detail {
 class carried_exchange final : public operation, public carried_blocks, private mpi::awaited {
  public:
   /// Whether this rank's blocks are short enough for the step, all of them or on average, and its share of the step's
-  /// memory is within what the budget has left. In place all must be, and only with the same counts both ways, or
-  /// without holes. Local.
+  /// memory is within the rest of the budget. In place all must be short, and the counts the same both ways or the
+  /// types without holes. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
   /// What it takes of a rank, from what all ranks know alike.
   static std::size_t footprint(const shape& s) noexcept;

@@ -6,8 +6,8 @@
 // Bytes:   each block once, and one byte for each step inside the node.
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
-// Wins:    large blocks where a node's link suffers from many messages at once. The single port of the paper leaves a
-//          full-duplex link idle between steps: with `ports` at 4 and more it does not.
+// Wins:    large blocks where a node's link loses bandwidth with many messages in flight. The single port of the paper
+//          leaves a full-duplex link idle between steps; 4 `ports` and more do not.
 #include <algorithm>
 
 #include "algorithms/algorithm.hpp"

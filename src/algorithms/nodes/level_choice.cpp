@@ -15,7 +15,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Between groups, or inside one that has no groups.
+// Between groups, or inside a group without groups.
 seconds cost_of_one(const algorithm& a, shape x, const options& o, const machine_model& m, bool between) noexcept {
   x.nodes = between ? x.ranks : 1;
   x.largest_node = between ? 1 : x.ranks;
@@ -66,7 +66,7 @@ void add_best(const shape& x, const options& o, const machine_model& m, std::str
 void add_levels(const shape& s, const options& o, const machine_model& m, std::string_view names, bool between,
                 level_names& to) noexcept {
   if (s.nodes == 0 || s.largest_node == 1) return add_best(s, o, m, names, between && s.nodes > 0, to);
-  if (s.nodes == 1) {  // nothing goes between
+  if (s.nodes == 1) {  // there is no exchange between groups
     to.add("spread_out");
     return add_levels(one_group(s), o, m, after_first(names), false, to);
   }

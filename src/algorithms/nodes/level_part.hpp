@@ -1,8 +1,8 @@
 // One rank's part of an exchange that goes level by level: inside its group, then between groups.
 //
-// Group u's rank of local index i serves, for its group, the ranks of all groups whose local index c is i mod the size
-// of u: c is a column. Inside the group each rank sends what is for column c to the rank that serves it; between groups
-// the ranks of column c exchange what has come together; it arrives at the rank that it is for.
+// A column c is the ranks of local index c in all groups. In a group of n ranks the one of local index c mod n serves
+// column c. Inside the group each rank sends its blocks for column c to the rank that serves it; between groups the
+// ranks that serve column c exchange the collected blocks, which brings each to its destination.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What an exchange level by level looks like to the algorithms of its levels: bounds that follow from its shape alone.
+// The shapes of the exchanges at each level: bounds that follow from the shape of the whole exchange.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace taquin::detail {
 
-/// options::levels from some level inwards: the algorithm of that level, the options with the base of its digits where
-/// one is named ("bruck_v:4"), and the names from the next level inwards.
+/// options::levels from some level inwards: the algorithm of that level, the options with its radix where one is named
+/// ("bruck_v:4"), and the names from the next level inwards.
 const algorithm& first_of(std::string_view names);
 options options_of_first(const options& o, std::string_view names) noexcept;
 std::string_view after_first(std::string_view names) noexcept;
-/// The level's algorithm is taquin's choice.
+/// The level's algorithm is "auto".
 bool is_automatic(std::string_view names) noexcept;
 
 /// The same exchange where all its ranks are one group: by the groups inside that.

@@ -1,17 +1,17 @@
 // multilevel: an exchange inside nodes, then one between them, each by an algorithm of the list.
 //
-// Source:  ours; aggregation in the manner of MPI libraries' node-aware exchanges, with every rank of a node at work.
-//          Levels compose: what a node's ranks exchange goes by the levels inside it.
+// Source:  taquin's own; aggregation as in MPI libraries' node-aware exchanges, with every rank of a node serving.
+//          Levels compose: the exchange inside a node uses the levels inside it.
 // Rounds:  those of the algorithms of all levels, one after the other; in irregular exchanges, an exchange of sizes
 //          inside groups when the plan is made.
 // Bytes:   between nodes what the algorithm there sends for blocks n times as large among N ranks; each block once
 //          inside nodes.
-// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, on each level, and
-//          what the levels' algorithms take.
+// Memory:  on each level the larger of what a rank sends and what it forwards, the same for what it receives, and what
+//          the levels' algorithms take.
 // Limits:  separate buffers. The regular Bruck algorithms serve levels of equal nodes and equal blocks only.
 // Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
-//          those of log rounds among all ranks. One rank per node is the first level's algorithm, one node the last
-//          one's.
+//          those of log rounds among all ranks. With one rank per node it is the first level's algorithm, on one node
+//          the last level's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,10 +28,10 @@ namespace taquin::detail {
 
 namespace {
 
-// Of one of `size` ranks of a group that is one of s.nodes.
+// Memory of a rank in a group of `size` ranks that is one of s.nodes groups.
 std::size_t memory_between(const shape& s, const options& o, std::string_view names, int size) noexcept;
 
-// On any rank. `exact`: the numbers of groups are those of this rank's level, rather than the most of any.
+// Memory of any rank. `exact`: the numbers of groups are those of this rank's level, rather than the most of any.
 std::size_t memory_of(const shape& s, const options& o, std::string_view names, bool exact) noexcept {
   if (s.nodes == 0) return first_of(names).memory(s, options_of_first(o, names));
   std::size_t most = 0;
@@ -57,7 +57,7 @@ std::string_view names_for(const shape& s, const options& o) noexcept {
   return s.nodes == 0 ? after_first(o.multilevel.levels) : o.multilevel.levels;
 }
 
-// The first algorithm, on any rank's way through the levels as prepare_levels goes it, that does not serve there.
+// The first algorithm that does not serve its level, on any rank, in the order in which prepare_levels visits levels.
 const algorithm* unfit(std::string_view names, const topology& t, const shape& s) {
   const auto leaf = [&s](std::string_view own) { return first_of(own).supports(s) ? nullptr : &first_of(own); };
   if (t.levels.empty() || t.nodes().largest() == 1) return leaf(names);
@@ -73,7 +73,7 @@ const algorithm* unfit(std::string_view names, const topology& t, const shape& s
   return nullptr;
 }
 
-// Most algorithms serve whatever the levels are.
+// Most algorithms serve all levels.
 bool is_choosy(std::string_view names) {
   for (std::string_view rest = names;; rest = after_first(rest)) {
     if (!first_of(rest).supports({.ranks = 2, .kind = exchange::form::alltoallv, .uniform = false})) return true;
@@ -81,12 +81,12 @@ bool is_choosy(std::string_view names) {
   }
 }
 
-// Groups of one size may have an algorithm that those of different sizes, on another node, cannot have.
+// An algorithm may serve groups of one size but not the groups of different sizes on another node.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   if (is_choosy(c.opts->multilevel.levels))
     if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape))
       throw on_all_ranks(
-          usage_error(fmt::format("algorithm '{}' does not serve as an inner one here: blocks differ in size", a->name),
+          usage_error(fmt::format("algorithm '{}' cannot be an inner algorithm here: blocks differ in size", a->name),
                       MPI_ERR_UNSUPPORTED_OPERATION));
   return prepare_levels(x, c, c.opts->multilevel.levels, *c.nodes, budget);
 }

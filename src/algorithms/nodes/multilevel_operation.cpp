@@ -92,8 +92,7 @@ void multilevel_operation::prepare_parts(const exchange& x, const context& c, st
   describe(comms.next.topology, in);
   inside_ = prepare_levels(y, {comms.inside.get(), c.tag, &in, c.opts, nullptr, c.reused}, after_first(names),
                            comms.next, budget);
-  // Sizes that a peer does not expect are found by the ranks of its column: the others learn of them when all have
-  // prepared.
+  // The ranks of its column find sizes that a peer does not expect; the others learn of them when all have prepared.
   const shape across = column_of(*c.shape);
   const options own = options_of_first(*c.opts, names);
   const bool agrees = c.reused && !c.shape->uniform;
@@ -158,7 +157,7 @@ void multilevel_operation::deal() {
   });
 }
 
-// What came by senders goes on by columns, groups, and then senders.
+// From the order of senders to the order of columns, groups, and then senders.
 void multilevel_operation::cross() {
   mid_.go_through([&](auto take) {
     std::size_t which = 0;

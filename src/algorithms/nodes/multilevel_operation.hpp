@@ -1,4 +1,4 @@
-// multilevel at work: one exchange inside this rank's group, then one in each column that the rank is in.
+// The operation of multilevel: one exchange inside this rank's group, then one in each column that the rank serves.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ class multilevel_operation final : public operation {
       columns_.front().body->wait();
       columns_.front().done = true;
     }
-    // Columns go on side by side: other ranks may wait for any of them.
+    // Columns progress together, because other ranks may wait for any of them.
     for (mpi::backoff waiting; !test();) waiting.pause();
   }
 
@@ -84,7 +84,7 @@ class multilevel_operation final : public operation {
  private:
   struct dimensions {
     std::size_t columns = 0;
-    std::size_t sizes = 0;  // that the group's ranks tell each other
+    std::size_t sizes = 0;  // bytes of the sizes that the group's ranks exchange
     std::size_t leaving = 0;
     std::size_t coming = 0;
   };
@@ -96,7 +96,8 @@ class multilevel_operation final : public operation {
     each(&multilevel_operation::leaving_, d.leaving);
     each(&multilevel_operation::coming_, d.coming);
   }
-  // What the group's ranks send by way of this one, told once: what is told, and counts and displacements of it.
+  // The sizes of what this rank forwards for its group, exchanged once: the sizes, and counts and displacements of
+  // them.
   struct sizes_told {
     sizes_told(std::size_t ranks, std::size_t size, std::pmr::memory_resource* memory) : mine(memory), layout(memory) {
       array_list::take(*this, ranks, size);

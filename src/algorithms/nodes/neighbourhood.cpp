@@ -154,7 +154,7 @@ neighbourhood::~neighbourhood() {
     if (request == MPI_REQUEST_NULL || (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0))
       continue;
     mpi::leave_to_library(request);
-    // The MPI library still reads it.
+    // The MPI library still reads the buffer, so it is never freed.
     // cppcheck-suppress leakReturnValNotUsed
     new std::vector<std::byte>(std::move(held));  // NOLINT
   }
@@ -203,7 +203,8 @@ neighbour_exchange::~neighbour_exchange() {
     mpi::abandon(messages_[i], i < n_->in_.size() ? mpi::request_kind::receive : mpi::request_kind::send);
 }
 
-// While it lasts others find out where this rank is, its waits have the timeout, and end where another rank has left.
+// While it lasts this rank's call is recorded for others, its waits have the timeout, and end when another rank has
+// left.
 template <class Work>
 auto neighbour_exchange::in_call(Work work) {
   static constexpr std::string_view name = "neighbour_slots";
@@ -322,7 +323,7 @@ void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std:
   }
 }
 
-// A message that no receive was posted for, as its receiver expects a block that fits into a slot.
+// A message without a posted receive, because its receiver expects a block that fits into a slot.
 void neighbour_exchange::drop(std::size_t source, std::size_t bytes) {
   std::vector<std::byte> rest(bytes);
   const auto m = mpi::make_counted(static_cast<count_t>(bytes), MPI_BYTE);
@@ -336,7 +337,7 @@ bool neighbour_exchange::messages_complete(bool block) {
     int done = 1;
     const int code =
         block ? mpi::wait_inside(messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
-    // The sender has told how long the message is.
+    // The slot has the length of the message.
     if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE)
       mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
     if (code == MPI_SUCCESS && done == 0) return false;
@@ -368,7 +369,7 @@ bool neighbour_exchange::test() {
   return over;
 }
 
-// Each slot tells whether a message comes: from then on the MPI library can be waited for.
+// Each slot says whether a message follows. When all slots have come, waiting in the MPI library is possible.
 void neighbour_exchange::wait() {
   in_call([this] {
     for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();

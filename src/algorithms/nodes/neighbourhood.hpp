@@ -1,14 +1,14 @@
-// Exchanges between the neighbours of a topology, on one node: each edge of the graph has slots in memory that the
-// ranks share, which only its two ranks write and wait for.
+// Neighbourhood collectives on one node: each edge of the graph has slots in memory that the ranks share, which only
+// its two ranks write and wait for.
 //
-// Calls are numbered, alike on all ranks, as each rank takes part in each. In call n the sender of an edge writes slot
-// n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its receiver waits for
-// the number (acquire), copies the block out, and acknowledges that number, which makes the slot free. A longer block
-// follows as a message, whose receive was posted at the start.
+// Calls are numbered, with the same numbers on all ranks, because each rank takes part in each. In call n the sender of
+// an edge writes slot n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its
+// receiver waits for the number (acquire), copies the block out, and acknowledges that number, which makes the slot
+// free. A longer block follows as a message, whose receive was posted at the start.
 //
-// A start waits for nothing. Where a slot is not free, because its receiver has not completed call n - 4, its contents
-// go as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots tells the receiver
-// that they come. So a rank that is elsewhere after its start keeps nobody waiting, as MPI asks of nonblocking
+// A start does not wait. Where a slot is not free, because its receiver has not completed call n - 4, its contents are
+// sent as messages of at most 1 KiB, which MPI libraries send eagerly, and a counter beside the slots announces them to
+// the receiver. So no rank waits for a rank that is outside MPI after its start, as MPI requires of nonblocking
 // collectives.
 //
 // Rounds: 1. Bytes: each block twice through shared memory, or once as a message. Memory: below 512 KiB for each rank.
@@ -35,9 +35,9 @@ namespace taquin::detail {
 
 class neighbourhood {
  public:
-  /// For the ranks of `comm`, each with the ranks that its blocks come from and go to, MPI_PROC_NULL where there is
-  /// none. Collective, some small collectives. Null on all ranks where they are on several nodes, share no memory, or a
-  /// rank is twice among the neighbours of one: there an edge is not known by its ranks.
+  /// For the ranks of `comm`, each with its sources and destinations, MPI_PROC_NULL where there is none. Collective:
+  /// some small collectives. Null on all ranks where they are on several nodes, share no memory, or a rank is twice a
+  /// neighbour of another: two ranks then do not identify an edge.
   static std::shared_ptr<neighbourhood> make(MPI_Comm comm, std::span<const int> sources,
                                              std::span<const int> destinations);
   ~neighbourhood();
@@ -59,7 +59,7 @@ class neighbourhood {
     std::byte* memory = nullptr;
     std::array<std::uint64_t, slots> written{};  // its sender: the last call in each slot
   };
-  // What has come as messages for calls that this rank has not completed.
+  // Messages that have arrived for calls that this rank has not completed.
   struct arrivals {
     std::uint64_t messages = 0;
     std::map<std::uint64_t, std::vector<std::byte>> by_call;
@@ -84,12 +84,13 @@ class neighbourhood {
   std::vector<edge> in_, out_;
   std::vector<arrivals> arrived_;  // by source
   std::vector<std::byte> packed_;  // the contents of a slot that is not free
-  // Small messages that are under way, with what they hold.
+  // Small messages in flight, with their contents.
   std::vector<std::pair<MPI_Request, std::vector<std::byte>>> around_;
   std::uint64_t calls_ = 0;
 };
 
-/// One call among neighbours, which may be started again when it is complete. Several may be under way, in any order.
+/// One neighbourhood collective, which may be started again when it is complete. Several may be in flight, in any
+/// order.
 class neighbour_exchange final : private mpi::awaited {
  public:
   explicit neighbour_exchange(std::shared_ptr<neighbourhood> n);
@@ -98,11 +99,12 @@ class neighbour_exchange final : private mpi::awaited {
   ~neighbour_exchange();
 
   /// Begins it. The k-th block of a side is for the k-th neighbour; buffers and arrays must live until it is complete.
-  /// All ranks of the communicator start their calls in the same order. Waits for nobody.
+  /// All ranks of the communicator start their calls in the same order. Does not wait.
   void start(const blocks& send, const blocks& recv);
-  /// True when all has come and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE) at the end where
-  /// a neighbour has sent more than is expected; what fits has been received. Any other error takes this rank out of
-  /// the call, and the waits of the others end with peer_left, as in every call; so does TAQUIN_TIMEOUT.
+  /// True when all blocks have been received and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE)
+  /// at the end where a neighbour has sent more than is expected; the bytes that fit have been received. Any other
+  /// error takes this rank out of the call, and the waits of the others end with peer_left, as in every call; so does
+  /// TAQUIN_TIMEOUT.
   [[nodiscard]] bool test();
   void wait();
 

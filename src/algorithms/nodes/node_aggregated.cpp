@@ -3,17 +3,17 @@
 // Source:  aggregation within nodes, as MPI libraries do with a leader; here all ranks of a node share the work, or the
 //          first `leaders` of them: the d-th node after this one is served by local rank (d − 1) mod n, or mod
 //          `leaders`.
-// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node; through memory that
-//          the node's ranks share the first and the last are copies. Where they cannot share memory, messages. One pass
-//          serves as many nodes as the memory allows. Equal blocks go in several messages where one would be so long
-//          that MPI libraries ask the receiver first.
+// Rounds:  3 in each pass: gather in the node, one message per pair of nodes, scatter in the node. The first and the
+//          last are copies through memory that the node's ranks share, or messages where they cannot share memory. One
+//          pass serves as many nodes as the memory limit allows. Equal blocks travel in several messages where MPI
+//          libraries would use rendezvous for one.
 // Bytes:   between nodes each block once; inside nodes two copies, or up to two messages.
-// Memory:  what a pass of d nodes of n ranks passes through a rank: at most 2dn blocks, as its share of the node's
-//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular
-//          exchanges: and a table of n(p + N) sizes.
+// Memory:  what passes through a rank in a pass of d nodes of n ranks: at most 2dn blocks, as its share of the node's
+//          memory; without shared memory 4(d + n)·n blocks, or 4dn² with one leader. Irregular exchanges also have a
+//          table of n(p + N) sizes.
 // Limits:  separate buffers.
-// Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. One rank per node,
-//          or one node: it is spread_out.
+// Wins:    small blocks, several ranks per node: n² messages become one, and each rank waits twice. With one rank per
+//          node, or on one node, it is spread_out.
 #include "algorithms/nodes/node_aggregated.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ namespace {
 // A rank's share of a node's memory. Larger exchanges are faster by other algorithms.
 constexpr std::size_t most_shared = std::size_t{4} << 20U;
 
-// What the ranks of a node send and receive: what this rank says, what all say, and the same by node and by rank.
+// The sizes that the ranks of a node send and receive: this rank's, those of all, and the same by node and by rank.
 struct size_tables {
   size_tables(std::size_t members, std::size_t groups, std::size_t ranks, std::pmr::memory_resource* memory)
       : mine(memory), all(memory), to_node(memory), from(memory) {
@@ -126,13 +126,13 @@ aggregation aggregation_through_memory(const shape& s, const options& o) noexcep
 
 namespace {
 
-// In place what a step among nodes carries whole, before anything is received. Types as in the algorithms in place:
-// what is served does not depend on the sizes.
+// In place it serves what a step among nodes carries completely before anything is received. Types are restricted as in
+// the algorithms in place, so that what is served does not depend on the sizes.
 bool supports(const shape& s) noexcept {
   return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
 }
 
-// Ranks that cannot have shared memory send messages instead.
+// Where ranks cannot share memory they send messages.
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (nothing_to_gather(s)) return spread_out.memory(s, o);
   const aggregation shared = aggregation_through_memory(s, o);
@@ -141,7 +141,7 @@ std::size_t memory(const shape& s, const options& o) noexcept {
       {footprint(s, aggregation_by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
-// What the node's ranks send and receive they tell each other once.
+// The node's ranks tell each other once what they send and receive.
 node_traffic ask(const exchange& x, const context& c, const level& nodes, std::pmr::memory_resource* memory) {
   const int node = nodes.group[as_size(c.comm->rank())];
   if (c.shape->uniform) return {nodes, node, static_cast<count_t>(c.shape->max_block_bytes), memory};
@@ -163,7 +163,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
   return {nodes, node, std::move(to_node), std::move(from)};
 }
 
-// Null where ranks of a node cannot have shared memory, which all find out together.
+// Null, on all ranks alike, where ranks of a node cannot share memory.
 operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
                              const node_traffic& traffic, memory_budget& budget) {
   const aggregation how = aggregation_through_memory(*c.shape, *c.opts);
@@ -175,7 +175,7 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   shared_scratch own;
   if (c.reused) {
     if (size > 1) own = shared_scratch::make(view.local.get(), s.shared_bytes);
-    // Messages between nodes go by the way that both have taken.
+    // Both nodes of a pair must use the same kind of messages.
     view.shares = mpi::holds_everywhere(size == 1 || !own.empty(), c.comm->get());
   } else if (const auto share = std::max<std::size_t>(size_of_shared(*c.shape, how).scratch, 1);
              share > view.blocking_share) {
@@ -203,7 +203,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
       execution_of(x, c), &budget);
 }
 
-// Of the rank with most to do: what it gathers in its node, then messages to other nodes, then its node again.
+// Of the busiest rank: gathering in its node, then messages to other nodes, then scattering in its node.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   if (nothing_to_gather(s)) return spread_out.cost(s, o, m);
   const terms t(s, m);
@@ -225,8 +225,8 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block());
 }
 
-// In a step that the agreement takes anyway: each block is written once, put into a message once and read once, and the
-// messages are longer.
+// The agreement takes its step in any case: only the copies of blocks (written, put into a message, read) and the
+// longer messages count.
 seconds carried_cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   const double others = s.nodes - 1;
@@ -238,7 +238,7 @@ seconds carried_cost(const shape& s, const options&, const machine_model& m) noe
          t.round_on(1, handled, 0, 0, std::min(n, others));
 }
 
-// With one leader for each node: fewer ranks must be given a processor, and messages queue at fewer.
+// The same with one leader for each node: fewer ranks must be scheduled, and messages queue at fewer.
 std::optional<options> variant(const shape& s, const options& o) {
   if (nothing_to_gather(s) || s.nodes < 3 || o.node_aggregated.leaders != 0) return std::nullopt;
   options led = o;

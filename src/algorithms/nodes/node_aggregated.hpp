@@ -9,8 +9,8 @@ namespace taquin::detail {
 
 /// Every rank is alone on its node, or all are on one.
 bool nothing_to_gather(const shape& s) noexcept;
-/// By messages inside nodes: as many distances in a pass as the memory allows, by halves; where nothing fits, what
-/// takes least.
+/// With messages inside nodes: as many distances in a pass as the memory limit allows, by halves; where even one does
+/// not fit, the number that takes least.
 aggregation aggregation_by_messages(const shape& s, const options& o) noexcept;
 /// Distances, the node's own included, that a pass through shared memory serves; 0: not even one has room, or nodes
 /// have no such memory.

@@ -1,5 +1,5 @@
-// What the builders of aggregated exchanges share: one rank's place among its node's ranks, what passes between nodes,
-// and lists of blocks for messages.
+// What the builders of aggregated exchanges share: one rank's place among its node's ranks, bytes between nodes, and
+// lists of blocks for messages.
 #pragma once
 
 #include <cstddef>

@@ -239,7 +239,7 @@ void shared_exchange::deliver() {
   if (offered) c_.fetched();
 }
 
-// After an error as well the others must not wait for this rank.
+// Also after an error, so that the others do not wait for this rank.
 void shared_exchange::deliver_or_fail(int writer) {
   try {
     writer == c_.rank() ? deliver_own() : deliver_from(writer);
@@ -322,8 +322,7 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
     }
   }
   if (code != 0)
-    fail({fmt::format("{} bytes of rank {} cannot be read by rank {}: {}", bytes, writer, c_.rank(),
-                      std::strerror(code)),
+    fail({fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), bytes, writer, std::strerror(code)),
           MPI_ERR_BUFFER, writer});
 }
 

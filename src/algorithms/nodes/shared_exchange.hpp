@@ -19,19 +19,19 @@ namespace taquin::detail {
 
 class shared_exchange {
  public:
-  /// Bytes of the channel's room that an exchange asks for at least.
+  /// The least bytes of the channel's room that an exchange needs.
   static constexpr std::size_t least_room = 64;
   /// Blocks up to this size pass through the room when it has place, even where single copy is possible: where ranks
   /// share processors a copy through the room costs no more than the call that the other copy takes.
   static constexpr count_t most_in_room = 16384;
   /// The same where every rank has a processor of its own.
   static constexpr count_t most_in_room_alone = 8192;
-  /// The same in a plan whose senders offer nothing: what passes through the room lets them go, wherever receivers are.
+  /// The same in a plan without offers: a sender whose blocks are in the room completes without its receivers.
   static constexpr count_t most_in_room_of_plan = 65536;
-  /// Blocks of a plan that are offered: copied once by receivers that come soon, otherwise moved into the room.
+  /// Blocks of a plan that are offered: copied once by receivers that start soon, otherwise moved into the room.
   static constexpr count_t most_offered = count_t{1} << 19U;
 
-  /// What of these holds for a call on this channel.
+  /// Which of these limits holds for a call on this channel.
   static count_t most_of(const channel& c) noexcept {
     return c.shares_processors() ? most_in_room : most_in_room_alone;
   }
@@ -47,7 +47,7 @@ class shared_exchange {
       : shared_exchange(x, c, room, most_of(c), false) {}
 
   /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
-  /// are written while others may still want to read. Local.
+  /// are written while others may still have to read. Local.
   [[nodiscard]] bool possible() const {
     const auto plain = [](const blocks& side) { return side.elements == nullptr && side.element.contiguous(); };
     const bool any_size = c_.single_copies() || piece_bytes() > 0;
@@ -56,7 +56,7 @@ class shared_exchange {
 
   /// Forgets the exchange before.
   void reset() noexcept;
-  /// Writes this rank's lines and what goes with them. `choices` must be the same on all ranks. Local.
+  /// Writes this rank's lines and its blocks in the room. `choices` must be the same on all ranks. Local.
   void post(std::uint32_t choices);
   /// After all lines have come: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
   /// The same on all ranks. When it is false nothing is delivered.
@@ -67,15 +67,15 @@ class shared_exchange {
   /// After all lines have come: true when no rank has anything for another. The same on all ranks.
   [[nodiscard]] bool nothing_moves() const noexcept;
 
-  /// Makes progress; true when everything is in place and the send buffer is free. Local; does not wait. Where it has
-  /// looked in vain for some time it takes back what it has offered.
+  /// Makes progress; true when all blocks are in place and the send buffer is free. Local; does not wait. After a
+  /// number of unsuccessful looks it withdraws its offers.
   bool advance();
   /// The same for a caller that has seen all lines come, and waits.
   void finish_with_lines();
   /// Waits until everything is in place and the send buffer is free.
   void finish();
-  /// Something went wrong on this rank, which took part to the end all the same: a block that is not as long as its
-  /// receive block, or memory that could not be read. To be asked after the end.
+  /// This rank has an error, although it took part to the end: a block that is not as long as its receive block, or
+  /// memory that could not be read. Valid after the end.
   [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
   /// Its usage_error.
   [[nodiscard]] std::exception_ptr error_at_end() const;
@@ -84,7 +84,7 @@ class shared_exchange {
   [[nodiscard]] std::size_t room_used() const noexcept { return room_used_; }
 
  private:
-  // One side of the exchange, quicker to ask where it has what most calls have: one type and arrays of 32 bits.
+  // One side of the exchange, with a fast path for one type and arrays of 32 bits, as most calls have.
   class quick_side {
    public:
     explicit quick_side(const blocks& side) noexcept
@@ -156,7 +156,7 @@ class shared_exchange {
   std::uint32_t steps_ = 0;  // of pieces: that this rank needs; then that all ranks need
   std::uint32_t step_ = 0;   // of pieces: the current one
   int next_ = 0;             // lines, moved, fetching: the rank that is looked at next, counted from this one
-  int looks_ = 0;            // fetching: for readers that have not come to what they were offered
+  int looks_ = 0;            // fetching: for readers that have not claimed their offers
   bool sends_ = false;       // anything to another rank
   bool any_moves_ = false;   // a sender was moving its block when this rank looked
   stage stage_ = stage::lines;

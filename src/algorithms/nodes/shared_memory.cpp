@@ -5,9 +5,10 @@
 // Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
 //          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
 //          come in pieces, a round for each.
-// Bytes:   a block of up to 16 KiB twice, through the shared memory, as far as that has room; others once, by the
-//          receiver, out of the sender's buffer. In a plan a sender whose receiver does not come moves its block into
-//          the shared memory, and where blocks cannot be copied once, those of up to 64 KiB go that way.
+// Bytes:   a block of up to 16 KiB (8 KiB where every rank has a processor) twice, through the shared memory, as far as
+//          that has room; others once, by the receiver, out of the sender's buffer. In a plan a sender whose receiver
+//          does not claim its block moves it into the shared memory; where blocks cannot be copied once, those of up to
+//          64 KiB pass through it.
 // Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
@@ -31,8 +32,8 @@ namespace taquin::detail {
 
 namespace {
 
-// Counts and displacements may be given up by a plan's caller. A plan has a channel of its own; blocking calls, which
-// follow one another, use their communicator's.
+// A plan keeps its own counts and displacements, because its caller may free theirs. A plan has a channel of its own;
+// blocking calls, which follow one another, use their communicator's.
 class shared_operation final : public operation {
  public:
   shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room,
@@ -80,14 +81,14 @@ constexpr std::size_t most_plan_room = std::size_t{4} << 20U;
 // A receiver may copy blocks out of the sender's buffer.
 bool can_offer(const shape& s) noexcept { return s.single_copies && !s.holes && !s.in_place; }
 
-// Blocks of a plan that need no reader to let their sender go, where there is room for them.
+// Blocks of a plan with which the sender completes without its readers, where there is room for them.
 std::uint64_t longest_of_plan(const shape& s) noexcept {
   return static_cast<std::uint64_t>(can_offer(s) ? shared_exchange::most_offered
                                                  : shared_exchange::most_in_room_of_plan);
 }
 
-// What goes through the room: in place everything, otherwise what fits. A plan whose blocks may all go this way gets
-// more, because it then waits for no reader.
+// Bytes through the room: in place all blocks, otherwise those that fit. A plan whose blocks may all pass through it
+// gets a larger room, because it then waits for no reader.
 std::size_t room_wanted(const shape& s, bool reused) noexcept {
   const std::size_t lines = cache_line * as_size(s.ranks);  // blocks begin at cache lines
   const auto all = as_size(s.max_rank_bytes) + lines;
@@ -121,7 +122,7 @@ std::size_t room_allowed(const shape& s, bool reused) noexcept {
 
 namespace {
 
-// Where each block has a place in the room, so that none keeps its sender.
+// Where each block has a place in the room, so that senders need not wait.
 bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
   shape s = given;
   s.memory_limit = limit;
@@ -129,7 +130,7 @@ bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexc
   return s.in_place || (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= room_allowed(s, true));
 }
 
-// Of so few bytes two copies take no longer than waiting for receivers does where ranks share processors.
+// Where ranks share processors, two copies of so few bytes take no longer than waiting for receivers.
 bool better_through_room(const shape& s, const channel& c) noexcept {
   constexpr std::uint64_t most_on_average = 32768;
   return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_room_of_plan} &&
@@ -165,8 +166,8 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
 
-// A communicator's calls find its channel ready. Where its room is too small for an exchange in place they make one, of
-// pages that nobody has touched. Measured.
+// A communicator's calls use its channel, which exists. Where its room is too small for an exchange in place they make
+// another one, whose pages are new. Measured.
 seconds preparation(const shape& s, const options&, const machine_model& m, bool reused) noexcept {
   constexpr seconds made = 60e-6;
   constexpr seconds touched_byte = 0.9e-9;

@@ -1,5 +1,5 @@
-// Blocks of a plan that stay in the sender's buffer for receivers that come soon. A sender that must not wait for its
-// receivers takes back what they have not claimed, and moves it into its room.
+// Blocks of a plan that stay in the sender's buffer for receivers that start soon. A sender that must not wait for its
+// receivers withdraws the blocks that they have not claimed, and moves them into its room.
 #include <algorithm>
 #include <cstring>
 
@@ -12,13 +12,13 @@ namespace {
 
 using kind = node_line::kind;
 
-// Looks for a receiver that has not come to its block, before the sender takes it back.
+// Looks at a block that its receiver has not claimed, before the sender withdraws it.
 constexpr int patience = 100;
 
 }  // namespace
 
-// A block that its sender is just moving is left for later, so that this rank waits for nothing before it has claimed
-// the others.
+// A block that its sender is moving is left for later, so that this rank does not wait before it has claimed the
+// others.
 void shared_exchange::take_offer(int writer) {
   node_line& line = c_.from(writer);
   if (line.what() == kind::offered) line.end_offer(kind::claimed);

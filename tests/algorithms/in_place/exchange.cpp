@@ -2,6 +2,8 @@
 #include <mpi.h>
 
 #include <random>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/in_place_problems.hpp"
@@ -153,6 +155,41 @@ TEST(in_place_exchange, a_test_moves_a_bounded_part) {
   MPI_Barrier(MPI_COMM_WORLD);
   again.wait();
   for (std::size_t i = 0; i < buffer.size(); i += 997) ASSERT_EQ(buffer[i], static_cast<char>(i / block));
+}
+
+// What stays on a rank moves a little, and so overlaps with its new place.
+TEST(in_place_exchange, a_test_moves_a_bounded_part_of_what_stays) {
+  constexpr count_t all = count_t{12} << 20;
+  constexpr std::size_t step = 4096;  // of the bytes that are looked at
+  constexpr count_t by = count_t{64} << 10;
+  constexpr std::size_t most = std::size_t{4} << 20U;  // four times what a test copies by itself
+  const auto own = static_cast<std::size_t>(rank_of());
+  const auto word = [](count_t i) { return static_cast<std::byte>((i >> 16) + 1); };
+  for (const char* name : {"in_place", "in_place_phases"})
+    for (const auto& [from, to] : {std::pair{count_t{0}, by}, std::pair{by, count_t{0}}}) {
+      // A rank alone sends itself all of it there in one message, which the MPI library copies.
+      if (ranks() == 1 && std::string_view(name) == "in_place_phases") continue;
+      SCOPED_TRACE(testing::Message() << name << (from < to ? ", up" : ", down"));
+      std::vector<std::byte> buffer(static_cast<std::size_t>(all + by));
+      for (count_t i = 0; i < all; ++i) buffer[static_cast<std::size_t>(from + i)] = word(i);
+      std::vector<count_t> counts(static_cast<std::size_t>(ranks())), sdispls(counts), rdispls(counts);
+      counts[own] = all, sdispls[own] = from, rdispls[own] = to;
+      plan moved(
+          exchange::alltoallv_in_place(buffer.data(), count_view(counts.data()), count_view(sdispls.data()),
+                                       count_view(counts.data()), count_view(rdispls.data()), MPI_BYTE, MPI_COMM_WORLD),
+          options{.algorithm = name});
+      std::vector<std::byte> before;
+      for (std::size_t i = 0; i < buffer.size(); i += step) before.push_back(buffer[i]);
+      moved.start();
+      for (bool done = false; !done;) {
+        done = moved.test();
+        std::size_t changed = 0;
+        for (std::size_t k = 0; k < before.size(); ++k)
+          changed += std::exchange(before[k], buffer[k * step]) != buffer[k * step] ? step : 0;
+        EXPECT_LE(changed, most);
+      }
+      for (count_t i = 0; i < all; i += 4096) ASSERT_EQ(buffer[static_cast<std::size_t>(to + i)], word(i)) << i;
+    }
 }
 
 TEST(in_place_exchange, keeps_holes_of_the_datatype) {
