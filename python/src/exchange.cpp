@@ -1,6 +1,7 @@
 #include "exchange.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,14 @@ description::description(std::string name, const py::object& given_send, const p
                          const py::handle& given_comm, choices& c)
     : form(std::move(name)), in_place(given_send.is_none()), comm(comm_of(given_comm)) {
   if (!c.invalid_text.empty()) return;
+  try {
+    take(given_send, given_recv, c);
+  } catch (const std::exception& e) {  // the other ranks hear of it
+    c.invalid_text = e.what();
+  }
+}
+
+void description::take(const py::object& given_send, const py::object& given_recv, choices& c) {
   recv = side::of(given_recv);
   if (!in_place) send = side::of(given_send);
   const int repeat = form == "alltoall" ? peers_of(comm) : 1;

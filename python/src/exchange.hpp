@@ -42,6 +42,9 @@ struct description {
   MPI_Comm comm = MPI_COMM_NULL;
   side send{};
   side recv{};
+
+ private:
+  void take(const pybind11::object& given_send, const pybind11::object& given_recv, choices& c);
 };
 
 }  // namespace taquin::python

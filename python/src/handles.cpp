@@ -12,15 +12,19 @@ void load_mpi4py() {
   if (import_mpi4py() < 0) throw py::error_already_set();
 }
 
-MPI_Comm comm_of(const py::handle& comm) {
-  if (!PyObject_TypeCheck(comm.ptr(), &PyMPIComm_Type))
-    throw usage_error("the communicator is not an mpi4py.MPI.Comm", MPI_ERR_COMM);
+void check_running() {
   int started = 0;
   int ended = 0;
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   if (started == 0) throw usage_error("MPI is not initialized yet: call mpi4py.MPI.Init() first", MPI_ERR_COMM);
   if (ended != 0) throw usage_error("MPI is finalized already", MPI_ERR_COMM);
+}
+
+MPI_Comm comm_of(const py::handle& comm) {
+  if (!PyObject_TypeCheck(comm.ptr(), &PyMPIComm_Type))
+    throw usage_error("the communicator is not an mpi4py.MPI.Comm", MPI_ERR_COMM);
+  check_running();
   const MPI_Comm handle = *PyMPIComm_Get(comm.ptr());
   if (handle == MPI_COMM_NULL)
     throw usage_error("the communicator is COMM_NULL: this process is not in it, or it was freed", MPI_ERR_COMM);

@@ -11,6 +11,8 @@ namespace taquin::python {
 /// Loads mpi4py's C API. Throws pybind11::error_already_set.
 void load_mpi4py();
 
+/// Throws usage_error, on this rank, before MPI is initialized and after it was finalized.
+void check_running();
 /// The communicator. Throws usage_error, on this rank, for what is none, for one that was freed, and while MPI is not
 /// running.
 MPI_Comm comm_of(const pybind11::handle& comm);

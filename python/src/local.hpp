@@ -10,9 +10,9 @@
 
 namespace taquin::python {
 
-/// Deals the runs of an array to streams, in place. Each stream has a buffer of one page; a full buffer is written to
-/// the front of the array, over what was dealt already. So the array becomes pages, each of one stream, and what is
-/// left of each stream stays in its buffer. `collect` is `deal` backwards.
+/// Deals the runs of an array to streams, in place. Full pages of one stream are moved to the front of the array, over
+/// what was dealt already. What fills no page yet waits in the stream's buffer of one page. So the array becomes pages,
+/// each of one stream, and what is left of each stream stays in its buffer. `collect` is `deal` backwards.
 class dealer {
  public:
   /// With `pretends` nothing but pretend() is called, which needs no buffers.
@@ -22,16 +22,26 @@ class dealer {
   /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is told of every page that is full.
   template <class OnPage>
   void deal(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
+    std::byte* const buffer = buffers_.data() + stream * page_;
     while (bytes > 0) {
-      const std::size_t n = std::min(bytes, page_ - fill_[stream]);
-      std::memcpy(&buffers_[stream * page_ + fill_[stream]], data + at_, n);
+      const std::size_t waiting = fill_[stream];
+      const std::size_t full = (waiting + bytes) / page_;
+      if (full == 0) {
+        std::memcpy(buffer + waiting, data + at_, bytes);
+        at_ += bytes;
+        fill_[stream] += bytes;
+        return;
+      }
+      // What is before the end of these bytes has been dealt: there is room for the pages.
+      const std::size_t n = full * page_ - waiting;
+      std::byte* const to = data + pages_ * page_;
+      if (to + waiting != data + at_) std::memmove(to + waiting, data + at_, n);
+      std::memcpy(to, buffer, waiting);
       at_ += n;
       bytes -= n;
-      fill_[stream] += n;
-      if (fill_[stream] < page_) continue;
-      std::memcpy(data + pages_++ * page_, &buffers_[stream * page_], page_);
+      pages_ += full;
       fill_[stream] = 0;
-      on_page(stream);
+      for (std::size_t i = 0; i < full; ++i) on_page(stream);
     }
   }
   /// As deal(), without data: finds out which stream each page will be of.
@@ -42,17 +52,22 @@ class dealer {
   }
   /// The last `bytes` before what was collected already come from the end of `stream`.
   void collect(std::byte* data, std::size_t stream, std::size_t bytes) {
-    while (bytes > 0) {
-      if (fill_[stream] == 0) {
-        std::memcpy(&buffers_[stream * page_], data + --pages_ * page_, page_);
-        fill_[stream] = page_;
-      }
-      const std::size_t n = std::min(bytes, fill_[stream]);
-      fill_[stream] -= n;
-      at_ -= n;
-      bytes -= n;
-      std::memcpy(data + at_, &buffers_[stream * page_ + fill_[stream]], n);
-    }
+    std::byte* const buffer = buffers_.data() + stream * page_;
+    const std::size_t waiting = std::min(bytes, fill_[stream]);
+    fill_[stream] -= waiting;
+    at_ -= waiting;
+    bytes -= waiting;
+    std::memcpy(data + at_, buffer + fill_[stream], waiting);
+    if (bytes == 0) return;
+    // The last pages are of this stream. What is behind them has been collected: they move up.
+    const std::size_t full = (bytes + page_ - 1) / page_;
+    const std::size_t rest = full * page_ - bytes;  // of the first of them
+    pages_ -= full;
+    at_ -= bytes;
+    std::byte* const from = data + pages_ * page_;
+    if (from + rest != data + at_) std::memmove(data + at_, from + rest, bytes);
+    std::memcpy(buffer, from, rest);
+    fill_[stream] = rest;
   }
   /// What has not filled a page.
   [[nodiscard]] std::byte* rest(std::size_t stream) noexcept { return &buffers_[stream * page_]; }

@@ -16,6 +16,7 @@
 #include "exchange.hpp"
 #include "handles.hpp"
 #include "options.hpp"
+#include "pages.hpp"
 #include "redistribute/access.hpp"
 #include "sparse.hpp"
 #include "taquin/alltoall.hpp"
@@ -98,6 +99,7 @@ class plan_object {
   void call(Call&& body) {
     (void)alive();
     const in_use guard(busy_);
+    check_running();
     const py::gil_scoped_release released;
     body();
   }
@@ -126,6 +128,7 @@ class redistribution_object {
   // A length below zero is one that every rank hears of.
   void redistribute(const std::optional<int_array>& ranks, const std::optional<count_array>& places) {
     const in_use guard(busy_);
+    check_running();
     const bool good = ranks && places;
     const count_t length = good ? ranks->size() : -1;
     const std::int32_t* r = good ? ranks->data() : nullptr;
@@ -135,6 +138,7 @@ class redistribution_object {
   }
   void sort(int_array ranks, int_array places) {
     const in_use guard(busy_);
+    check_running();
     const std::span<int> r(ranks.mutable_data(), static_cast<std::size_t>(ranks.size()));
     const std::span<int> p(places.mutable_data(), static_cast<std::size_t>(places.size()));
     const py::gil_scoped_release released;
@@ -220,6 +224,16 @@ class block_exchange_object {
   std::unique_ptr<block_exchange> object_;
 };
 
+/// What NumPy asks of memory that is to be an array.
+py::dict array_interface(const pages& memory) {
+  py::dict d;
+  d["version"] = 3;
+  d["typestr"] = "|u1";
+  d["shape"] = py::make_tuple(memory.size());
+  d["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(memory.data()), false);
+  return d;
+}
+
 /// Parts as rows of five numbers.
 py::array_t<std::int64_t> rows_of(const std::vector<failure::part>& parts) {
   py::array_t<std::int64_t> rows({static_cast<py::ssize_t>(parts.size()), py::ssize_t{5}});
@@ -302,4 +316,14 @@ PYBIND11_MODULE(_core, m) {
            py::arg("transposing"), py::arg("comm"), py::arg("keywords"))
       .def("run", &block_exchange_object::run, py::arg("address"))
       .def_property_readonly("statistics", &block_exchange_object::stats);
+
+  py::class_<pages>(m, "Pages", "Memory into which the pages of an array move.")
+      .def(py::init<std::size_t, std::uintptr_t>(), py::arg("nbytes"), py::arg("old"))
+      .def(
+          "take", [](pages& to, std::uintptr_t old, std::size_t bytes) { to.take(at(old), bytes); }, py::arg("old"),
+          py::arg("nbytes"))
+      .def_static("can_take", &pages::can_take)
+      .def_property_readonly("address", [](const pages& p) { return reinterpret_cast<std::uintptr_t>(p.data()); })
+      .def_property_readonly("nbytes", &pages::size)
+      .def_property_readonly("__array_interface__", &array_interface);
 }

@@ -45,6 +45,8 @@ class Blocks:
             raise ValueError(f"the grid {self.grid} must have at least one block along each axis")
         if min(self.shape) < 0:
             raise ValueError(f"the shape {self.shape} must not be negative")
+        if max(*self.shape, *self.grid) > np.iinfo(np.int64).max:
+            raise ValueError(f"the shape {self.shape} and the grid {self.grid} must have numbers of at most 64 bits")
         if self.cuts is not None:
             cuts = (None if at is None else tuple(int(i.__index__()) for i in at) for at in self.cuts)
             object.__setattr__(self, "cuts", tuple(cuts))

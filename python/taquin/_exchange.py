@@ -35,6 +35,12 @@ class Description:
             self.options["invalid"] = describe(invalid)
             self.send = None if in_place else _nothing  # type: ignore[assignment]
 
+    def refuse(self, invalid: Exception) -> None:
+        """Has an invalid argument told to every rank, unless there is one already."""
+        if self.invalid is None:
+            self.invalid = invalid
+            self.options["invalid"] = describe(invalid)
+
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of the extension's calls."""
         return self.form, self.send, self.recv, self.comm, self.options
@@ -120,7 +126,10 @@ def describe_invalid(invalid: Exception, comm: MPI.Comm) -> Description:
 
 def run(description: Description, statistics: Optional[Statistics]) -> None:
     """Runs the exchange once. Collective."""
-    check_statistics(statistics)
+    try:
+        check_statistics(statistics)
+    except TypeError as invalid:
+        description.refuse(invalid)
     try:
         done = _core.run(*description.arguments())
     except UsageError as error:

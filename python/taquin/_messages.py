@@ -105,6 +105,7 @@ def explicit_type(given: object) -> MPI.Datatype:
         raise TypeError(f"{type(given).__name__} is no MPI datatype")
     if given == MPI.DATATYPE_NULL:
         raise ValueError("the datatype is DATATYPE_NULL: it was freed, or never made")
+    given.Commit()  # does nothing where it is committed; otherwise, only this rank's MPI library would say so
     return given
 
 
@@ -212,6 +213,8 @@ def blocks(counts: Any, displs: Any, ranks: int) -> tuple[Counts, Counts]:
     if displs is None:
         return sizes, packed(sizes)
     if is_integer(displs):
+        if max(ranks - 1, 1) * abs(int(displs)) > np.iinfo(np.int64).max:
+            raise OverflowError("displacements are beyond 64 bits")
         return sizes, np.arange(ranks, dtype=np.int64) * int(displs)
     return sizes, integers(displs, "displacements", ranks)
 

@@ -68,14 +68,14 @@ def migrate(
     True
     """
     choices = given(locals())
-    check_statistics(statistics)
     check_comm(comm, intra=True)
     invalid: Optional[BaseException] = None
     options: dict[str, Any] = {}
     rows = 0
     try:
+        check_statistics(statistics)
         options = keywords(**choices)
-        check_rows(array)
+        array = check_rows(array)[:]  # of its own: a function for destinations may change the other's shape and type
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
             raise ValueError(f"count must be between 0 and {len(array)}, the rows of the array, got {count}")

@@ -21,6 +21,7 @@ Memory = Union[int, str, None]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST = (1 << 63) - 1
+_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9  # the library counts in floats of 32 bits, where 0 means no limit
 
 
 def memory_bytes(memory: Memory) -> Optional[int]:
@@ -95,7 +96,13 @@ def _numbers(name: str, values: Any, words: tuple[str, ...]) -> list[int]:
 def _text(name: str, value: Any, _: tuple[str, ...]) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a name that `python3 -m taquin list` prints, got {value!r}")
+    if not _is_unicode(value):
+        raise ValueError(f"{name} must be a name that `python3 -m taquin list` prints, got {value!r}")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode("utf-8", "replace") == text.encode("utf-8", "surrogatepass")
 
 
 def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
@@ -106,7 +113,7 @@ def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
     seconds = float(value)
     if not 0 < seconds < math.inf:
         raise ValueError(f"{name} must be above 0 seconds, or None for no limit, got {value!r}")
-    return seconds
+    return min(max(seconds, _LEAST_SECONDS), _MOST_SECONDS)
 
 
 def _word(name: str, value: Any, words: tuple[str, ...]) -> int:
@@ -165,7 +172,11 @@ def check_comm(comm: object, intra: bool = False) -> MPI.Comm:
 
 def describe(error: BaseException) -> str:
     """The text of an invalid argument in one line, for the other ranks."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).replace("\0", " ").split())
+    except Exception:  # of the error's own class
+        text = ""
+    text = text.encode("utf-8", "backslashreplace").decode()
     return text if isinstance(error, (ValueError, TypeError)) and text else f"{type(error).__name__}: {text}"
 
 

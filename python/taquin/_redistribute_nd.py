@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Optional
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
 from . import _core
 from ._blocks import Blocks
 from ._errors import UsageError
+from ._larger import Larger
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._rows import Array, check_storage
@@ -36,8 +37,9 @@ def redistribute_nd(
     slabs along another, from pencils to pencils.
 
     What this rank has in `target` is returned, in the memory of `array` or of `storage`. Where that is too small (a
-    larger block, on grids that do not divide the shape) a new array is returned, and the old one counts as extra
-    memory; :func:`allocate` gives storage that suffices.
+    larger block, on grids that do not divide the shape) a new array is returned. The pages of the old one move into it
+    where NumPy has allocated it; other memory (files, MPI's, buffers of other objects) is copied, and counts as extra
+    memory. :func:`allocate` gives storage that suffices. What `array` held is lost.
 
     :param array: this rank's block in `source`; contiguous in C order, of any dtype without Python objects.
     :param source: the distribution that `array` is in. All ranks give the same.
@@ -153,49 +155,40 @@ def _exchange_blocks(
     choices: dict[str, Any],
     statistics: Optional[Statistics],
 ) -> Array:
-    check_statistics(statistics)
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
     source = target = Blocks((0,), (1,))
-    room = item = items = 0
-    grows = False
-    larger: NDArray[Any] = array
+    item = items = 0
+    larger: Optional[Larger] = None
     shape: tuple[int, ...] = ()
     try:
+        check_statistics(statistics)
         options = keywords(**choices)
         source, target = check_arguments()
         check_storage(array)
+        room = np.asarray(_room(array, storage))
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
-        room = _room(array, storage)
-        items = int(np.prod(shape, dtype=np.int64))
-        grows = room < item * items
-        if grows:  # before all agree on the call: they know if there is none. Its pages are taken when they are written
-            larger = np.empty(items, array.dtype)
+        items = math.prod(shape)
+        if room.nbytes < item * items:
+            larger = Larger(room, items)
     except Exception as wrong:
         invalid, options["invalid"] = wrong, describe(wrong)
-    held = room if grows else 0
+    held = 0 if larger is None else larger.held
     try:
         move = _core.BlockExchange(source.shape, source._cut, target._cut, item, held, transposing, comm, options)
     except UsageError as error:
         raise error from invalid
-    place = address_of(array)
-    flat: NDArray[Any]
-    if grows:
-        larger[: array.size] = array.ravel()
-        place = address_of(larger)
-        flat = larger
-    else:
-        flat = _flat(array if storage is None else storage, array.dtype)
-    move.run(place)
+    flat = room.reshape(-1) if larger is None else larger.take(array.size)
+    move.run(address_of(flat))
     if statistics is not None:
         statistics._add(move.statistics)
     return flat[:items].reshape(result_shape(shape))
 
 
-def _room(array: Array, storage: Optional[Array]) -> int:
-    """Bytes from the array's beginning that may be used."""
+def _room(array: Array, storage: Optional[Array]) -> Array:
+    """The memory from the array's beginning that may be used."""
     if storage is None:
-        return array.nbytes
+        return array
     if not isinstance(storage, np.ndarray):
         raise TypeError(f"the storage must be a NumPy array, not {type(storage).__name__}")
     check_storage(storage)
@@ -203,8 +196,4 @@ def _room(array: Array, storage: Optional[Array]) -> int:
         raise TypeError(f"the storage has items of {storage.dtype}, the array of {array.dtype}")
     if storage.nbytes < array.nbytes or (array.size and address_of(storage) != address_of(array)):
         raise ValueError("the storage does not begin where the array does, or is smaller")
-    return storage.nbytes
-
-
-def _flat(array: Array, dtype: np.dtype[Any]) -> Array:
-    return array.reshape(-1).view(dtype)
+    return storage

@@ -88,6 +88,8 @@ class Redistribution:
                 raise TypeError(f"places must be integers, not {given.dtype}")
             if given.shape != to.shape:
                 raise ValueError(f"one place per rank: {to.size}, not an array of shape {given.shape}")
+            if given.size and given.max() > np.iinfo(np.int64).max:
+                raise OverflowError("places are beyond 64 bits")
             at = np.ascontiguousarray(given, np.int64)
         except Exception as wrong:
             invalid, to, at = wrong, None, None

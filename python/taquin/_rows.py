@@ -21,6 +21,8 @@ def check_rows(array: object) -> Array:
 
 
 def check_storage(array: Array) -> Array:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array's mask would not travel with it: give array.data, and array.mask apart")
     if array.dtype.hasobject:
         raise TypeError(f"items of dtype {array.dtype} are references to Python objects, invalid on other ranks")
     if not array.flags.c_contiguous:

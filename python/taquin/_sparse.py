@@ -12,9 +12,9 @@ from . import _core
 from ._errors import UsageError
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
+from ._rows import Array, bytes_of_row
 from ._statistics import Statistics
 
-Array = NDArray[Any]
 _Sent = tuple[NDArray[np.int32], NDArray[np.int64], Array]
 
 
@@ -35,12 +35,19 @@ class SparseBlocks(NamedTuple):
 
 
 def _rows(values: ArrayLike) -> Array:
-    rows = np.ascontiguousarray(values)
+    rows = np.asarray(values)
     if rows.dtype.hasobject:
         raise TypeError(f"items of dtype {rows.dtype} are references to Python objects, invalid on other ranks")
     if rows.ndim == 0 or not rows[:1].nbytes and rows.size:
         raise ValueError("an array must have rows along a first axis, of at least one byte each")
-    return rows
+    return np.ascontiguousarray(rows)
+
+
+def _row_type(rows: Array) -> MPI.Datatype:
+    size = bytes_of_row(rows)
+    if size >= 1 << 31:
+        raise ValueError(f"a row must have fewer than 2^31 bytes, got {size}")
+    return MPI.BYTE.Create_contiguous(size).Commit()
 
 
 def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
@@ -57,14 +64,16 @@ def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
 def _run(
     make: Callable[[], _Sent], comm: MPI.Comm, choices: dict[str, Any], statistics: Optional[Statistics]
 ) -> SparseBlocks:
-    check_statistics(statistics)
     check_comm(comm, intra=True)
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
     to, counts, rows = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
+    row = MPI.BYTE
     try:
+        check_statistics(statistics)
         options = keywords(**choices)
         to, counts, rows = make()
+        row = _row_type(rows)
     except Exception as wrong:  # the other ranks must not wait for this one
         invalid, options["invalid"] = wrong, describe(wrong)
     result: list[Array] = []
@@ -73,13 +82,13 @@ def _run(
         result.append(np.empty((elements,) + rows.shape[1:], rows.dtype))
         return address_of(result[0])
 
-    row = MPI.BYTE.Create_contiguous(rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))).Commit()
     try:
         sources, arrived, done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room)
     except UsageError as error:
         raise error from invalid
     finally:
-        row.Free()
+        if row != MPI.BYTE:
+            row.Free()
     if statistics is not None:
         statistics._add(done)
     return SparseBlocks(sources, arrived, result[0])

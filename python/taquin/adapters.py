@@ -10,7 +10,7 @@ import numpy as np
 
 from ._blocks import Blocks
 from ._errors import UsageError
-from ._options import Memory, memory_bytes
+from ._options import Memory, describe, memory_bytes
 from ._redistribute_nd import redistribute_nd
 
 
@@ -27,7 +27,7 @@ def transfer_in_place(
     :param backward: from the second pencil to the first.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     :param storage: a contiguous array that begins where `array` does and may be overwritten. Where it, or `array`
-        without it, is smaller than the other pencil, the result is a new array.
+        without it, is smaller than the other pencil, the result is a new array, into which its pages move.
     """
     first, second = [1] * len(transfer.shape), [1] * len(transfer.shape)
     first[transfer.axisB] = second[transfer.axisA] = transfer.comm.Get_size()
@@ -67,7 +67,7 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
 
     :param arrays: one for each rank, of three axes: the parts of a contiguous array, as ``numpy.split`` makes them
         along an axis other than `concat_axis`. Arrays with memory of their own are copied into one first. That copy is
-        extra memory, and so is a new array for the result where a rank receives more than it sends.
+        extra memory.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     """
     mine, room = _Parts(), None
@@ -75,8 +75,8 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
     try:
         room = memory_bytes(memory)
         mine = _described(arrays, comm.Get_size(), concat_axis)
-    except (TypeError, ValueError) as error:
-        mine = _Parts(wrong=str(error))
+    except Exception as error:  # whatever it is: the other ranks must not wait for this one
+        mine = _Parts(wrong=describe(error))
     told = comm.allgather(mine)
     for rank, other in enumerate(told):
         if other.wrong or other.kind != told[0].kind:

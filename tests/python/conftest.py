@@ -24,7 +24,10 @@ def pytest_pyfunc_call(pyfuncitem):
         print(f"rank {MPI.COMM_WORLD.rank}: {pyfuncitem.nodeid}: {outcome.excinfo[1]!r}", file=sys.stderr, flush=True)
     all_failed = MPI.COMM_WORLD.allreduce(int(failed))
     if all_failed and not failed:
-        outcome.force_exception(AssertionError(f"failed on {all_failed} other ranks"))
+        elsewhere = AssertionError(f"failed on {all_failed} other ranks")
+        if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
+            raise elsewhere
+        outcome.force_exception(elsewhere)
 
 
 def fill(rank, peer, n, dtype):

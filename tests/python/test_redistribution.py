@@ -1,6 +1,8 @@
 """Rows and blocks of arrays, in place."""
 
+import ctypes
 import itertools
+import mmap
 
 import numpy as np
 import pytest
@@ -241,6 +243,81 @@ def test_pages_of_runs_go_straight_to_their_places(comm, more):
     here = taquin.redistribute_nd(block, source, target, comm, storage=storage, memory="1M", statistics=done)
     assert (here == whole[target.local_slice(r)]).all()
     assert more or done.bytes_copied < dealt
+
+
+def grown(comm, make):
+    """A block of 6 MB that grows by a sixth on the first rank: which of it there was, and what has come of it."""
+    p, r = comm.size, comm.rank
+    rows, columns = 6 * p, 504
+    whole = np.arange(rows * columns * 256, dtype=float).reshape(rows, columns, 256)
+    cuts = tuple((504 * k + 84) // p for k in range(1, p))
+    source, target = taquin.Blocks(whole.shape, (p, 1, 1)), taquin.Blocks(whole.shape, (1, p, 1), (None, cuts, None))
+    block = make(whole[source.local_slice(r)])
+    return block, source, target, whole[target.local_slice(r)]
+
+
+@pytest.mark.parametrize("first", [0, 1, 700])
+def test_pages_of_a_block_move_where_it_grows(comm, first):
+    def inside_another(block):
+        """Whose items must stay."""
+        around = np.full(first + block.size + 999, -1.0)
+        part = around[first : first + block.size].reshape(block.shape)
+        part[...] = block
+        return part
+
+    block, source, target, wanted = grown(comm, inside_another)
+    done, limit = taquin.Statistics(), 800_000
+    here = taquin.redistribute_nd(block, source, target, comm, memory=limit, statistics=done)
+    assert np.array_equal(here, wanted) and done.peak_memory <= limit
+    assert (block.base[:first] == -1).all() and (block.base[first + block.size :] == -1).all()
+    if comm.size > 1 and comm.rank == 0:
+        assert not np.shares_memory(here, block) and not block.ravel()[512:-512].any()
+        block[...] = 1  # still its memory
+    again = taquin.Blocks(source.shape, (1, comm.size, 1))
+    here = taquin.redistribute_nd(here, target, again, comm, memory=limit)  # where pages have moved to they move, too
+    there = taquin.redistribute_nd(here, again, target, comm, memory=limit)
+    assert np.array_equal(there, wanted)
+
+
+def test_pages_move_where_memory_is_mapped_in_parts(comm):
+    def in_parts(block):
+        block, dont_dump = block.copy(), 16
+        page = -(-block.__array_interface__["data"][0] // mmap.PAGESIZE) * mmap.PAGESIZE
+        advise = ctypes.CDLL(None, use_errno=True).madvise
+        for first in (17, 40):
+            part = ctypes.c_void_p(page + first * mmap.PAGESIZE), ctypes.c_size_t(3 * mmap.PAGESIZE)
+            assert advise(*part, dont_dump) == 0
+        return block
+
+    block, source, target, wanted = grown(comm, in_parts)
+    here = taquin.redistribute_nd(block, source, target, comm, memory=800_000)
+    assert np.array_equal(here, wanted)
+    assert comm.size == 1 or comm.rank > 0 or not block.ravel()[512:-512].any()
+
+
+@pytest.mark.parametrize("whose", ["file", "MPI", "buffer"])
+def test_memory_of_others_is_copied_where_a_block_grows(comm, tmp_path, whose):
+    def owned(block):
+        if whose == "file":
+            memory = np.memmap(tmp_path / f"{comm.rank}", float, "w+", shape=block.shape)
+        elif whose == "MPI":
+            memory = np.frombuffer(MPI.Alloc_mem(block.nbytes), float).reshape(block.shape)
+        else:
+            memory = np.frombuffer(bytearray(block.nbytes), float).reshape(block.shape)
+        memory[...] = block
+        return memory
+
+    block, source, target, wanted = grown(comm, owned)
+    kept = block.copy()
+    if comm.size > 1:
+        with pytest.raises(taquin.BudgetExceeded):  # it is there twice
+            taquin.redistribute_nd(block, source, target, comm, memory=800_000)
+    assert np.array_equal(block, kept)
+    done = taquin.Statistics()
+    here = taquin.redistribute_nd(block, source, target, comm, statistics=done)
+    assert np.array_equal(here, wanted) and (comm.size == 1 or done.peak_memory > block.nbytes)
+    if comm.size > 1 and comm.rank == 0:
+        assert np.array_equal(block, kept)
 
 
 def test_blocks_say_who_has_what():
