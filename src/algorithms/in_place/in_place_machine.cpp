@@ -154,20 +154,29 @@ void in_place_machine::arrived(int slot, count_t length) {
   }
 }
 
-// A staged run whose place is free goes there: whole, or with `any_part` as much of its beginning as fits.
+// A staged run whose place is free goes there: whole, or as much of its beginning or its end as fits, where that is
+// half of it or `any_part` is enough. Data that are one unit away from the places of those that leave never have all of
+// their place free while the data behind them wait for this run's memory.
 std::optional<local_move> in_place_machine::place_staged(bool any_part) {
   if (staged_ == 0) return {};
   const auto gaps = recvs_.gaps();
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const gap g = gaps[i];
     if (g.state != gap_state::staged) continue;
-    const count_t n = sends_.free_from(g.at, g.length);
-    if (n == 0 || (n < g.length && !any_part)) continue;
-    aux_.give_back(g.aux, n);
+    const count_t first = sends_.free_from(g.at, g.length);
+    const count_t last = first == g.length ? 0 : sends_.free_before(g.end(), g.length);
+    const count_t n = std::max(first, last);
+    if (n == 0 || (2 * n < g.length && !any_part)) continue;
+    const count_t skipped = first < last ? g.length - n : 0;
+    aux_.give_back(g.aux + skipped, n);
     if (n == g.length) --staged_;
-    recvs_.fill(i, n);
+    if (skipped > 0) {
+      recvs_.fill_end(i, n);
+    } else {
+      recvs_.fill(i, n);
+    }
     changed_ = true;
-    return local_move{aux_location(g.aux), g.at, n};
+    return local_move{aux_location(g.aux + skipped), g.at + skipped, n};
   }
   return {};
 }

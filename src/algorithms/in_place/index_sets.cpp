@@ -103,6 +103,11 @@ count_t send_set::free_from(count_t at, count_t most) const noexcept {
   return i == pieces_.size() ? most : std::clamp<count_t>(pieces_[i].at - at, 0, most);
 }
 
+count_t send_set::free_before(count_t end, count_t most) const noexcept {
+  const auto after = std::ranges::lower_bound(pieces_, end, {}, &piece::at);
+  return after == pieces_.begin() ? most : std::clamp<count_t>(end - std::prev(after)->end(), 0, most);
+}
+
 recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory)
     : gaps_(memory), runs_(memory) {
   array_list::take(*this, capacity, sources);

@@ -57,6 +57,8 @@ class send_set {
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
   /// Units from `at` that are free of data to send, at most `most`.
   [[nodiscard]] count_t free_from(count_t at, count_t most) const noexcept;
+  /// The same of those up to `end`.
+  [[nodiscard]] count_t free_before(count_t end, count_t most) const noexcept;
 
   /// Units that are not given to a send yet.
   [[nodiscard]] count_t left() const noexcept { return left_; }
@@ -128,6 +130,8 @@ class recv_set {
   std::size_t ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux);
   /// The first `length` units of gap i are in place.
   void fill(std::size_t i, count_t length);
+  /// The last ones are; fewer than the gap has.
+  void fill_end(std::size_t i, count_t length) noexcept { gaps_[i].length -= length; }
   /// The gap i has arrived in auxiliary memory; `length` units of it, the rest is open again.
   void stage(std::size_t i, count_t length);
   /// Of the gap i, asked for in place, only `length` units have arrived, in place; the rest is open again.

@@ -106,6 +106,33 @@ TEST(grants, swap_what_stands_in_each_others_places) {
   EXPECT_LT(3 * copied(simulated_port_kind::fetching), copied(simulated_port_kind::messages));
 }
 
+// What comes belongs a unit before or behind the data that leave, so that a staged run never has all of its place free
+// while there is more to come. A rank that waits for the last unit has lost its patience before it goes on.
+TEST(grants, place_most_of_what_is_staged_without_waiting_for_the_rest) {
+  constexpr count_t n = 100;
+  const in_place_limits l{.aux = 40, .chunk = n, .aux_chunk = 40, .small_chunk = 20};
+  const std::vector<peer_block> in_behind{{1, n, 1}};
+  const std::vector<peer_block> out_before{{0, n, 1}};
+  const std::vector<peer_block> in_before{{0, n, 1}};
+  const std::vector<peer_block> out_behind{{1, n, 1}, {0, 1, 2}};
+  for (const bool behind : {true, false}) {
+    in_place_machine m(0, behind ? out_before : out_behind, behind ? in_behind : in_before, l,
+                       std::pmr::new_delete_resource());
+    m.reset();
+    const auto staged = m.next(false).request;
+    ASSERT_TRUE(staged);
+    EXPECT_EQ(staged->length, l.aux);
+    m.arrived(staged->slot, l.aux);
+    EXPECT_FALSE(m.next(false).move);
+    ASSERT_TRUE(m.fetched(1, 0, l.aux));
+    const auto home = m.next(false).move;
+    ASSERT_TRUE(home) << behind;
+    EXPECT_EQ(home->length, l.aux - 1);
+    EXPECT_EQ(home->from, m.border() + (behind ? 0 : 1));
+    EXPECT_EQ(home->to, 1);
+  }
+}
+
 TEST(grants, keep_their_bookkeeping_within_what_the_limits_state) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const std::size_t p = 2 + seed % 7;
