@@ -187,7 +187,7 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
   }
   if (code != 0)
     invalid_ = {
-        fmt::format("{} bytes of rank {} cannot be read by rank {}: {}", n, b.from, c_.rank(), std::strerror(code)),
+        fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
         MPI_ERR_BUFFER, b.from};
 }
 
