@@ -35,7 +35,7 @@ class follower {
     for (const auto& round : m_.all.rounds) {
       auto after = held_;
       for (const auto& one : round.messages) {
-        const auto wrong = take(one, after);
+        auto wrong = take(one, after);
         if (!wrong.empty()) return wrong;
       }
       for (const auto& c : round.copies) {

@@ -58,6 +58,7 @@ void check_moves(const sparse_pattern& x, const machine_model& model, sparse_mov
   RC_ASSERT(wrong_in(x, m, by_nodes) == "");
   const auto schedules = schedules_of(m, x.ranks());
   std::vector<const schedule*> pointers;
+  pointers.reserve(schedules.size());
   for (const schedule& s : schedules) pointers.push_back(&s);
   const auto level = [&x](int a, int b) { return x.node_of(a) == x.node_of(b) ? 0 : 1; };
   const auto ends = evaluate(pointers, model, level);
