@@ -186,9 +186,8 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
     }
   }
   if (code != 0)
-    invalid_ = {
-        fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
-        MPI_ERR_BUFFER, b.from};
+    invalid_ = {fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
+                MPI_ERR_BUFFER, b.from};
 }
 
 // After an error others must not wait for this rank.
