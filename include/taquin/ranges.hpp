@@ -113,6 +113,7 @@ struct row_of_blocks {
 template <count_range Counts>
 std::vector<count_t> to_counts(const Counts& counts) {
   std::vector<count_t> made;
+  made.reserve(static_cast<std::size_t>(std::ranges::distance(counts)));
   for (const auto n : counts) made.push_back(std::in_range<count_t>(n) ? static_cast<count_t>(n) : count_t{-1});
   return made;
 }
