@@ -176,7 +176,7 @@ std::optional<local_move> in_place_machine::place_staged(bool any_part) {
       recvs_.fill(i, n);
     }
     changed_ = true;
-    return local_move{aux_location(g.aux + skipped), g.at + skipped, n};
+    return local_move{{aux_location(g.aux + skipped), g.at + skipped, n}};
   }
   return {};
 }
@@ -207,7 +207,7 @@ std::optional<local_move> in_place_machine::slide() {
     recvs_.fill(recvs_.ask(k, to, p.length, gap_state::coming, 0), p.length);
     changed_ = true;
     if (distance == 0) return slide();
-    return local_move{p.at, to, p.length};
+    return local_move{{p.at, to, p.length}};
   }
   return {};
 }
@@ -345,7 +345,7 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
       recvs_.fill(i, length);
     }
     open_scratch();
-    return {{}, local_move{from, to, length}};
+    return {{}, local_move{{from, to, length}}};
   }
   const int slot = free_requests_.back();
   free_requests_.pop_back();
