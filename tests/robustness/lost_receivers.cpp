@@ -2,10 +2,10 @@
 // send to it may wait: every other rank is told who is lost and why, in this call or, where its part of this one was
 // complete, in the next.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
