@@ -174,7 +174,8 @@ class lost_receivers : public testing::TestWithParam<way> {
       EXPECT_FALSE(here.well) << "what was sent cannot have been received";
     }
     // A rank that was told, or has left, is refused; another is told now.
-    call_to_last second({kind::exchange, "auto", false}, comm.get(), count);
+    const way by_auto{kind::exchange, "auto", false};
+    call_to_last second(by_auto, comm.get(), count);
     const auto again = [&] {
       if (second.prepare()) second.run();
     };
