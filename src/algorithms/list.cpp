@@ -35,9 +35,9 @@ operation_ptr prepare_operation(const algorithm& a, const exchange& x, const con
 
 operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
   if (!a.supports(*c.shape))
-    throw on_all_ranks(
-        usage_error(fmt::format("algorithm '{}' cannot be an inner algorithm here: blocks differ in size", a.name),
-                    MPI_ERR_UNSUPPORTED_OPERATION));
+    throw on_all_ranks(usage_error(
+        fmt::format("algorithm '{}' does not serve as an inner algorithm here: blocks differ in size", a.name),
+        MPI_ERR_UNSUPPORTED_OPERATION));
   return prepare_operation(a, x, c, budget);
 }
 

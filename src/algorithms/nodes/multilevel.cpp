@@ -85,9 +85,9 @@ bool is_choosy(std::string_view names) {
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   if (is_choosy(c.opts->multilevel.levels))
     if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape))
-      throw on_all_ranks(
-          usage_error(fmt::format("algorithm '{}' cannot be an inner algorithm here: blocks differ in size", a->name),
-                      MPI_ERR_UNSUPPORTED_OPERATION));
+      throw on_all_ranks(usage_error(
+          fmt::format("algorithm '{}' does not serve as an inner algorithm here: blocks differ in size", a->name),
+          MPI_ERR_UNSUPPORTED_OPERATION));
   return prepare_levels(x, c, c.opts->multilevel.levels, *c.nodes, budget);
 }
 
