@@ -61,7 +61,7 @@ std::optional<local_move> in_place_machine::compact() {
     if (to == p.at) continue;
     sends_.relocate(compacted_, to);
     changed_ = true;
-    return local_move{p.at, to, p.length, p.peer == rank_ ? -1 : p.peer};
+    return local_move{{p.at, to, p.length}, p.peer == rank_ ? -1 : p.peer};
   }
   compact_end_ = compact_begin_;
   return {};
