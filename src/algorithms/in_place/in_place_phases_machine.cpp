@@ -109,12 +109,12 @@ std::optional<local_move> in_place_phases_machine::next_move() {
       high_ -= p.length;
       if (high_ == p.at) continue;
       sends_.relocate(piece_, high_);
-      return local_move{p.at, high_, p.length, p.peer};
+      return local_move{{p.at, high_, p.length}, p.peer};
     }
     piece_ = 0;
     const count_t n = std::min(s.staged, high_ - s.at);
     if (n == 0) continue;
-    const local_move home{s.aux_at, s.at, n};
+    const local_move home{{s.aux_at, s.at, n}};
     give_back(updating_, s.aux_at - border_, n);
     s.at += n;
     s.left -= n;
