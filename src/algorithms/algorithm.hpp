@@ -17,6 +17,7 @@
 #include "schedule/executor.hpp"
 #include "schedule/schedule.hpp"
 #include "taquin/cost_model.hpp"
+#include "taquin/error.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 
@@ -107,6 +108,9 @@ operation_ptr prepare_operation(const algorithm& a, const exchange& x, const con
 /// The same for an exchange inside another. Throws usage_error where the algorithm does not serve it: on all ranks
 /// alike, as they have the same shape.
 operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
+
+/// What it throws then.
+usage_error not_served_inside(const algorithm& a);
 
 /// Its cost; infinite where prepare_inside would throw.
 seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept;

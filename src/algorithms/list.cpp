@@ -33,11 +33,14 @@ operation_ptr prepare_operation(const algorithm& a, const exchange& x, const con
   return make_operation<executor>(budget, a.build(local, *c.shape, *c.opts, &budget), execution_of(x, c), &budget);
 }
 
+usage_error not_served_inside(const algorithm& a) {
+  return on_all_ranks(usage_error(
+      fmt::format("algorithm '{}' does not serve as an inner algorithm here: blocks differ in size", a.name),
+      MPI_ERR_UNSUPPORTED_OPERATION));
+}
+
 operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget) {
-  if (!a.supports(*c.shape))
-    throw on_all_ranks(usage_error(
-        fmt::format("algorithm '{}' does not serve as an inner algorithm here: blocks differ in size", a.name),
-        MPI_ERR_UNSUPPORTED_OPERATION));
+  if (!a.supports(*c.shape)) throw not_served_inside(a);
   return prepare_operation(a, x, c, budget);
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/sparse/algorithm.hpp"
@@ -52,8 +53,8 @@ std::string name_of(const testing::TestParamInfo<way>& info) {
 /// One rank's part.
 class call_to_last {
  public:
-  call_to_last(const way& w, MPI_Comm comm, int count)
-      : way_(w), comm_(comm), p_(size_of(comm)), rank_(rank_in(comm)), sends_(rank_ < p_ - 1) {
+  call_to_last(way w, MPI_Comm comm, int count)
+      : way_(std::move(w)), comm_(comm), p_(size_of(comm)), rank_(rank_in(comm)), sends_(rank_ < p_ - 1) {
     const count_t n = count;
     out_.assign(detail::as_size(count), rank_);
     in_.assign(detail::as_size(count * p_), -1);
@@ -98,7 +99,7 @@ class call_to_last {
     return exchange::alltoallv(out_.data(), counts, count_view(zeros_.data()), MPI_INT, in_.data(), room, places,
                                MPI_INT, comm_);
   }
-  const way& way_;
+  way way_;
   MPI_Comm comm_;
   int p_, rank_;
   bool sends_;
@@ -174,8 +175,7 @@ class lost_receivers : public testing::TestWithParam<way> {
       EXPECT_FALSE(here.well) << "what was sent cannot have been received";
     }
     // A rank that was told, or has left, is refused; another is told now.
-    const way by_auto{kind::exchange, "auto", false};
-    call_to_last second(by_auto, comm.get(), count);
+    call_to_last second({kind::exchange, "auto", false}, comm.get(), count);
     const auto again = [&] {
       if (second.prepare()) second.run();
     };

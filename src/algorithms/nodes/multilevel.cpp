@@ -12,8 +12,6 @@
 // Wins:    small blocks on many nodes: log rounds of few messages, whose bytes cross a node's link less often than
 //          those of log rounds among all ranks. With one rank per node it is the first level's algorithm, on one node
 //          the last level's.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +20,6 @@
 #include "algorithms/nodes/level_shapes.hpp"
 #include "algorithms/nodes/multilevel_operation.hpp"
 #include "base/sizes.hpp"
-#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -84,10 +81,7 @@ bool is_choosy(std::string_view names) {
 // An algorithm may serve groups of one size but not the groups of different sizes on another node.
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   if (is_choosy(c.opts->multilevel.levels))
-    if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape))
-      throw on_all_ranks(usage_error(
-          fmt::format("algorithm '{}' does not serve as an inner algorithm here: blocks differ in size", a->name),
-          MPI_ERR_UNSUPPORTED_OPERATION));
+    if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape)) throw not_served_inside(*a);
   return prepare_levels(x, c, c.opts->multilevel.levels, *c.nodes, budget);
 }
 
