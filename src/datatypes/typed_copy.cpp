@@ -91,6 +91,28 @@ void for_runs(count_t count, const element& e, count_t skip, count_t bytes, F f)
   }
 }
 
+// Divides the packed range of a type that is decoded into units, which are the runs of one loop or else elements.
+// run(place in the elements, bytes of the range before it, length) takes what is less than a unit at the range's ends;
+// whole(the loop or null, first unit, units, bytes of the range before them) takes the units between.
+template <class Run, class Whole>
+void for_units(count_t count, const element& e, count_t skip, count_t bytes, Run run, Whole whole) {
+  const auto s = as_one_loop(*map_of(e), count, e);
+  const count_t unit = s ? s->length : e.size;
+  const auto part = [&](count_t begin, count_t n) {
+    if (n == 0) return;
+    if (s) return run(s->offset + begin / unit * s->stride + begin % unit, begin - skip, as_size(n));
+    for_runs(count, e, begin, n,
+             [&](count_t at, count_t packed, std::size_t length) { run(at, begin - skip + packed, length); });
+  };
+  const count_t into = skip % unit;
+  const count_t head = into == 0 ? 0 : std::min(unit - into, bytes);
+  const count_t n = (bytes - head) / unit;
+  const count_t tail = bytes - head - n * unit;
+  part(skip, head);
+  if (n > 0) whole(s ? &*s : nullptr, (skip + head) / unit, n, head);
+  part(skip + bytes - tail, tail);
+}
+
 // Where runs are not known: calls f(element, bytes of it before the range, bytes of the range before it, bytes in both,
 // room for its data) for each element that has a part in the packed range.
 template <class F>
@@ -123,8 +145,11 @@ void pack_range(const std::byte* from, count_t count, const element& e, count_t 
       pack(from + i * e.extent, 1, e, all);
       std::memcpy(to + done, all + skipped, n);
     });
-  for_runs(count, e, skip, bytes,
-           [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + packed, from + at, n); });
+  const auto run = [&](count_t at, count_t done, std::size_t n) { std::memcpy(to + done, from + at, n); };
+  for_units(count, e, skip, bytes, run, [&](const strided* s, count_t first, count_t n, count_t done) {
+    if (s == nullptr) return pack(from + first * e.extent, n, e, to + done);
+    strided_copy(from + s->offset + first * s->stride, s->stride, to + done, s->length, s->length, n);
+  });
 }
 
 void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t count, const element& e) {
@@ -144,8 +169,11 @@ void unpack_range(const std::byte* from, std::byte* to, count_t count, const ele
       std::memcpy(all + skipped, from + done, n);
       unpack(all, to + i * e.extent, 1, e);
     });
-  for_runs(count, e, skip, bytes,
-           [&](count_t at, count_t packed, std::size_t n) { std::memcpy(to + at, from + packed, n); });
+  const auto run = [&](count_t at, count_t done, std::size_t n) { std::memcpy(to + at, from + done, n); };
+  for_units(count, e, skip, bytes, run, [&](const strided* s, count_t first, count_t n, count_t done) {
+    if (s == nullptr) return unpack(from + done, to + first * e.extent, n, e);
+    strided_copy(from + done, s->length, to + s->offset + first * s->stride, s->stride, s->length, n);
+  });
 }
 
 void pack(const std::byte* from, count_t count, const element& e, std::byte* to) {

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "datatypes/generated_type.hpp"
+#include "datatypes/typed_copy.hpp"
 #include "taquin/error.hpp"
 #include "taquin/exchange.hpp"
 
@@ -96,6 +99,65 @@ TEST(datatypes, pack_and_unpack_as_the_mpi_library_on_generated_types) {
     }
     MPI_Type_free(&t.type);
   }
+}
+
+bool has_a_byte_twice(const element& e, count_t count) {
+  const std::vector<std::byte> ones(static_cast<std::size_t>(e.size * count), std::byte{1});
+  arena to(e, count, false);
+  detail::unpack(ones.data(), to.data(), count, e);
+  return std::ranges::count(to.bytes, std::byte{1}) != e.size * count;
+}
+
+// Ranges begin and end inside elements and inside runs. Pieces of random lengths together are the whole, and what is not
+// of a piece stays as it was.
+void expect_pieces_make_the_whole(const element& e, count_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  const count_t size = e.size * count;
+  arena from(e, count, true);
+  std::vector<std::byte> whole(static_cast<std::size_t>(size));
+  detail::pack(from.data(), count, e, whole.data());
+  arena expected(e, count, false);
+  detail::unpack(whole.data(), expected.data(), count, e);
+  arena received(e, count, false);
+  const bool overlaps = has_a_byte_twice(e, count);
+  const count_t longest = std::uniform_int_distribution<count_t>(1, size)(random);
+  for (count_t skip = 0; skip < size;) {
+    const count_t n = std::uniform_int_distribution<count_t>(1, std::min(longest, size - skip))(random);
+    std::vector<std::byte> piece(static_cast<std::size_t>(n) + 2, std::byte{0x77});
+    detail::pack_range(from.data(), count, e, skip, n, piece.data() + 1);
+    ASSERT_EQ(piece.front(), std::byte{0x77});
+    ASSERT_EQ(piece.back(), std::byte{0x77});
+    ASSERT_TRUE(std::equal(piece.begin() + 1, piece.end() - 1, whole.begin() + skip)) << n << " bytes from " << skip;
+    arena one(e, count, false);
+    detail::unpack_range(piece.data() + 1, one.data(), count, e, skip, n);
+    std::vector<std::byte> again(whole.size());
+    detail::pack(one.data(), count, e, again.data());
+    ASSERT_TRUE(std::equal(again.begin() + skip, again.begin() + skip + n, whole.begin() + skip));
+    const auto untouched = [](std::byte b) { return b == std::byte{0xcd}; };
+    ASSERT_TRUE(overlaps || std::all_of(again.begin(), again.begin() + skip, untouched)) << n << " from " << skip;
+    ASSERT_TRUE(overlaps || std::all_of(again.begin() + skip + n, again.end(), untouched)) << n << " from " << skip;
+    detail::unpack_range(piece.data() + 1, received.data(), count, e, skip, n);
+    skip += n;
+  }
+  ASSERT_EQ(received.bytes, expected.bytes);
+}
+
+TEST(datatypes, ranges_of_packed_bytes_are_slices_of_the_whole) {
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    generated_type t = type_generator(seed).make(static_cast<int>(seed % 5));
+    SCOPED_TRACE(t.text + " seed " + std::to_string(seed));
+    const element e = element::of(t.type);
+    if (e.size > 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_pieces_make_the_whole(e, seed % 6 + 1, seed));
+    }
+    MPI_Type_free(&t.type);
+  }
+  MPI_Datatype columns = MPI_DATATYPE_NULL;  // one element of many runs
+  MPI_Type_vector(5000, 3, 5, MPI_INT, &columns);
+  MPI_Type_commit(&columns);
+  for (unsigned seed = 0; seed < 30; ++seed)
+    ASSERT_NO_FATAL_FAILURE(expect_pieces_make_the_whole(element::of(columns), seed % 3 + 1, seed)) << "seed " << seed;
+  MPI_Type_free(&columns);
 }
 
 TEST(datatypes, typed_copies_are_what_sending_to_oneself_gives) {
