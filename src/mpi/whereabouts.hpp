@@ -24,6 +24,8 @@ struct alignas(64) call_record {
   /// Where the ranks of a node that share memory look whether this one has left; null: nowhere.
   std::atomic<leave_note*> shown{nullptr};
 
+  /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. Nobody else uses it.
+  void renew(const call_record& fresh) noexcept;
   /// This rank leaves a call in the middle; `first`: the rank that has done so first, and its error.
   void leave(int first, std::string_view why) noexcept;
 };

@@ -8,11 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/pair_weights.hpp"
 #include "base/sizes.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
@@ -37,18 +39,21 @@ struct attribute {
   std::uint64_t token = 0;  // of the channel's memory
   int first_calls = 0;      // calls that went to the MPI library
   bool made = false;        // all that a communicator has; before that it counts such calls, or is lost
+  void no_longer_of_user() const noexcept {
+    if (record == nullptr) return;
+    record->shown = nullptr;
+    mpi::forget_user(*record);
+  }
   ~attribute() {
-    if (record != nullptr) {
-      record->shown = nullptr;
-      mpi::forget_user(*record);
-    }
+    no_longer_of_user();
     taken -= bytes;
     ++freed_so_far;
   }
 };
 
 // Channels of freed communicators, kept for later communicators of the same ranks. Some programs and libraries make
-// communicators again and again, for a few calls each, and the system takes long to share and clear memory.
+// communicators again and again, for a few calls each, and the system takes long to share and clear memory. With a
+// channel its ranks' records of calls are kept: the other ranks know their addresses.
 class spare_channels {
  public:
   static spare_channels& of_process() {
@@ -65,7 +70,8 @@ class spare_channels {
       all_.reserve(most);
       MPI_Group group = MPI_GROUP_NULL;
       if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return;
-      all_.push_back({group, std::move(a.shared), a.bytes, a.token});
+      a.no_longer_of_user();
+      all_.push_back({group, std::move(a.shared), std::move(a.record), std::move(a.places), a.bytes, a.token});
       a.bytes = 0;
     } catch (const std::bad_alloc&) {
     }
@@ -73,15 +79,19 @@ class spare_channels {
   struct one {
     MPI_Group group = MPI_GROUP_NULL;
     channel shared;
+    std::shared_ptr<mpi::call_record> record;
+    std::shared_ptr<rank_places> places;
     std::size_t bytes = 0;
     std::uint64_t token = 0;  // of the memory
     // The same on ranks that have the same memory and have gone through the same steps.
     [[nodiscard]] std::uint64_t known_as() const noexcept {
       return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
     }
+    // Nothing of the freed communicator's uses its record any more.
+    [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
   };
   // Takes the last channel of the same ranks in the same order; empty if there is none. Its memory is no longer
-  // counted.
+  // counted. The group is the caller's.
   one take(MPI_Comm comm) {
     const std::scoped_lock lock(mutex_);
     if (all_.empty()) return {};
@@ -92,12 +102,20 @@ class spare_channels {
       int alike = MPI_UNEQUAL;
       TAQUIN_MPI(PMPI_Group_compare(all_[i].group, group, &alike));
       if (alike != MPI_IDENT) continue;
-      found.shared = std::move(all_[i].shared);
-      found.token = all_[i].token;
-      forget(i);
+      found = std::move(all_[i]);
+      taken -= found.bytes;
+      all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     TAQUIN_MPI(PMPI_Group_free(&group));
     return found;
+  }
+  // What take() gave, where it is not used.
+  void give_back(one spare) noexcept {
+    if (spare.shared.empty()) return;
+    const std::scoped_lock lock(mutex_);
+    taken += spare.bytes;
+    if (all_.size() == most) drop_first();
+    all_.push_back(std::move(spare));  // there is room for it, as before
   }
   void drop_all() {
     const std::scoped_lock lock(mutex_);
@@ -107,12 +125,11 @@ class spare_channels {
  private:
   static constexpr std::size_t most = 4;
   static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
-  void forget(std::size_t i) {
-    taken -= all_[i].bytes;
-    PMPI_Group_free(&all_[i].group);
-    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
+  void drop_first() {
+    taken -= all_[0].bytes;
+    PMPI_Group_free(&all_[0].group);
+    all_.erase(all_.begin());
   }
-  void drop_first() { forget(0); }
 
   std::mutex mutex_;
   std::vector<one> all_;
@@ -186,29 +203,73 @@ attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
   return a.release();
 }
 
+// A spare channel that may serve a communicator from its first call on. All its ranks must have the same.
+class spare_from_the_start {
+ public:
+  spare_from_the_start() noexcept = default;
+  explicit spare_from_the_start(MPI_Comm comm) : spare_(spare_channels::of_process().take(comm)) {}
+  spare_from_the_start(const spare_from_the_start&) = delete;
+  spare_from_the_start& operator=(const spare_from_the_start&) = delete;
+  ~spare_from_the_start() { spare_channels::of_process().give_back(std::move(spare_)); }
+  // The sum of this over all ranks is 0 if all have the same, and otherwise only by a rare chance.
+  [[nodiscard]] std::uint64_t differs(int rank, int ranks) const noexcept {
+    const std::uint64_t mine = spare_.is_whole() ? spare_.known_as() : 0;
+    return mine * (pair_weights::sender(rank) - pair_weights::sender(rank + 1 < ranks ? rank + 1 : 0));
+  }
+  [[nodiscard]] bool is_there() const noexcept { return spare_.is_whole(); }
+  // Everything that `fresh`, the attribute of the new communicator, would get from make().
+  void serve(attribute& fresh) noexcept {
+    spare_.record->renew(*fresh.record);
+    fresh.record = std::move(spare_.record);
+    fresh.places = std::move(spare_.places);
+    fresh.shared = std::move(spare_.shared);
+    fresh.shared.serve(fresh.record.get());
+    fresh.record->shown = &fresh.shared.note(fresh.shared.rank());
+    fresh.token = spare_.token;
+    taken += fresh.bytes = spare_.bytes;
+    fresh.made = true;
+    PMPI_Group_free(&spare_.group);
+    spare_ = {};
+  }
+
+ private:
+  spare_channels::one spare_;
+};
+
+enum class way { library, spare, to_make };
+
 // One reduction, the same in all calls until the channel is made, so that ranks in different calls learn of it.
-bool goes_to_library(MPI_Comm comm, attribute* a, first_call* call) {
+way first_way(MPI_Comm comm, attribute*& a, first_call* call) {
   int rank = 0;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (mpi::simulated || ranks == 1 || (a != nullptr && a->first_calls == first_call::most(ranks))) return false;
-  std::unique_ptr<attribute> counts;
+  if (mpi::simulated || ranks == 1 || (a != nullptr && a->first_calls == first_call::most(ranks))) return way::to_make;
+  std::unique_ptr<attribute> fresh;
   try {
-    if (a == nullptr) counts = unshared(comm);
+    if (a == nullptr) fresh = unshared(comm);
   } catch (const std::bad_alloc&) {
     if (call != nullptr && call->unasked()) throw;
     call = nullptr;
   }
   if (call == nullptr || !call->unasked()) {
+    std::optional<spare_from_the_start> spare;
+    if (fresh != nullptr) spare.emplace(comm);
     const bool can = call != nullptr && call->prepare(rank, ranks);
-    std::array<std::uint64_t, 2> all{can ? 0U : 1U, can ? call->differs() : 0U};
+    std::array<std::uint64_t, 3> all{can ? 0U : 1U, can ? call->differs() : 0U,
+                                     spare ? spare->differs(rank, ranks) : 0U};
     mpi::allreduce(std::span<std::uint64_t>(all), MPI_SUM, comm);
-    if (all[0] != 0 || all[1] != 0) return false;
+    if (spare && spare->is_there() && all[2] == 0) {
+      spare->serve(*fresh);
+      a = keep(comm, std::move(fresh));
+      return way::spare;
+    }
+    if (all[0] != 0 || all[1] != 0) return way::to_make;
   }
-  if (a == nullptr) a = keep(comm, std::move(counts));
+  if (a == nullptr) a = keep(comm, std::move(fresh));
   ++a->first_calls;
-  return call->by_library = true;
+  call->by_library = true;
+  return way::library;
 }
 
 attribute* make(MPI_Comm comm) {
@@ -233,6 +294,7 @@ attribute* make(MPI_Comm comm) {
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
     auto spare = spare_channels::of_process().take(comm);
     const std::uint64_t known_as = spare.known_as();
+    if (spare.group != MPI_GROUP_NULL) PMPI_Group_free(&spare.group);
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
                                  std::move(spare.shared), known_as);
     const auto all = told.all();
@@ -274,8 +336,9 @@ channel* blocking_channel(MPI_Comm comm, first_call* first) {
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   if (a == nullptr || !a->made) {
-    if (goes_to_library(comm, a, first)) return nullptr;
-    a = make(comm);
+    const way w = first_way(comm, a, first);
+    if (w == way::library) return nullptr;
+    if (w == way::to_make) a = make(comm);
   }
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};

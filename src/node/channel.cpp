@@ -156,8 +156,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   }
   if (places != nullptr) note_places(all, host, *places);
   if (again) {
-    spare.calls_ = calls;
-    spare.idle_ = {};
+    spare.serve(calls);
     spare.set_looks(all);
     return spare;
   }

@@ -112,6 +112,11 @@ class channel final : private mpi::awaited, public mpi::leavers {
                       std::span<node_member> all, channel spare, std::uint64_t known_as);
   /// Whether the ranks of a communicator that is freed may use it for another one: nobody has left a call. Local.
   [[nodiscard]] bool may_be_spare() const noexcept;
+  /// From now on for another communicator with the same ranks in the same order, whose calls are counted in `calls`.
+  void serve(mpi::call_record* calls) noexcept {
+    calls_ = calls;
+    idle_ = {};
+  }
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.

@@ -17,6 +17,7 @@
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
 #include "base/option_table.hpp"
+#include "base/pair_weights.hpp"
 #include "exchange/facts.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/failure.hpp"

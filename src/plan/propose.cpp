@@ -14,6 +14,7 @@
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/option_table.hpp"
+#include "base/pair_weights.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/progress.hpp"

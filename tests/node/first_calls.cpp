@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,35 @@ TEST_F(first_calls, after_a_plan_are_not_the_mpi_librarys) {
   if (shares_memory() && p_ > 1) {
     EXPECT_EQ(stats_.algorithm, "shared_memory");
   }
+}
+
+// Ranks that all have the memory of a freed communicator use it from the first call on.
+TEST_F(first_calls, after_a_communicator_of_the_same_ranks_are_served_by_its_memory) {
+  const auto used = [&] {
+    auto own = std::make_unique<scoped_comm>(duplicate(MPI_COMM_WORLD));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(call(own->get(), 5), "");
+    return own;
+  };
+  const bool shares = shares_memory() && p_ > 1;
+  used();
+  for (const bool wrong : {false, true}) {
+    const scoped_comm next(duplicate(MPI_COMM_WORLD));
+    negative_ = wrong && rank_ == p_ - 1;
+    EXPECT_EQ(call(next.get(), 5).empty(), !wrong);
+    negative_ = false;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(call(next.get(), 5), "");
+      EXPECT_TRUE(!shares || stats_.algorithm == "shared_memory") << stats_.algorithm;
+    }
+  }
+  // One rank frees the communicator late: the others' memory does not serve without its.
+  auto late = used();
+  used().swap(late);
+  const scoped_comm other(duplicate(MPI_COMM_WORLD));
+  if (rank_ != 0) late.reset();
+  EXPECT_EQ(call(other.get(), 7), "");
+  late.reset();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(call(other.get(), 7), "");
 }
 
 // What one leaves is used by the next with the same ranks in the same order, and by no other.
