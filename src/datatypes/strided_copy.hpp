@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "taquin/types.hpp"
 
@@ -36,7 +37,7 @@ inline void strided_copy(const std::byte* from, count_t from_stride, std::byte* 
     case 64:
       return copy_all([] { return std::size_t{64}; });
     default:
-      return copy_all([&] { return as_size(length); });
+      for (count_t i = 0; i < n; ++i) copy_bytes(to + i * to_stride, from + i * from_stride, as_size(length));
   }
 }
 

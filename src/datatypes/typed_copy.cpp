@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/strided_copy.hpp"
 #include "datatypes/type_map.hpp"
@@ -68,7 +68,7 @@ void copy_runs(run_cursor& source, const std::byte* from, run_cursor& target, st
   run_cursor::run b = target.next();
   while (a.length > 0 && b.length > 0) {
     const count_t n = std::min(a.length, b.length);
-    std::memcpy(to + b.offset, from + a.offset, as_size(n));
+    copy_bytes(to + b.offset, from + a.offset, as_size(n));
     a = a.length > n ? run_cursor::run{a.offset + n, a.length - n} : source.next();
     b = b.length > n ? run_cursor::run{b.offset + n, b.length - n} : target.next();
   }
@@ -137,15 +137,15 @@ bool in_ranges(const element& e) {
 void pack_range(const std::byte* from, count_t count, const element& e, count_t skip, count_t bytes, std::byte* to) {
   if (bytes == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from + skip, as_size(bytes));
+    copy_bytes(to, from + skip, as_size(bytes));
     return;
   }
   if (!in_ranges(e))
     return for_elements(e, skip, bytes, [&](count_t i, count_t skipped, count_t done, std::size_t n, std::byte* all) {
       pack(from + i * e.extent, 1, e, all);
-      std::memcpy(to + done, all + skipped, n);
+      copy_bytes(to + done, all + skipped, n);
     });
-  const auto run = [&](count_t at, count_t done, std::size_t n) { std::memcpy(to + done, from + at, n); };
+  const auto run = [&](count_t at, count_t done, std::size_t n) { copy_bytes(to + done, from + at, n); };
   for_units(count, e, skip, bytes, run, [&](const strided* s, count_t first, count_t n, count_t done) {
     if (s == nullptr) return pack(from + first * e.extent, n, e, to + done);
     strided_copy(from + s->offset + first * s->stride, s->stride, to + done, s->length, s->length, n);
@@ -160,16 +160,16 @@ void unpack_first(const std::byte* from, count_t bytes, std::byte* to, count_t c
 void unpack_range(const std::byte* from, std::byte* to, count_t count, const element& e, count_t skip, count_t bytes) {
   if (bytes == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to + skip, from, as_size(bytes));
+    copy_bytes(to + skip, from, as_size(bytes));
     return;
   }
   if (!in_ranges(e))
     return for_elements(e, skip, bytes, [&](count_t i, count_t skipped, count_t done, std::size_t n, std::byte* all) {
       pack(to + i * e.extent, 1, e, all);
-      std::memcpy(all + skipped, from + done, n);
+      copy_bytes(all + skipped, from + done, n);
       unpack(all, to + i * e.extent, 1, e);
     });
-  const auto run = [&](count_t at, count_t done, std::size_t n) { std::memcpy(to + at, from + done, n); };
+  const auto run = [&](count_t at, count_t done, std::size_t n) { copy_bytes(to + at, from + done, n); };
   for_units(count, e, skip, bytes, run, [&](const strided* s, count_t first, count_t n, count_t done) {
     if (s == nullptr) return unpack(from + done, to + first * e.extent, n, e);
     strided_copy(from + done, s->length, to + s->offset + first * s->stride, s->stride, s->length, n);
@@ -179,7 +179,7 @@ void unpack_range(const std::byte* from, std::byte* to, count_t count, const ele
 void pack(const std::byte* from, count_t count, const element& e, std::byte* to) {
   if (count == 0 || e.size == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from, as_size(count * e.size));
+    copy_bytes(to, from, as_size(count * e.size));
     return;
   }
   const type_map* map = map_of(e);
@@ -192,7 +192,7 @@ void pack(const std::byte* from, count_t count, const element& e, std::byte* to)
 void unpack(const std::byte* from, std::byte* to, count_t count, const element& e) {
   if (count == 0 || e.size == 0) return;
   if (e.contiguous()) {
-    std::memcpy(to, from, as_size(count * e.size));
+    copy_bytes(to, from, as_size(count * e.size));
     return;
   }
   const type_map* map = map_of(e);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
@@ -274,7 +275,7 @@ void internode::send_message(outgoing& to) {
   to.filled = run_list::head(members_);
   for (int i = 0; i < members_; ++i) {
     const auto run = memory_.part(i)[node];
-    std::memcpy(to.message + to.filled, run.data(), run.size());
+    copy_bytes(to.message + to.filled, run.data(), run.size());
     mpi::spend_on_copies(run.size());
     to.filled += run.size();
     to.send(false);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
@@ -50,7 +51,7 @@ bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::by
   if (b.shared.key.file >= 0) {
     const buffer_place part{b.shared.key, b.shared.offset + begin};
     if (const std::byte* from = view_shared(part, bytes)) {
-      std::memcpy(to, from, bytes);
+      copy_bytes(to, from, bytes);
       return true;
     }
   }
@@ -121,9 +122,9 @@ void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
     if (std::byte* other = view_shared({theirs.shared.key, theirs.shared.offset + begin}, bytes)) {
       for (std::size_t done = 0; done < bytes; done += most) {
         const std::size_t n = std::min(most, bytes - done);
-        std::memcpy(room, other + done, n);
-        std::memcpy(other + done, mine + done, n);
-        std::memcpy(mine + done, room, n);
+        copy_bytes(room, other + done, n);
+        copy_bytes(other + done, mine + done, n);
+        copy_bytes(mine + done, room, n);
       }
       return;
     }
@@ -135,7 +136,7 @@ void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
     throw usage_error(
         fmt::format("the memory of rank {} cannot be written: {}", node_.member(there), std::strerror(code)),
         MPI_ERR_BUFFER, node_.member(c_.rank()), node_.member(there));
-  std::memcpy(mine, room, bytes);
+  copy_bytes(mine, room, bytes);
 }
 
 bool node_offers::swapped(int peer) const noexcept {

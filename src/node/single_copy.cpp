@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 
 namespace taquin::detail {
@@ -34,9 +35,29 @@ int copy(copier call, pid_t process, std::uint64_t address, std::byte* next, std
   return 0;
 }
 
+bool is_slow(const remote_part& p) noexcept {
+  return p.bytes > short_copy && is_slow_to_copy(reinterpret_cast<std::uintptr_t>(p.to), p.address);
+}
+
+// By way of memory that begins as far into a page as the source.
+int copy_by_way(pid_t process, const remote_part& part) noexcept {
+  constexpr std::size_t page_bytes = 4096;
+  constexpr std::size_t most = 4 * page_bytes;
+  alignas(page_bytes) std::array<std::byte, most + page_bytes> memory;
+  std::byte* const way = memory.data() + part.address % page_bytes;
+  for (std::size_t done = 0; done < part.bytes; done += most) {
+    const std::size_t n = std::min(most, part.bytes - done);
+    if (const int code = copy(process_vm_readv, process, part.address + done, way, n); code != 0) return code;
+    copy_bytes(static_cast<std::byte*>(part.to) + done, way, n);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept {
+  const remote_part part{address, to, bytes};
+  if (is_slow(part)) return copy_by_way(process, part);
   return copy(process_vm_readv, process, address, static_cast<std::byte*>(to), bytes);
 }
 
@@ -57,8 +78,9 @@ int single_copy(pid_t process, std::span<const remote_part> parts) noexcept {
       there[i] = {reinterpret_cast<void*>(parts[i].address), parts[i].bytes};  // NOLINT(performance-no-int-to-ptr)
       bytes += parts[i].bytes;
     }
-    const ssize_t copied = process_vm_readv(process, here.data(), n, there.data(), n, 0);
-    if (copied != static_cast<ssize_t>(bytes))  // one by one, which tells why
+    const bool slow = std::ranges::any_of(parts.first(n), is_slow);
+    const ssize_t copied = slow ? -1 : process_vm_readv(process, here.data(), n, there.data(), n, 0);
+    if (copied != static_cast<ssize_t>(bytes))  // one by one, which tells why, and which of them are slow
       for (const remote_part& part : parts.first(n))
         if (const int code = single_copy(process, part.address, part.to, part.bytes); code != 0) return code;
     parts = parts.subspan(n);

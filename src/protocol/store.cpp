@@ -4,17 +4,13 @@
 #include <cstring>
 #include <exception>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin::detail {
 
 namespace {
-
-// Units of no bytes may have a null address.
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
 
 // Elements of bytes are rows of them, also where they have holes behind and no MPI library runs.
 void copy_rows(const std::byte* from, count_t from_stride, std::byte* to, count_t to_stride, count_t n,
@@ -85,13 +81,7 @@ void store::move(const unit_move& m) {
     if (bytes > 0) std::memmove(at(to), at(from), bytes);
     return;
   }
-  // In parts that a C library copies with vector registers: on some processors its string instruction for longer runs
-  // is several times slower when the two addresses stand badly to each other.
-  constexpr std::size_t part = 4096;
-  std::byte* const source = at(from);
-  std::byte* const target = at(to);
-  for (std::size_t done = 0; done < bytes; done += part)
-    std::memcpy(target + done, source + done, std::min(part, bytes - done));
+  copy_bytes(at(to), at(from), bytes);
 }
 
 // Begins at the end that is overwritten first.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "redistribute/block_list.hpp"
 
@@ -67,7 +68,7 @@ void block_reader::copy(slot at, count_t to, count_t length) {
   const std::size_t offset = std::size_t{at} * units.unit_bytes();
   const std::size_t bytes = as_size(length) * units.unit_bytes();
   if (from_.seen != nullptr) {
-    std::memcpy(units.at(to), from_.seen + offset, bytes);
+    copy_bytes(units.at(to), from_.seen + offset, bytes);
     return;
   }
   if (used_ == batch) flush();

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/copy_bytes.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -225,7 +226,7 @@ bool node_steps::read(int source, const node_line& line) {
     }
     const std::size_t offset = list[i].at * n;
     if (seen != nullptr)
-      std::memcpy(units_.at(to), seen + offset, n);
+      copy_bytes(units_.at(to), seen + offset, n);
     else
       parts.add(from.data + offset, units_.at(to), n);
   }

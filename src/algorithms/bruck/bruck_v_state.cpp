@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "algorithms/bruck/bruck.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
@@ -36,7 +37,7 @@ bool travels(size_field size) { return size < unknown_size; }
 void pack_block(const blocks& side, int peer, std::byte* to) {
   const block b = side[peer];
   if (b.element.contiguous()) {
-    std::memcpy(to, address(side, b), as_size(b.bytes()));
+    copy_bytes(to, address(side, b), as_size(b.bytes()));
   } else {
     pack(address(side, b), b.count, b.element, to);
   }
@@ -47,7 +48,7 @@ void unpack_block(const blocks& side, int peer, const std::byte* from, count_t b
   block b = side[peer];
   if (bytes < b.bytes()) b.count = bytes / b.element.size;
   if (b.element.contiguous()) {
-    std::memcpy(writable(side, b), from, as_size(b.bytes()));
+    copy_bytes(writable(side, b), from, as_size(b.bytes()));
   } else {
     unpack(from, writable(side, b), b.count, b.element);
   }
@@ -142,7 +143,7 @@ std::size_t bruck_v_state::load(count_t weight, count_t digit, std::span<std::by
     for (int t = first + 1; t < end; ++t) {
       const size_field size = sizes_[t];
       if (!travels(size)) continue;
-      std::memcpy(data, arrived_.data() + places_[as_size(t)], size);
+      copy_bytes(data, arrived_.data() + places_[as_size(t)], size);
       data += size;
     }
   });

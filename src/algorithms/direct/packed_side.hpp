@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <memory_resource>
 #include <vector>
 
@@ -11,11 +10,6 @@
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
-
-/// Copies bytes that may be none, of sides that may have none: null pointers then.
-inline void copy_bytes(std::byte* to, const std::byte* from, count_t bytes) noexcept {
-  if (bytes > 0) std::memcpy(to, from, as_size(bytes));
-}
 
 class packed_side {
  public:

@@ -24,6 +24,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/packed_side.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
@@ -177,7 +178,7 @@ class two_phase_body final : public operation {
         }
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(rank_, j, k);
-          copy_bytes(put(k, q.bytes), data + q.offset, q.bytes);
+          copy_bytes(put(k, q.bytes), data + q.offset, as_size(q.bytes));
         }
       }
     });
@@ -190,7 +191,7 @@ class two_phase_body final : public operation {
       for (int i = 0; i < p_; ++i)
         for (int j = 0; j < p_; ++j) {
           const part q = cut_.of(i, j, rank_);
-          copy_bytes(put(j, q.bytes), from, q.bytes);
+          copy_bytes(put(j, q.bytes), from, as_size(q.bytes));
           from += q.bytes;
         }
     });
@@ -205,7 +206,7 @@ class two_phase_body final : public operation {
         std::byte* data = b.element.contiguous() ? recv_.at(b) : staging_.data();
         for (int k = 0; k < p_; ++k) {
           const part q = cut_.of(i, rank_, k);
-          copy_bytes(data + q.offset, take(k, q.bytes), q.bytes);
+          copy_bytes(data + q.offset, take(k, q.bytes), as_size(q.bytes));
         }
         if (!b.element.contiguous()) unpack(data, recv_.at(b), b.count, b.element);
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -89,7 +90,7 @@ void carried_exchange::write(internode& step) {
     if (n == 0) continue;
     const std::byte* const from = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(rank);
     if (e.contiguous())
-      std::memcpy(to, from, n);
+      copy_bytes(to, from, n);
     else
       pack(from, x_.send.counts[rank], e, to);
     copied_ += static_cast<count_t>(n);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "algorithms/nodes/level_shapes.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -166,7 +167,7 @@ void multilevel_operation::cross() {
         part_.for_each_in_column(static_cast<int>(k), [&](int group) {
           for (int i = 0; i < part_.size(); ++i) {
             const count_t bytes = size_of(i, which);
-            copy_bytes(put(group, bytes), take(i, bytes), bytes);
+            copy_bytes(put(group, bytes), take(i, bytes), as_size(bytes));
           }
           ++which;
         });

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/copy_bytes.hpp"
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -256,7 +257,7 @@ void neighbour_exchange::write(std::size_t destination) {
   const auto put = [&](std::byte* to) {
     if (header.bytes == 0 || !fits) return;
     if (b.element.contiguous())
-      std::memcpy(to, from, header.bytes);
+      copy_bytes(to, from, header.bytes);
     else
       pack(from, b.count, b.element, to);
   };
@@ -317,7 +318,7 @@ void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std:
   std::byte* const to = static_cast<std::byte*>(recv_.base) + b.offset;
   if (const std::size_t n = std::min(bytes, room); n > 0) {
     if (b.element.contiguous())
-      std::memcpy(to, from, n);
+      copy_bytes(to, from, n);
     else
       unpack_first(from, static_cast<count_t>(n), to, b.count, b.element);
   }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "exchange/validate.hpp"
@@ -37,11 +38,11 @@ void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
 }
 static_assert(node_line::capacity <= 32 && sizeof(buffer_place) <= node_line::capacity);
 
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+void copy_any(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n <= node_line::capacity)
     copy_few(to, from, n);
   else
-    std::memcpy(to, from, n);
+    copy_bytes(to, from, n);
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ void shared_exchange::write(int reader) {
   const auto n = as_size(sent(reader));
   const auto put = [&](std::byte* to) {
     if (e.contiguous())
-      copy_bytes(to, send_at(reader), n);
+      copy_any(to, send_at(reader), n);
     else
       pack(send_at(reader), x_.send.counts[reader], e, to);
   };
@@ -260,7 +261,7 @@ void shared_exchange::deliver_own() {
   if (bytes != expected(own)) fail(mismatch(own, bytes, own, expected(own)));
   if (n == 0) return;
   if (from.contiguous() && to.contiguous())
-    copy_bytes(recv_at(own), send_at(own), as_size(n));
+    copy_any(recv_at(own), send_at(own), as_size(n));
   else
     typed_copy(send_at(own), bytes > n ? n / from.size : x_.send.counts[own], from, recv_at(own), x_.recv.counts[own],
                to);
@@ -301,7 +302,7 @@ void shared_exchange::deliver_bytes(int writer, const std::byte* from, count_t n
   bytes_copied_ += static_cast<std::uint64_t>(n);
   const element& e = x_.recv.element_of(writer);
   if (e.contiguous())
-    copy_bytes(recv_at(writer), from, as_size(n));
+    copy_any(recv_at(writer), from, as_size(n));
   else
     unpack_first(from, n, recv_at(writer), x_.recv.counts[writer], e);
 }

@@ -1,9 +1,9 @@
 // Blocks of a plan that stay in the sender's buffer for receivers that start soon. A sender that must not wait for its
 // receivers withdraws the blocks that they have not claimed, and moves them into its room.
 #include <algorithm>
-#include <cstring>
 
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 
 namespace taquin::detail {
@@ -66,7 +66,7 @@ bool shared_exchange::take_back(int reader, std::size_t place) {
   node_line& line = c_.to(reader);
   if (!line.end_offer(kind::withdrawn)) return false;
   const auto bytes = as_size(sent(reader));
-  std::memcpy(c_.room(c_.rank()) + place, send_at(reader), bytes);
+  copy_bytes(c_.room(c_.rank()) + place, send_at(reader), bytes);
   bytes_copied_ += bytes;
   line.place = place;
   line.become(kind::moved);

@@ -7,6 +7,7 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "algorithms/sparse/grants.hpp"
 #include "base/checked.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -89,7 +90,7 @@ void carried_notices::write(internode& step) {
       put(static_cast<std::uint64_t>(n) << 1U | (travels ? 1U : 0U));
       if (!travels) return put(static_cast<std::uint64_t>(first));
       const std::byte* const from = mine_.at + first * mine_.element.extent;
-      if (n > 0 && mine_.element.contiguous()) std::memcpy(to, from, bytes_of(b));
+      if (n > 0 && mine_.element.contiguous()) copy_bytes(to, from, bytes_of(b));
       if (n > 0 && !mine_.element.contiguous()) pack(from, n, mine_.element, to);
       to += bytes_of(b);
     });
@@ -116,7 +117,7 @@ void carried_notices::take_data(std::byte* into, int ranks) const {
   each(step_, ranks, e, [&](const notice& n, const std::byte* from) {
     if (from != nullptr && n.count > 0) {
       if (e.contiguous())
-        std::memcpy(into, from, as_size(n.count * e.size));
+        copy_bytes(into, from, as_size(n.count * e.size));
       else
         unpack(from, into, n.count, e);
     }

@@ -8,6 +8,7 @@
 
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "algorithms/sparse/algorithm.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "node/single_copy.hpp"
@@ -72,7 +73,7 @@ std::optional<kind> node_step::write(int reader, count_t count, count_t first, s
   }
   if (n == 0) return kind::here;
   if (e.contiguous())
-    std::memcpy(to, from, n);
+    copy_bytes(to, from, n);
   else
     pack(from, count, e, to);
   return to == data ? kind::here : kind::room;
@@ -210,12 +211,12 @@ void node_step::copy_now(const block& b, count_t first, count_t count, std::byte
     if (b.from != c_.rank()) return fetch(b, first, count, to);
     const std::byte* const from = at_address(b.place) + first * e.extent;
     if (!e.contiguous()) return typed_copy(from, count, e, to, count, e);
-    std::memcpy(to, from, n);
+    copy_bytes(to, from, n);
     return;
   }
   const std::byte* const from = (b.what == kind::here ? b.data : c_.room(b.from) + b.place) + first * e.size;
   if (e.contiguous())
-    std::memcpy(to, from, n);
+    copy_bytes(to, from, n);
   else
     unpack(from, to, count, e);
 }

@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
 #include "algorithms/sparse/notices.hpp"
 #include "base/arrays.hpp"
+#include "base/copy_bytes.hpp"
 #include "base/raw_buffer.hpp"
 
 namespace taquin::detail {
@@ -117,7 +117,7 @@ class notice_router {
       } else {
         std::byte* const to = append(c, one.size());
         if (to == nullptr) return;
-        std::memcpy(to, one.data(), one.size());
+        copy_bytes(to, one.data(), one.size());
       }
       i.at += static_cast<std::uint32_t>(one.size());
     }

@@ -1,7 +1,7 @@
 // A sparse exchange in a step of a node, or with the agreement among nodes.
-#include <cstring>
 
 #include "algorithms/sparse/state.hpp"
+#include "base/copy_bytes.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin {
@@ -144,7 +144,7 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
       std::byte* to = into;
       const element& e = data.element;
       for (const notice& n : blocks) {
-        if (n.has_come() && e.contiguous()) std::memcpy(to, store->data(n), as_size(n.count * e.size));
+        if (n.has_come() && e.contiguous()) copy_bytes(to, store->data(n), as_size(n.count * e.size));
         if (n.has_come() && !e.contiguous()) unpack(store->data(n), to, n.count, e);
         to += n.count * e.extent;
       }
