@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/pair_weights.hpp"
 #include "call/agreement_rounds.hpp"
 
 namespace taquin::test {
