@@ -206,17 +206,17 @@ attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
 // A spare channel that may serve a communicator from its first call on. All its ranks must have the same.
 class spare_from_the_start {
  public:
-  spare_from_the_start() noexcept = default;
-  explicit spare_from_the_start(MPI_Comm comm) : spare_(spare_channels::of_process().take(comm)) {}
+  // Another thread may let go of the record at any time: whether the spare is whole is asked once.
+  explicit spare_from_the_start(MPI_Comm comm)
+      : spare_(spare_channels::of_process().take(comm)), known_as_(spare_.is_whole() ? spare_.known_as() : 0) {}
   spare_from_the_start(const spare_from_the_start&) = delete;
   spare_from_the_start& operator=(const spare_from_the_start&) = delete;
   ~spare_from_the_start() { spare_channels::of_process().give_back(std::move(spare_)); }
   // The sum of this over all ranks is 0 if all have the same, and otherwise only by a rare chance.
   [[nodiscard]] std::uint64_t differs(int rank, int ranks) const noexcept {
-    const std::uint64_t mine = spare_.is_whole() ? spare_.known_as() : 0;
-    return mine * (pair_weights::sender(rank) - pair_weights::sender(rank + 1 < ranks ? rank + 1 : 0));
+    return known_as_ * (pair_weights::sender(rank) - pair_weights::sender(rank + 1 < ranks ? rank + 1 : 0));
   }
-  [[nodiscard]] bool is_there() const noexcept { return spare_.is_whole(); }
+  [[nodiscard]] bool is_there() const noexcept { return known_as_ != 0; }
   // Everything that `fresh`, the attribute of the new communicator, would get from make().
   void serve(attribute& fresh) noexcept {
     spare_.record->renew(*fresh.record);
@@ -234,6 +234,7 @@ class spare_from_the_start {
 
  private:
   spare_channels::one spare_;
+  std::uint64_t known_as_ = 0;
 };
 
 enum class way { library, spare, to_make };
