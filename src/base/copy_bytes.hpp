@@ -1,8 +1,8 @@
 // Copies of bytes at full speed wherever they are.
 //
 // The C library and the Linux kernel copy long blocks by one instruction (rep movsb). On AMD processors it takes 10 to
-// 30 times as long where the target is 1 to 31 bytes after the source within their pages of 4 KiB, whichever pages these
-// are.
+// 30 times as long where the target is 1 to 31 bytes after the source within their pages of 4 KiB, whichever pages they
+// are in.
 #pragma once
 
 #include <algorithm>

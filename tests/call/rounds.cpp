@@ -59,7 +59,7 @@ TEST(agreement, knows_the_most_the_least_and_the_limit_of_any_rank) {
     const auto all = combine(records(p, [p](int rank) {
       rank_facts f;
       f.max_block_bytes = static_cast<std::uint64_t>(rank);
-      f.min_block_bytes = static_cast<std::uint64_t>(rank + 3);
+      f.min_block_bytes = static_cast<std::uint64_t>(rank) + 3;
       f.memory = rank == p / 2 ? 1000U : unlimited;
       f.large = rank == p - 1;
       f.carried = rank != 0;
