@@ -66,6 +66,11 @@ settings read() {
   } else if (!text.empty() && text != "measured") {
     s.warnings.push_back("TAQUIN_PERSISTENT='" + std::string(text) + "' is ignored: not measured, always or never");
   }
+  if (const auto text = variable("TAQUIN_ALLOC_MEM"); text == "shared") {
+    s.shared_memory_for_program = true;
+  } else if (!text.empty() && text != "library") {
+    s.warnings.push_back("TAQUIN_ALLOC_MEM='" + std::string(text) + "' is ignored: not library or shared");
+  }
   s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_PATIENCE"), s.patience.count()));
   if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
     s.disabled = true;

@@ -27,7 +27,8 @@ struct settings {
   std::string report_file;       ///< where the full one goes; empty: named after the program and the job
   enum class persistent_by { measured, plan, library };
   persistent_by persistent = persistent_by::measured;  ///< TAQUIN_PERSISTENT: who does persistent calls
-  std::vector<std::string> warnings;                   ///< what is wrong with variables that are ignored
+  bool shared_memory_for_program = false;  ///< TAQUIN_ALLOC_MEM: MPI_Alloc_mem gives memory that ranks can map
+  std::vector<std::string> warnings;       ///< what is wrong with variables that are ignored
 
   static const settings& get();
   /// Calls are to be looked at.

@@ -48,7 +48,7 @@ bool node_offers::all_here() {
 }
 
 bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept {
-  if (b.shared.key.file >= 0) {
+  if (b.shared.known()) {
     const buffer_place part{b.shared.key, b.shared.offset + begin};
     if (const std::byte* from = view_shared(part, bytes)) {
       copy_bytes(to, from, bytes);
@@ -118,7 +118,7 @@ void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
   const std::size_t begin = as_size(at) * unit_bytes_;
   const std::size_t bytes = as_size(units) * unit_bytes_;
   mine += begin;
-  if (theirs.shared.key.file >= 0) {
+  if (theirs.shared.known()) {
     if (std::byte* other = view_shared({theirs.shared.key, theirs.shared.offset + begin}, bytes)) {
       for (std::size_t done = 0; done < bytes; done += most) {
         const std::size_t n = std::min(most, bytes - done);

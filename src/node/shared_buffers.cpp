@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "base/sizes.hpp"
@@ -20,13 +21,20 @@ constexpr std::size_t front = page - mapping::header;
 
 struct buffer {
   mapping_key key;
-  mapping memory;
+  mapping memory;               // empty: another library's
+  std::byte* origin = nullptr;  // what offsets count from
+  std::size_t before = 0;       // offset of the program's first byte
   std::size_t bytes = 0;
 
-  [[nodiscard]] const std::byte* begin() const noexcept { return memory.data() + front; }
-  /// 0 while the owner still has it.
-  [[nodiscard]] std::atomic<std::uint64_t>& given_back() const noexcept { return memory.word(); }
+  [[nodiscard]] const std::byte* begin() const noexcept { return origin + before; }
+  // Its owner has freed it.
+  [[nodiscard]] bool given_back() const noexcept { return !memory.empty() && memory.word() != 0; }
 };
+
+buffer of_mapping(mapping memory, const mapping_key& key, std::size_t bytes) noexcept {
+  std::byte* const origin = memory.data();
+  return {key, std::move(memory), origin, front, bytes};
+}
 
 struct buffers {
   std::shared_mutex guard;
@@ -53,7 +61,7 @@ buffers& views() noexcept {
 }
 
 void drop_what_was_given_back(std::vector<buffer>& all) {
-  std::erase_if(all, [](const buffer& s) { return s.given_back() != 0; });
+  std::erase_if(all, [](const buffer& s) { return s.given_back(); });
 }
 
 class resource final : public std::pmr::memory_resource {
@@ -73,7 +81,7 @@ std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noe
   const auto* const begin = static_cast<const std::byte*>(data);
   for (const buffer& g : s.all)
     if (!std::less<>{}(begin, g.begin()) && !std::less<>{}(g.begin() + g.bytes, begin + bytes))
-      return buffer_place{g.key, static_cast<std::uint64_t>(begin - g.memory.data())};
+      return buffer_place{g.key, static_cast<std::uint64_t>(begin - g.origin)};
   return std::nullopt;
 }
 
@@ -82,25 +90,43 @@ std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept {
   buffers& s = views();
   const auto find = [&] {
     return std::ranges::find_if(s.all, [&](const buffer& g) {
-      return g.key.token == place.key.token && g.key.process == place.key.process && g.given_back() == 0;
+      return g.key.token == place.key.token && (g.key.process == place.key.process || !place.for_all()) &&
+             !g.given_back();
     });
   };
   {
     const std::shared_lock lock(s.guard);
-    if (const auto g = find(); g != s.all.end()) return g->memory.data() + place.offset;
+    if (const auto g = find(); g != s.all.end()) return g->origin + place.offset;
   }
+  if (!place.for_all()) return nullptr;
   const std::unique_lock lock(s.guard);
-  if (const auto g = find(); g != s.all.end()) return g->memory.data() + place.offset;
+  if (const auto g = find(); g != s.all.end()) return g->origin + place.offset;
   try {
     drop_what_was_given_back(s.all);
     s.all.reserve(s.all.size() + 1);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  buffer g{place.key, mapping::attach(place.key), place.key.bytes};
-  if (g.memory.empty()) return nullptr;
-  s.all.push_back(std::move(g));
-  return s.all.back().memory.data() + place.offset;
+  mapping memory = mapping::attach(place.key);
+  if (memory.empty()) return nullptr;
+  s.all.push_back(of_mapping(std::move(memory), place.key, place.key.bytes - front));
+  return s.all.back().origin + place.offset;
+}
+
+void know_common(const common_memory& memory, bool mine) {
+  constexpr std::int32_t of_another_library = -2;
+  const mapping_key key{memory.token, memory.bytes, 0, of_another_library};
+  buffers& s = mine ? own() : views();
+  const std::unique_lock lock(s.guard);
+  s.all.push_back({key, {}, memory.begin, 0, memory.bytes});
+  ++s.count;
+}
+
+void forget_common(std::uint64_t token) noexcept {
+  for (buffers* s : {&own(), &views()}) {
+    const std::unique_lock lock(s->guard);
+    s->count -= std::erase_if(s->all, [&](const buffer& g) { return g.memory.empty() && g.key.token == token; });
+  }
 }
 
 }  // namespace taquin::detail
@@ -110,17 +136,16 @@ namespace taquin {
 void* allocate_shared(std::size_t bytes) {
   using namespace detail;
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
-  buffer g;
-  g.memory = mapping::create(front + std::max<std::size_t>(bytes, 1), g.key, mapping::pages::as_written);
-  if (g.memory.empty()) throw std::bad_alloc();
-  g.bytes = bytes;
-  std::byte* const begin = g.memory.data() + front;
+  mapping_key key;
+  mapping memory = mapping::create(front + std::max<std::size_t>(bytes, 1), key, mapping::pages::as_written);
+  if (memory.empty()) throw std::bad_alloc();
+  std::byte* const begin = memory.data() + front;
   buffers& s = own();
   const std::unique_lock lock(s.guard);
   try {
-    s.all.push_back(std::move(g));
+    s.all.push_back(of_mapping(std::move(memory), key, bytes));
   } catch (...) {
-    mapping::close(g.key);
+    mapping::close(key);
     throw;
   }
   ++s.count;
@@ -134,7 +159,7 @@ void free_shared(void* memory) noexcept {
   const std::unique_lock lock(s.guard);
   const auto g = std::ranges::find(s.all, static_cast<const std::byte*>(memory), &buffer::begin);
   if (g == s.all.end()) return;
-  g->given_back() = 1;
+  g->memory.word() = 1;
   mapping::close(g->key);
   s.all.erase(g);
   --s.count;

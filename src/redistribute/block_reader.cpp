@@ -29,7 +29,7 @@ task block_reader::meet(machine& m, block_reader& r) {
 block_reader::origin block_reader::of(int source) const noexcept {
   owner o;
   std::memcpy(static_cast<void*>(&o), in_.data() + as_size(source) * words_each, sizeof o);
-  const bool shared = o.shared.key.file >= 0;
+  const bool shared = o.shared.known();
   return {source, static_cast<word>(o.shared.key.process), o.data,
           shared ? view_shared(o.shared, m_.map->units().unit_bytes()) : nullptr};
 }

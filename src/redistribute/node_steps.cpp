@@ -211,9 +211,8 @@ bool node_steps::learn() {
 bool node_steps::read(int source, const node_line& line) {
   owner from;
   std::memcpy(&from, c_.room(source), sizeof from);
-  const std::byte* const seen = from.shared.key.file >= 0
-                                    ? view_shared(from.shared, as_size(s_.blocks[as_size(source)]) * s_.block_bytes)
-                                    : nullptr;
+  const std::byte* const seen =
+      from.shared.known() ? view_shared(from.shared, as_size(s_.blocks[as_size(source)]) * s_.block_bytes) : nullptr;
   const auto* const list = reinterpret_cast<const listed*>(c_.room(source) + line.place);
   part_list parts(c_.process(source));
   const std::size_t n = s_.block_bytes;

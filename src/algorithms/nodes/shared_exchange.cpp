@@ -64,8 +64,9 @@ bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& us
 kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
   const count_t n = sent(reader);
   if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
-  const bool readable = !x_.in_place && x_.send.element_of(reader).contiguous() &&
-                        (c_.single_copies() || find_shared(send_at(reader), as_size(n)));
+  const bool readable =
+      !x_.in_place && x_.send.element_of(reader).contiguous() &&
+      (c_.single_copies() || find_shared(send_at(reader), as_size(n)).value_or(buffer_place{}).for_all());
   const bool small = n <= most_in_room_ || !readable;
   if ((small || offers_) && take_room(n, room_, used)) return small ? kind::room : kind::offered;
   return readable ? kind::remote : kind::pieces;
@@ -294,7 +295,7 @@ void shared_exchange::deliver_from(int writer) {
 void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
   buffer_place shared;
   std::memcpy(&shared, line.data.data(), sizeof shared);
-  const std::byte* const from = shared.key.file < 0 ? nullptr : view_shared(shared, as_size(n));
+  const std::byte* const from = shared.known() ? view_shared(shared, as_size(n)) : nullptr;
   from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);
 }
 
