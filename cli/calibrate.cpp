@@ -58,9 +58,11 @@ void print(const detail::calibration& c, const detail::profile& p) {
         fmt::print("{:<9} {:>11.1f}% {:>11.1f}%  {}{}\n", name_of(f.kind), 100 * f.median, 100 * f.p90,
                    parameters(m.levels[level], f.kind), f.median > detail::poor_fit ? "  (poor)" : "");
   }
-  fmt::print("\ncopy {} + {:.3f} ns/B, pack {} + {:.3f} ns/B, waiting for others {} per round\n",
-             show_seconds(m.copy.each), m.copy.per_byte * 1e9, show_seconds(m.pack.each), m.pack.per_byte * 1e9,
-             show_seconds(m.wait));
+  fmt::print(
+      "\ncopy {} + {:.3f} ns/B, pack {} + {:.3f} ns/B, a line of shared memory {:.1f} ns, waiting for others {} per "
+      "round\n",
+      show_seconds(m.copy.each), m.copy.per_byte * 1e9, show_seconds(m.pack.each), m.pack.per_byte * 1e9, m.line * 1e9,
+      show_seconds(m.wait));
 }
 
 void draw(const std::string& file, const detail::calibration& c) {

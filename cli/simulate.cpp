@@ -86,6 +86,7 @@ class simulation {
     s.nodes = (ranks + node - 1) / node;
     s.largest_node = node;
     s.smallest_node = ranks % node == 0 ? node : ranks % node;
+    s.shared = s.single_copies = s.nodes == 1;
     if (!what.supports(s)) return std::nullopt;
     machine_model m = model_;
     if (a_.cores > 0) detail::share_cores(m, node, a_.cores);

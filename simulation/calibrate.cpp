@@ -17,6 +17,7 @@
 #include "mpi/communicator.hpp"
 #include "node/detect.hpp"
 #include "select/profile.hpp"
+#include "simulation/calibrate_line.hpp"
 
 namespace taquin::detail {
 
@@ -159,8 +160,8 @@ class pair_meter {
   std::vector<std::byte> buffer_;
 };
 
-/// A barrier in which early ranks sleep, so that they do not take processors from ranks that still measure: the cost of
-/// sharing processors belongs to `wait`.
+}  // namespace
+
 void sleep_until_all_are_here(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   TAQUIN_MPI(PMPI_Ibarrier(comm, &request));
@@ -169,6 +170,8 @@ void sleep_until_all_are_here(MPI_Comm comm) {
     if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
+
+namespace {
 
 std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, count_t most) {
   std::vector<message_sample> samples;
@@ -249,6 +252,7 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
     if (c.samples[0].empty()) c.model.levels[0] = c.model.levels[1];  // no two ranks share a node
     const auto cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
     c.model.ranks_per_core = std::max(1.0, on_node / cores);
+    c.model.line = measure_line(comm, nodes, c.model.line);
     c.model.wait = measure_wait(comm, c.model, c.samples[1].empty() ? 0 : 1, size);
   }
   c.model.copy = measure_local(false);

@@ -1,5 +1,5 @@
-/* One alltoall of blocks that are sent from memory of several origins: malloc, MPI_Alloc_mem, a shared window. To be run
- * with and without the preloaded library. Prints microseconds of a call, the median of many, and those of the first
+/* One alltoall of blocks that are sent from memory of several origins: malloc, MPI_Alloc_mem, a shared window. To be
+ * run with and without the preloaded library. Prints microseconds of a call, the median of many, and those of the first
  * touch of a MiB.
  *
  *     bench_memory BYTES   of each block */

@@ -99,6 +99,7 @@ struct machine_model {
   model_kind kind = model_kind::loggp;  ///< the model that predictions use
   std::array<link_model, 2> levels;     ///< messages within a node, and between nodes
   local_cost copy;                      ///< a copy in memory, per run of bytes
+  seconds line = 0;                     ///< a cache line for another rank in shared memory: to write it and to read it
   local_cost pack;                      ///< packing or unpacking, per run of bytes
   int ports = 1;                        ///< messages that a rank's port passes at once, each way
   double ranks_per_core = 1;            ///< above 1, ranks share processors: their work takes that much longer

@@ -97,6 +97,7 @@ machine_model machine_model::built_in() {
   machine_model m;
   m.levels = {link(0.2e-6, 0.15e-6, 0.2e-9), link(10e-6, 0.5e-6, 0.8e-9)};
   m.copy = {0.02e-6, 0.1e-9};
+  m.line = 0.02e-6;
   m.pack = {0.02e-6, 0.15e-9};
   return m;
 }

@@ -51,7 +51,7 @@ seconds terms::all_at_once() const noexcept {
 seconds terms::through_memory() const noexcept {
   if (ranks_ <= 1) return copies(2, mean_block());
   const message_cost all = cost(0, busiest_ - mean_block());
-  const double lines = (ranks_ - 1) * copies(1, 0);
+  const double lines = (ranks_ - 1) * model_.line * model_.ranks_per_core;
   return std::max(lines, all.port) + std::min(lines, all.port) / (ranks_ - 1) + all.latency + model_.wait +
          copies(1, mean_block());
 }

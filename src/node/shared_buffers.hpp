@@ -34,8 +34,8 @@ struct common_memory {
   std::size_t bytes = 0;
   std::uint64_t token = 0;
 };
-/// From now on such memory is known as taquin's own buffers are, until it is forgotten: as this process's own (`own`), or
-/// as a view of another's. Local. Throws std::bad_alloc.
+/// From now on such memory is known as taquin's own buffers are, until it is forgotten: as this process's own (`own`),
+/// or as a view of another's. Local. Throws std::bad_alloc.
 void know_common(const common_memory& memory, bool own);
 void forget_common(std::uint64_t token) noexcept;
 

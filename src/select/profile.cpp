@@ -223,6 +223,7 @@ profile parse(const json& j) {
   for (std::size_t i = 0; i < m.levels.size(); ++i) m.levels[i] = link(levels[i]);
   m.copy = local(j.at("copy"));
   m.pack = local(j.at("pack"));
+  m.line = j.contains("line") ? number(j, "line", most_seconds) : m.copy.each;  // older profiles have none
   m.ports = integer<int>(j, "ports", 1);
   m.ranks_per_core = number(j, "ranks_per_core", 1e6);
   if (m.ranks_per_core < 1) throw profile_error(fmt::format("'ranks_per_core' is {}", m.ranks_per_core));
@@ -242,12 +243,19 @@ profile parse(const json& j) {
 
 std::string to_json(const profile& p) {
   const machine_model& m = p.model;
-  json j{{"format", format_name},    {"version", version},
-         {"model", name_of(m.kind)}, {"levels", {of(m.levels[0]), of(m.levels[1])}},
-         {"copy", of(m.copy)},       {"pack", of(m.pack)},
-         {"ports", m.ports},         {"ranks_per_core", m.ranks_per_core},
-         {"wait", m.wait},           {"ranks", m.ranks},
-         {"machine", m.machine},     {"measured", of(p.points)}};
+  json j{{"format", format_name},
+         {"version", version},
+         {"model", name_of(m.kind)},
+         {"levels", {of(m.levels[0]), of(m.levels[1])}},
+         {"copy", of(m.copy)},
+         {"pack", of(m.pack)},
+         {"line", m.line},
+         {"ports", m.ports},
+         {"ranks_per_core", m.ranks_per_core},
+         {"wait", m.wait},
+         {"ranks", m.ranks},
+         {"machine", m.machine},
+         {"measured", of(p.points)}};
   if (!p.rules.empty()) j["rules"] = of(p.rules);
   if (!p.fits.empty()) j["fit"] = of(p.fits);
   if (p.made_on != hardware{}) j["hardware"] = of(p.made_on);

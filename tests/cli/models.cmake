@@ -68,6 +68,8 @@ model_command(simulate_evaluates_the_schedules_of_all_ranks "\"schedule_s\": [0-
   "${taquin} simulate -n 300 -a pairwise -w random -b 64K --per-node 7 --json")
 model_command(simulate_by_hockney_is_the_papers_formula "pairwise +47[.]25 us" # 7 (τ + 1000 μ) by the profile's 5 us, 1.75 ns
   "${taquin} simulate -n 8 -a pairwise -b 8000 --by hockney --model ${CMAKE_CURRENT_SOURCE_DIR}/measured.json")
+model_command(simulate_costs_the_memory_of_one_node "64 +shared_memory +- +[0-9].*status 0"
+  "${taquin} simulate -n 64 --formula --per-pair -b 8")
 model_command(simulate_refuses_an_unknown_algorithm "unknown algorithm 'magic'; known are.*status 2"
   "${taquin} simulate -n 8 -a magic 2>&1")
 model_command(simulate_refuses_an_unknown_model "unknown model 'magic'; known are.*status 2"

@@ -31,6 +31,16 @@ TEST(profiles, survive_writing_and_reading) {
   EXPECT_NO_THROW(from_json(replaced(text, "\"predicted\"", "\"other\""))) << "older profiles have none";
 }
 
+TEST(profiles, know_what_a_line_of_shared_memory_costs) {
+  profile p;
+  p.model.copy.each = 3e-8;
+  p.model.line = 7e-8;
+  const std::string text = to_json(p);
+  EXPECT_EQ(from_json(text).model.line, 7e-8);
+  EXPECT_EQ(from_json(replaced(text, "\"line\"", "\"other\"")).model.line, 3e-8) << "older profiles have none";
+  EXPECT_THROW(from_json(replaced(text, "7e-08", "-7e-08")), profile_error);
+}
+
 TEST(profiles, tell_how_sure_they_are_and_of_which_machine) {
   profile p;
   p.points.push_back({.algorithm = "pairwise", .ranks = 4, .bytes = 1000, .time = 2e-3, .low = 1e-3, .high = 3e-3});

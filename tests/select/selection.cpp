@@ -107,6 +107,19 @@ TEST(selection, plans_end_by_the_mpi_library_alone_where_any_algorithm_does) {
   EXPECT_FALSE(shared_memory.ends_by_itself(node, {}, unlimited)) << "large blocks are fetched";
 }
 
+TEST(selection, leaves_shared_memory_where_its_lines_are_dear) {
+  shape s = equal_blocks(64, 8);
+  s.shared = true;
+  EXPECT_EQ(chosen(s), "shared_memory");
+  profile p{.model = machine_model::built_in(), .points = {}};
+  p.model.line = 1e-6;
+  EXPECT_NE(chosen(s, unlimited, p).find("bruck"), std::string_view::npos) << "fewer meetings than 63 lines";
+  s = equal_blocks(8, 8);
+  s.shared = true;
+  p.model.line = 0.05e-6;
+  EXPECT_EQ(chosen(s, unlimited, p), "shared_memory");
+}
+
 TEST(selection, gives_ties_to_the_first_of_the_list) {
   const shape s = equal_blocks(8, 1 << 20);
   ASSERT_EQ(predict(pairwise, s, {}, true, {}), predict(one_factor, s, {}, true, {}));
