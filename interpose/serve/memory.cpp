@@ -1,5 +1,6 @@
 // Memory that the program asks MPI for, where exchanges of large blocks can be plain copies: that of MPI_Alloc_mem,
-// where the user wants it to be such that ranks of a node can map it, and that of shared windows, which they have mapped.
+// where the user wants it to be such that ranks of a node can map it, and that of shared windows, which they have
+// mapped.
 #include <mpi.h>
 #include <sys/stat.h>
 
