@@ -68,18 +68,6 @@ std::string text_of_profile(const std::string& name) noexcept {
   return {};
 }
 
-// Rank 0's text for all, empty when it cannot be used; and the number of its cores.
-std::string share_profile(mpi::communicator& comm, int& cores) {
-  std::string text;
-  if (comm.rank() == 0 && !environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
-  std::array<int, 2> head{static_cast<int>(text.size()), static_cast<int>(std::thread::hardware_concurrency())};
-  mpi::broadcast(std::span<int>(head), 0, comm.get());
-  text.resize(as_size(head[0]));
-  if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
-  cores = std::max(head[1], 1);
-  return text;
-}
-
 // What a rank's floating-point results depend on: the mathematical functions of the C library differ between its
 // releases, and with what the processor can do.
 std::uint64_t kind_of_processor() noexcept {
@@ -97,26 +85,77 @@ std::uint64_t kind_of_processor() noexcept {
   return all.value() >> 1U;
 }
 
-bool alike_on_all(std::uint64_t mine, mpi::communicator& comm) {
-  const auto value = static_cast<std::int64_t>(mine);
-  std::array<std::int64_t, 2> ends{value, -value};
-  mpi::allreduce(std::span<std::int64_t>(ends), MPI_MAX, comm.get());
-  return ends[0] == -ends[1];
+// What rank 0 has, for all; its length is known.
+void tell(std::string& text, std::int64_t length, mpi::communicator& comm) {
+  text.resize(static_cast<std::size_t>(length));
+  if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
 }
 
 }  // namespace
 
 chooser::chooser(mpi::communicator& comm) : comm_(comm) {
-  int cores = 1;
-  const std::string text = share_profile(comm, cores);
+  const level& nodes = nodes_of(comm, {})->topology.nodes();
+  std::string text;
+  std::string known;
+  if (comm.rank() == 0) {
+    if (!environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
+    if (nodes.groups() > 1) known = recall();
+  }
+  const auto kind = static_cast<std::int64_t>(kind_of_processor());
+  std::array<std::int64_t, 5> most{kind, -kind, 0, 0, 0};
+  if (comm.rank() == 0) {
+    most[2] = static_cast<std::int64_t>(text.size());
+    most[3] = static_cast<std::int64_t>(known.size());
+    most[4] = std::thread::hardware_concurrency();
+  }
+  mpi::allreduce(std::span<std::int64_t>(most), MPI_MAX, comm.get());
+  alike_ = most[0] == -most[1];
+  tell(text, most[2], comm);
+  tell(known, most[3], comm);
   if (!text.empty()) profile_ = from_json(text);
-  alike_ = alike_on_all(kind_of_processor(), comm);
-  const int on_node = nodes_of(comm, {})->topology.nodes().largest();
+  before_ = winners(known);
+  fingerprint layout;
+  for (const int n : {comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()}) layout.add(n);
+  layout_ = layout.value();
+  int cores = std::max(static_cast<int>(most[4]), 1);
 #ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
-  cores = on_node;
+  cores = nodes.largest();
   if (text.empty()) profile_.model.copy = profile_.model.pack = {};
 #endif
-  share_cores(profile_.model, on_node, cores);
+  share_cores(profile_.model, nodes.largest(), cores);
+}
+
+// What earlier runs have found, as text; empty where nothing is to be kept.
+std::string chooser::recall() {
+#ifndef TAQUIN_SMPI  // whose machines are not this one
+  if (!environment::get().remember) return {};
+  try {
+    file_ = file_of_winners();
+    winners known(read_winners(*file_));
+    known.forget_old(today());
+    return known.empty() ? std::string() : known.text();
+  } catch (const std::exception&) {  // as if there were none
+  }
+#endif
+  return {};
+}
+
+std::uint64_t chooser::kind_in_file(std::uint64_t kind) const noexcept {
+  fingerprint both;
+  both.add(layout_);
+  both.add(kind);
+  return both.value();
+}
+
+chooser::~chooser() {
+  if (!file_) return;
+  try {
+    winners news;
+    for (const auto& [kind, c] : contests_)
+      if (c.settled() && c.who(1) != nullptr) news.add(kind_in_file(kind), c.who(c.next()), today());
+    if (!news.empty()) remember_winners(*file_, news);
+  } catch (const std::bad_alloc&) {  // the next run measures again
+  }
 }
 
 chooser& chooser::of(mpi::communicator& comm) {
@@ -216,7 +255,8 @@ bool rivals(const algorithm& first, const algorithm& other, std::span<const algo
 
 const algorithm* chooser::measure(const shape& s, const options& o, std::size_t limit) {
   if (contests_.size() >= most_remembered) contests_.clear();
-  auto [at, is_new] = contests_.try_emplace(kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit);
+  const std::uint64_t kind = kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit;
+  auto [at, is_new] = contests_.try_emplace(kind);
   contest& c = at->second;
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
@@ -230,6 +270,8 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
     const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <
                                                   worth_measuring * predict(*first, s, o, false, profile_);
     std::array<const algorithm*, 2> both{first, close ? *rival : nullptr};
+    const algorithm* const faster = before_.of(kind_in_file(kind));
+    if (faster != nullptr && std::ranges::count(both, faster) > 0) both = {faster, nullptr};
     if (!alike_) std::ranges::copy(told(both), both.begin());
     c = contest(both[0], both[1]);
   }

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "mpi/communicator.hpp"
 #include "select/contest.hpp"
 #include "select/selection.hpp"
+#include "select/winners.hpp"
 
 namespace taquin::detail {
 
@@ -26,6 +29,9 @@ class chooser {
   /// others, so that no rank decides by figures that another has not. A profile that cannot be read, or that was made
   /// on another machine, is a warning on rank 0 and the built-in model serves.
   static chooser& of(mpi::communicator& comm);
+  chooser(const chooser&) = delete;
+  chooser& operator=(const chooser&) = delete;
+  ~chooser();
   /// What `of` has made, or null. Local.
   static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
 
@@ -85,6 +91,13 @@ class chooser {
 
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
+  // What earlier runs have measured, and what this one has. Rank 0 reads it, and writes it at the end.
+  std::string recall();
+  [[nodiscard]] std::uint64_t kind_in_file(std::uint64_t kind) const noexcept;
+  std::optional<std::filesystem::path> file_;
+  std::uint64_t layout_ = 0;
+  winners before_;
+
   std::unordered_map<std::uint64_t, contest> contests_;
   contest* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;
