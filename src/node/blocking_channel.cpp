@@ -8,12 +8,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
 #include "base/pair_weights.hpp"
 #include "base/sizes.hpp"
 #include "mpi/attribute.hpp"
@@ -22,137 +24,32 @@
 #include "mpi/communicator.hpp"
 #include "mpi/failure.hpp"
 #include "mpi/simulated_time.hpp"
+#include "node/comm_channel.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-std::atomic<std::size_t> taken{0};           // by all channels of this process, its own parts
-std::atomic<std::uint64_t> freed_so_far{0};  // a handle may mean another communicator once this has grown
-
-struct attribute {
-  channel shared;
-  std::shared_ptr<mpi::call_record> record;
-  std::shared_ptr<rank_places> places;
-  std::size_t bytes = 0;
-  std::uint64_t token = 0;  // of the channel's memory
-  int first_calls = 0;      // calls that went to the MPI library
-  bool made = false;        // all that a communicator has; before that it counts such calls, or is lost
-  void no_longer_of_user() const noexcept {
-    if (record == nullptr) return;
-    record->shown = nullptr;
-    mpi::forget_user(*record);
-  }
-  ~attribute() {
-    no_longer_of_user();
-    taken -= bytes;
-    ++freed_so_far;
-  }
-};
-
-// Channels of freed communicators, kept for later communicators of the same ranks. Some programs and libraries make
-// communicators again and again, for a few calls each, and the system takes long to share and clear memory. With a
-// channel its ranks' records of calls are kept: the other ranks know their addresses.
-class spare_channels {
- public:
-  static spare_channels& of_process() {
-    static auto* const all = new spare_channels;  // its groups cannot be freed after MPI_Finalize
-    return *all;
-  }
-  // Keeps the attribute's channel if it can serve again.
-  void keep(MPI_Comm comm, attribute& a) noexcept {
-    if (comm == MPI_COMM_WORLD || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_spare()) return;
-    if (a.bytes > most_bytes) return;
-    try {
-      const std::scoped_lock lock(mutex_);
-      if (all_.size() == most) drop_first();
-      all_.reserve(most);
-      MPI_Group group = MPI_GROUP_NULL;
-      if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return;
-      a.no_longer_of_user();
-      all_.push_back({group, std::move(a.shared), std::move(a.record), std::move(a.places), a.bytes, a.token});
-      a.bytes = 0;
-    } catch (const std::bad_alloc&) {
-    }
-  }
-  struct one {
-    MPI_Group group = MPI_GROUP_NULL;
-    channel shared;
-    std::shared_ptr<mpi::call_record> record;
-    std::shared_ptr<rank_places> places;
-    std::size_t bytes = 0;
-    std::uint64_t token = 0;  // of the memory
-    // The same on ranks that have the same memory and have gone through the same steps.
-    [[nodiscard]] std::uint64_t known_as() const noexcept {
-      return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
-    }
-    // Nothing of the freed communicator's uses its record any more.
-    [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
-  };
-  // Takes the last channel of the same ranks in the same order; empty if there is none. Its memory is no longer
-  // counted. The group is the caller's.
-  one take(MPI_Comm comm) {
-    const std::scoped_lock lock(mutex_);
-    if (all_.empty()) return {};
-    MPI_Group group = MPI_GROUP_NULL;
-    TAQUIN_MPI(PMPI_Comm_group(comm, &group));
-    one found;
-    for (std::size_t i = all_.size(); i-- > 0 && found.shared.empty();) {
-      int alike = MPI_UNEQUAL;
-      TAQUIN_MPI(PMPI_Group_compare(all_[i].group, group, &alike));
-      if (alike != MPI_IDENT) continue;
-      found = std::move(all_[i]);
-      taken -= found.bytes;
-      all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    TAQUIN_MPI(PMPI_Group_free(&group));
-    return found;
-  }
-  // What take() gave, where it is not used.
-  void give_back(one spare) noexcept {
-    if (spare.shared.empty()) return;
-    const std::scoped_lock lock(mutex_);
-    taken += spare.bytes;
-    if (all_.size() == most) drop_first();
-    all_.push_back(std::move(spare));  // there is room for it, as before
-  }
-  void drop_all() {
-    const std::scoped_lock lock(mutex_);
-    while (!all_.empty()) drop_first();
-  }
-
- private:
-  static constexpr std::size_t most = 4;
-  static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
-  void drop_first() {
-    taken -= all_[0].bytes;
-    PMPI_Group_free(&all_[0].group);
-    all_.erase(all_.begin());
-  }
-
-  std::mutex mutex_;
-  std::vector<one> all_;
-};
-
 int on_delete(MPI_Comm comm, int, void* value, void*) noexcept {
-  auto* const a = static_cast<attribute*>(value);
+  auto* const a = static_cast<comm_channel*>(value);
   a->record->shown = nullptr;
-  spare_channels::of_process().keep(comm, *a);
+  channels_of_process::get().remove(*a);
+  channels_of_process::get().keep(comm, *a);
   delete a;
   return MPI_SUCCESS;
 }
 
-const mpi::attribute<attribute>& kept() {
-  static const mpi::attribute<attribute> all(on_delete);
+const mpi::attribute<comm_channel>& kept() {
+  static const mpi::attribute<comm_channel> all(on_delete);
   return all;
 }
 
 // Whether there is memory for one more channel. If not, a warning is printed once.
 bool room_for(std::size_t bytes) {
-  if (taken + bytes <= most_channel_bytes) return true;
-  spare_channels::of_process().drop_all();
-  if (taken + bytes <= most_channel_bytes) return true;
+  if (bytes_of_channels + bytes <= most_channel_bytes) return true;
+  channels_of_process::get().drop_all();
+  if (bytes_of_channels + bytes <= most_channel_bytes) return true;
   static const int once = std::fprintf(
       stderr, "taquin: shared memory for %zu MiB of channels is in use; further communicators send messages\n",
       most_channel_bytes >> 20U);
@@ -160,8 +57,8 @@ bool room_for(std::size_t bytes) {
   return false;
 }
 
-std::unique_ptr<attribute> unshared(MPI_Comm comm) {
-  auto a = std::make_unique<attribute>();
+std::unique_ptr<comm_channel> unshared(MPI_Comm comm) {
+  auto a = std::make_unique<comm_channel>();
   a->record = mpi::make_call_record(comm);
   return a;
 }
@@ -184,7 +81,7 @@ class members {
 };
 
 // All memory that a communicator's first call takes and keeps; null if there is none.
-std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
+std::unique_ptr<comm_channel> with_memory(MPI_Comm comm, int ranks) noexcept {
   try {
     environment::get();
     auto a = unshared(comm);
@@ -196,66 +93,103 @@ std::unique_ptr<attribute> with_memory(MPI_Comm comm, int ranks) noexcept {
   }
 }
 
-// As an attribute of the communicator.
-attribute* keep(MPI_Comm comm, std::unique_ptr<attribute> a) {
+// As an comm_channel of the communicator.
+comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
   kept().set(comm, a.get());
   if (a->record != nullptr) mpi::know_user(*a->record, comm);
+  if (!a->shared.empty()) channels_of_process::get().add(*a);
   return a.release();
 }
 
-// A spare channel that may serve a communicator from its first call on. All its ranks must have the same.
-class spare_from_the_start {
+// Everything that `fresh`, the comm_channel of a new communicator, would get from make().
+void serve(channels_of_process::one spare, comm_channel& fresh) noexcept {
+  spare.record->renew(*fresh.record);
+  fresh.record = std::move(spare.record);
+  fresh.places = std::move(spare.places);
+  fresh.shared = std::move(spare.shared);
+  fresh.shared.serve(fresh.record.get());
+  fresh.record->shown = &fresh.shared.note(fresh.shared.rank());
+  fresh.ranks = spare.ranks;
+  fresh.token = spare.token;
+  bytes_of_channels += fresh.bytes = spare.bytes;
+  fresh.made = true;
+}
+
+// A spare channel, for a communicator whose ranks come in one order; null where there is none, or where another rank is
+// known to have none. It is provisional where the call `finds_out` by itself.
+comm_channel* by_spare(MPI_Comm comm, std::uint64_t ranks, std::unique_ptr<comm_channel>& fresh, bool finds_out) {
+  auto& all = channels_of_process::get();
+  auto spare = ranks == 0 ? channels_of_process::one() : all.take(ranks);
+  const bool whole = spare.is_whole();
+  if (!whole) {
+    spare.shared.say_gone();
+    all.drop(ranks);
+    return nullptr;
+  }
+  spare.shared.say_here();
+  serve(std::move(spare), *fresh);
+  if (!finds_out && !fresh->shared.meet_again()) {
+    all.drop(ranks);
+    fresh->shared.say_gone();
+    fresh = unshared(comm);
+    return nullptr;
+  }
+  return keep(comm, std::move(fresh));
+}
+
+// A spare channel that all ranks of a communicator may have, which a reduction finds out.
+class spare_to_agree_on {
  public:
   // Another thread may let go of the record at any time: whether the spare is whole is asked once.
-  explicit spare_from_the_start(MPI_Comm comm)
-      : spare_(spare_channels::of_process().take(comm)), known_as_(spare_.is_whole() ? spare_.known_as() : 0) {}
-  spare_from_the_start(const spare_from_the_start&) = delete;
-  spare_from_the_start& operator=(const spare_from_the_start&) = delete;
-  ~spare_from_the_start() { spare_channels::of_process().give_back(std::move(spare_)); }
+  explicit spare_to_agree_on(std::uint64_t ranks) noexcept
+      : spare_(channels_of_process::get().take(ranks)), known_as_(spare_.is_whole() ? spare_.known_as() : 0) {}
+  spare_to_agree_on(const spare_to_agree_on&) = delete;
+  spare_to_agree_on& operator=(const spare_to_agree_on&) = delete;
+  ~spare_to_agree_on() { channels_of_process::get().give_back(std::move(spare_)); }
   // The sum of this over all ranks is 0 if all have the same, and otherwise only by a rare chance.
   [[nodiscard]] std::uint64_t differs(int rank, int ranks) const noexcept {
     return known_as_ * (pair_weights::sender(rank) - pair_weights::sender(rank + 1 < ranks ? rank + 1 : 0));
   }
   [[nodiscard]] bool is_there() const noexcept { return known_as_ != 0; }
-  // Everything that `fresh`, the attribute of the new communicator, would get from make().
-  void serve(attribute& fresh) noexcept {
-    spare_.record->renew(*fresh.record);
-    fresh.record = std::move(spare_.record);
-    fresh.places = std::move(spare_.places);
-    fresh.shared = std::move(spare_.shared);
-    fresh.shared.serve(fresh.record.get());
-    fresh.record->shown = &fresh.shared.note(fresh.shared.rank());
-    fresh.token = spare_.token;
-    taken += fresh.bytes = spare_.bytes;
-    fresh.made = true;
-    PMPI_Group_free(&spare_.group);
+  void serve(comm_channel& fresh) noexcept {
+    detail::serve(std::move(spare_), fresh);
     spare_ = {};
   }
 
  private:
-  spare_channels::one spare_;
+  channels_of_process::one spare_;
   std::uint64_t known_as_ = 0;
 };
 
 enum class way { library, spare, to_make };
 
-// One reduction, the same in all calls until the channel is made, so that ranks in different calls learn of it.
-way first_way(MPI_Comm comm, attribute*& a, first_call* call) {
+// One reduction, the same in all calls until the channel is made, so that ranks in different calls learn of it; none
+// where a spare channel serves.
+way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
   int rank = 0;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   if (mpi::simulated || ranks == 1 || (a != nullptr && a->first_calls == first_call::most(ranks))) return way::to_make;
-  std::unique_ptr<attribute> fresh;
-  try {
-    if (a == nullptr) fresh = unshared(comm);
-  } catch (const std::bad_alloc&) {
-    if (call != nullptr && call->unasked()) throw;
-    call = nullptr;
+  std::unique_ptr<comm_channel> fresh;
+  std::uint64_t number = 0;
+  if (a == nullptr) {
+    number = number_of_ranks(comm);
+    channels_of_process::get().say_in_use(number);
+    try {
+      fresh = unshared(comm);
+      if (come_in_one_order()) a = by_spare(comm, number, fresh, call != nullptr);
+      if (a != nullptr) return way::spare;
+    } catch (const std::bad_alloc&) {
+      channels_of_process::get().drop(number);
+      if (call != nullptr && call->unasked()) throw;
+      fresh = nullptr;
+      call = nullptr;
+    }
   }
   if (call == nullptr || !call->unasked()) {
-    std::optional<spare_from_the_start> spare;
-    if (fresh != nullptr) spare.emplace(comm);
+    std::optional<spare_to_agree_on> spare;
+    if (fresh != nullptr && number != 0) spare.emplace(number);
     const bool can = call != nullptr && call->prepare(rank, ranks);
     std::array<std::uint64_t, 3> all{can ? 0U : 1U, can ? call->differs() : 0U,
                                      spare ? spare->differs(rank, ranks) : 0U};
@@ -273,7 +207,7 @@ way first_way(MPI_Comm comm, attribute*& a, first_call* call) {
   return way::library;
 }
 
-attribute* make(MPI_Comm comm) {
+comm_channel* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
@@ -293,18 +227,19 @@ attribute* make(MPI_Comm comm) {
   if (ranks > 1) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
-    auto spare = spare_channels::of_process().take(comm);
+    const std::uint64_t number = number_of_ranks(comm);
+    auto spare = number == 0 ? channels_of_process::one() : channels_of_process::get().take(number);
     const std::uint64_t known_as = spare.known_as();
-    if (spare.group != MPI_GROUP_NULL) PMPI_Group_free(&spare.group);
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
                                  std::move(spare.shared), known_as);
     const auto all = told.all();
     if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
     a->shared = std::move(made);
+    a->ranks = number;
     a->token = all[0].spare != 0 && all[0].spare == known_as ? spare.token : all[0].key.token;
   }
   if (!a->shared.empty()) {
-    taken += a->bytes = bytes;
+    bytes_of_channels += a->bytes = bytes;
     a->record->shown = &a->shared.note(a->shared.rank());
   }
   a->made = true;
@@ -321,7 +256,7 @@ struct found_last {
   std::uint64_t freed = 0;
   channel* shared = nullptr;
   [[nodiscard]] bool of(MPI_Comm other) const noexcept {
-    return comm == other && comm != MPI_COMM_NULL && freed == freed_so_far.load(std::memory_order_acquire);
+    return comm == other && comm != MPI_COMM_NULL && freed == communicators_freed.load(std::memory_order_acquire);
   }
 };
 thread_local found_last last;
@@ -332,35 +267,50 @@ bool known_to_have_none(MPI_Comm comm) noexcept { return last.of(comm) && last.s
 
 channel* blocking_channel(MPI_Comm comm, first_call* first) {
   if (last.of(comm)) return last.shared;
-  const std::uint64_t freed = freed_so_far.load(std::memory_order_acquire);
-  attribute* a = kept().find(comm);
+  const std::uint64_t freed = communicators_freed.load(std::memory_order_acquire);
+  comm_channel* a = kept().find(comm);
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   if (a == nullptr || !a->made) {
     const way w = first_way(comm, a, first);
     if (w == way::library) return nullptr;
     if (w == way::to_make) a = make(comm);
+    if (w == way::spare && a->shared.provisional()) return &a->shared;
   }
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;
 }
 
+bool meet_again(MPI_Comm comm) {
+  channel& shared = kept().find(comm)->shared;
+  if (!shared.provisional() || shared.meet_again()) return true;
+  forget_spare(comm);
+  return false;
+}
+
+void forget_spare(MPI_Comm comm) {
+  comm_channel* const a = kept().find(comm);
+  channels_of_process::get().drop(a->ranks);
+  a->for_others = false;  // and its end says so
+  kept().erase(comm);
+}
+
 void share_calls(MPI_Comm comm, mpi::communicator& state) {
-  const attribute* const a = kept().find(comm);
+  const comm_channel* const a = kept().find(comm);
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
   state.kept.put(rank_places::kept_as, std::shared_ptr<const rank_places>(a->places));
 }
 
 const rank_places* places_of(MPI_Comm comm) {
-  const attribute* const a = kept().find(comm);
+  const comm_channel* const a = kept().find(comm);
   return a == nullptr ? nullptr : a->places.get();
 }
 
 void leave(MPI_Comm comm, const std::exception& why) noexcept {
   try {
-    attribute* a = kept().find(comm);
+    comm_channel* a = kept().find(comm);
     if (mpi::communicator* const state = mpi::communicator::known(comm)) state->leave(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
     if (a == nullptr) return;

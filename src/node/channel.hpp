@@ -117,6 +117,30 @@ class channel final : private mpi::awaited, public mpi::leavers {
     calls_ = calls;
     idle_ = {};
   }
+
+  // Between two communicators of the same ranks each rank tells the others what has become of its part: `kept` when the
+  // first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. Ranks that
+  // want to use it do so if all do. The words tell the number of steps: what a rank said after fewer is out of date, and
+  // who is gone after so many does not come after as many.
+  void say_kept() const noexcept { say(fate::kept); }
+  /// This rank will never use it for a later one.
+  void say_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
+  void say_gone() const noexcept { say(fate::gone); }
+  [[nodiscard]] bool said_gone() const noexcept { return fate_of(rank_) == at_step(step_, fate::gone); }
+  /// From now on the channel is provisional: until all others are here, or their lines of its next step have come.
+  void say_here() noexcept {
+    say(fate::here);
+    taken_at_ = step_;
+  }
+  [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
+  /// Waits for the others' answers; false where one of them is gone. Otherwise the channel is no longer provisional.
+  bool meet_again() {
+    return all_come([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
+  }
+  /// The same by the lines of the first step: all have come, or one will not.
+  bool wait_first_lines() {
+    return all_come([&](int other) { return has_come(other); });
+  }
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
   /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
@@ -209,6 +233,34 @@ class channel final : private mpi::awaited, public mpi::leavers {
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
   static constexpr std::size_t looking_word = 2;
+  static constexpr std::size_t fate_word = 3;
+  enum class fate : std::uint8_t { kept, here, gone };
+  static constexpr std::uint64_t not_provisional = UINT64_MAX;
+  static constexpr std::uint64_t never = UINT64_MAX;
+  [[nodiscard]] static std::uint64_t at_step(std::uint64_t step, fate what) noexcept {
+    return 4 * step + static_cast<std::uint64_t>(what) + 1;
+  }
+  void say(fate what) const noexcept {
+    const std::uint64_t step = provisional() ? taken_at_ : step_;
+    if (!empty()) word(rank_, fate_word).store(at_step(step, what), std::memory_order_release);
+  }
+  [[nodiscard]] std::uint64_t fate_of(int rank) const noexcept {
+    return word(rank, fate_word).load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool has_gone(int rank) const noexcept {
+    const std::uint64_t says = fate_of(rank);
+    return says == never || says == at_step(taken_at_, fate::gone);
+  }
+  template <class Come>
+  bool all_come(Come come) {
+    for (int k = 1; k < size(); ++k) {
+      const int other = (rank_ + k) % size();
+      wait([&] { return come(other) || has_gone(other); });
+      if (!come(other)) return false;
+    }
+    taken_at_ = not_provisional;
+    return true;
+  }
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
@@ -228,8 +280,9 @@ class channel final : private mpi::awaited, public mpi::leavers {
   std::size_t head_ = 0;  // of a part: its lines
   std::size_t part_ = 0;
   std::uint64_t step_ = 0;
-  std::byte* written_ = nullptr;  // this rank's lines of this step
-  std::byte* read_ = nullptr;     // the line of this step that rank 0 writes for this one
+  std::uint64_t taken_at_ = not_provisional;  // the step
+  std::byte* written_ = nullptr;              // this rank's lines of this step
+  std::byte* read_ = nullptr;                 // the line of this step that rank 0 writes for this one
   int rank_ = 0;
   int size_ = 0;
   int looks_ = 0;  // before a waiting rank gives its processor away

@@ -228,7 +228,11 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   const bool in_a_row = node.idle().period > 0;
   e.post(in_a_row ? choices | static_cast<std::uint32_t>(node.calls()->calls.load(std::memory_order_relaxed) << 6U)
                   : choices);
-  node.wait_lines();
+  if (node.provisional()) [[unlikely]] {
+    if (!node.wait_first_lines()) return {.spare_is_gone = true, .error_at_end = nullptr};
+  } else {
+    node.wait_lines();
+  }
   if (!e.agreed()) return {};
   if (in_a_row || !e.sends()) [[unlikely]]
     note_idle(node, choices, !named && !x.in_place && e.nothing_moves());
@@ -242,9 +246,7 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   return {.served = true, .error_at_end = e.failed() ? e.error_at_end() : nullptr};
 }
 
-}  // namespace
-
-node_call run_on_node(const exchange& x, const options& o, bool unasked) {
+node_call try_on_node(const exchange& x, const options& o, bool unasked, channel*& node) {
   const patience timeout = patience::of(o);
   mpi::communicator* state = nullptr;
   if (timeout.seconds > 0) [[unlikely]] {
@@ -252,7 +254,7 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
     if (state == nullptr) return {};  // the long way makes the channel, under the call's timeout
   }
   first_by_library first(x, o, unasked);
-  channel* node = blocking_channel(x.comm, &first);
+  node = blocking_channel(x.comm, &first);
   if (first.by_library) [[unlikely]]
     return first.run();
   if (node == nullptr) return {};
@@ -280,6 +282,19 @@ node_call run_on_node(const exchange& x, const options& o, bool unasked) {
     return {};
   }
   return exchange_on_node(known, o, *node, budget);
+}
+
+}  // namespace
+
+// A spare channel is found out to be no one's but this rank's by the first call on it; then the call begins again.
+node_call run_on_node(const exchange& x, const options& o, bool unasked) {
+  channel* node = nullptr;
+  const node_call done = try_on_node(x, o, unasked, node);
+  if (node == nullptr || !node->provisional()) [[likely]]
+    return done;
+  if (!done.spare_is_gone && meet_again(x.comm)) return done;
+  if (done.spare_is_gone) forget_spare(x.comm);
+  return run_on_node(x, o, unasked);
 }
 
 }  // namespace taquin::detail

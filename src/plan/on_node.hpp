@@ -13,6 +13,8 @@ struct node_call {
   bool served = false;
   /// One of the first calls on a communicator: the caller is to make it through the MPI library.
   bool left_to_caller = false;
+  /// The memory of a freed communicator, by which the call was to be made, is not there on all ranks.
+  bool spare_is_gone = false;
   /// An error on this rank. The rank has taken part to the end, so nobody waits for it. Null: none.
   std::exception_ptr error_at_end;
 };

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -184,6 +186,57 @@ TEST_F(first_calls, on_communicators_that_come_and_go) {
         EXPECT_EQ(call(next, 9000), "");
       }
     }
+  }
+}
+
+// Some ranks need the place of the kept memory for other communicators.
+TEST_F(first_calls, where_some_ranks_have_let_go_of_the_memory) {
+  if (p_ < 3) GTEST_SKIP() << "takes three ranks";
+  for (const int others : {1, 5}) {
+    {
+      const scoped_comm own(duplicate(MPI_COMM_WORLD));
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(call(own.get(), 5), "");
+    }
+    for (int i = 0; i < others; ++i) {
+      MPI_Comm pair = MPI_COMM_NULL;
+      MPI_Comm_split(MPI_COMM_WORLD, rank_ < 2 ? 0 : MPI_UNDEFINED, i % 2 == 0 ? rank_ : -rank_, &pair);
+      if (pair == MPI_COMM_NULL) continue;
+      const scoped_comm two(pair);
+      const scoped_comm more(duplicate(pair));
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(call(pair, 5), "");
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(call(more.get(), 5), "");
+    }
+    calls_ = 100 * others;
+    const scoped_comm next(duplicate(MPI_COMM_WORLD));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(call(next.get(), 6), "");
+  }
+}
+
+// Ranks free their communicators when they like, as programs whose objects are collected do, and begin with a plan or a
+// call.
+TEST_F(first_calls, on_communicators_that_ranks_free_at_different_times) {
+  std::mt19937 common(5);
+  std::mt19937 own(static_cast<unsigned>(17 + rank_));
+  std::vector<std::unique_ptr<scoped_comm>> used;
+  const auto free_some = [&] {
+    while (!used.empty() && own() % 3 != 0) used.erase(used.begin() + static_cast<std::ptrdiff_t>(own() % used.size()));
+  };
+  for (int round = 0; round < 60; ++round) {
+    auto next = std::make_unique<scoped_comm>(duplicate(MPI_COMM_WORLD));
+    free_some();
+    if (common() % 4 == 0) {
+      const std::vector<int> send(at(p_), rank_);
+      std::vector<int> recv(at(p_));
+      plan all(exchange::alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, next->get()));
+      all.run();
+      for (int peer = 0; peer < p_; ++peer) EXPECT_EQ(recv[at(peer)], peer);
+    }
+    const auto calls = common() % 6;
+    for (unsigned i = 0; i < calls; ++i) {
+      EXPECT_EQ(call(next->get(), 1 + 3 * (round % 2)), "");
+      if (common() % 5 == 0) free_some();
+    }
+    used.push_back(std::move(next));
   }
 }
 

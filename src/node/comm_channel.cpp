@@ -1,0 +1,103 @@
+#include "node/comm_channel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/fingerprint.hpp"
+#include "base/sizes.hpp"
+#include "mpi/check.hpp"
+
+namespace taquin::detail {
+
+bool come_in_one_order() {
+  static const bool one_thread = [] {
+    int provided = MPI_THREAD_MULTIPLE;
+    TAQUIN_MPI(PMPI_Query_thread(&provided));
+    return provided < MPI_THREAD_MULTIPLE;
+  }();
+  return one_thread;
+}
+
+// With several threads only a reduction finds spares: what a rank says here would race with its other threads' steps.
+void channels_of_process::add(comm_channel& a) noexcept {
+  if (!one_order_) a.shared.say_never();
+  const std::scoped_lock lock(mutex_);
+  a.after = in_use_;
+  if (in_use_ != nullptr) in_use_->before = &a;
+  in_use_ = &a;
+}
+
+void channels_of_process::remove(comm_channel& a) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (a.after != nullptr) a.after->before = a.before;
+  if (a.before != nullptr) a.before->after = a.after;
+  if (in_use_ == &a) in_use_ = a.after;
+  a.before = a.after = nullptr;
+}
+
+void channels_of_process::keep(MPI_Comm comm, comm_channel& a) noexcept {
+  if (a.shared.empty()) return;
+  const bool whole = a.for_others && !a.record->lost.load(std::memory_order_relaxed) && a.shared.may_be_spare();
+  if (!whole || (one_order_ && a.shared.said_gone()) || comm == MPI_COMM_WORLD || a.ranks == 0 ||
+      a.bytes > most_bytes) {
+    if (one_order_) a.shared.say_gone();
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  try {
+    spares_.reserve(most);
+  } catch (const std::bad_alloc&) {
+    if (one_order_) a.shared.say_gone();
+    return;
+  }
+  if (spares_.size() == most) drop_at(0);
+  a.no_longer_of_user();
+  if (one_order_) a.shared.say_kept();
+  spares_.push_back({std::move(a.shared), std::move(a.record), std::move(a.places), a.bytes, a.ranks, a.token});
+  a.bytes = 0;
+}
+
+void channels_of_process::say_in_use(std::uint64_t ranks) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (!one_order_) return;
+  for (const comm_channel* a = in_use_; a != nullptr; a = a->after)
+    if (a->ranks == ranks) a->shared.say_gone();
+}
+
+void channels_of_process::drop(std::uint64_t ranks) noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = spares_.size(); i-- > 0;)
+    if (spares_[i].ranks == ranks) drop_at(i);
+}
+
+std::uint64_t number_of_ranks(MPI_Comm comm) {
+  constexpr int at_once = 64;
+  std::array<int, at_once> here{};
+  std::array<int, at_once> in_world{};
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int size = 0;
+  TAQUIN_MPI(PMPI_Comm_group(comm, &group));
+  TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
+  TAQUIN_MPI(PMPI_Group_size(group, &size));
+  fingerprint all;
+  bool known = true;
+  for (int begin = 0; begin < size; begin += at_once) {
+    const int n = std::min(at_once, size - begin);
+    std::iota(here.begin(), here.end(), begin);
+    TAQUIN_MPI(PMPI_Group_translate_ranks(group, n, here.data(), world, in_world.data()));
+    for (const int rank : std::span(in_world).first(as_size(n))) {
+      known = known && rank != MPI_UNDEFINED;
+      all.add(rank);
+    }
+  }
+  TAQUIN_MPI(PMPI_Group_free(&world));
+  TAQUIN_MPI(PMPI_Group_free(&group));
+  return known ? all.value() | 1U : 0;
+}
+
+}  // namespace taquin::detail

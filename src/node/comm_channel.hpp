@@ -1,0 +1,137 @@
+// What a communicator has for its calls on one node, and such memory of freed communicators, kept for later ones.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/failure.hpp"
+#include "node/channel.hpp"
+#include "node/places.hpp"
+
+namespace taquin::detail {
+
+/// Bytes of all channels of this process, its own parts.
+inline std::atomic<std::size_t> bytes_of_channels{0};
+/// A handle may mean another communicator once this has grown.
+inline std::atomic<std::uint64_t> communicators_freed{0};
+
+/// A number that tells which processes a communicator has, in which order; 0 where some are not of MPI_COMM_WORLD.
+/// Different ones have the same number only by a rare chance. Local.
+std::uint64_t number_of_ranks(MPI_Comm comm);
+
+/// What a communicator has, as an attribute of it.
+struct comm_channel {
+  channel shared;
+  std::shared_ptr<mpi::call_record> record;
+  std::shared_ptr<rank_places> places;
+  std::size_t bytes = 0;
+  std::uint64_t ranks = 0;         // which ones, in which order
+  std::uint64_t token = 0;         // of the channel's memory
+  int first_calls = 0;             // calls that went to the MPI library
+  bool made = false;               // all that a communicator has; before that it counts such calls, or is lost
+  bool for_others = true;          // the channel may serve another communicator
+  comm_channel* before = nullptr;  // of those in use
+  comm_channel* after = nullptr;
+
+  comm_channel() = default;
+  comm_channel(const comm_channel&) = delete;
+  comm_channel& operator=(const comm_channel&) = delete;
+  void no_longer_of_user() const noexcept {
+    if (record == nullptr) return;
+    record->shown = nullptr;
+    mpi::forget_user(*record);
+  }
+  ~comm_channel() {
+    no_longer_of_user();
+    bytes_of_channels -= bytes;
+    ++communicators_freed;
+  }
+};
+
+/// Whether ranks come to the first calls on communicators of the same ranks in the same order. With one thread they do:
+/// such calls may wait for all ranks, so programs that use another order may hang with any MPI library. Local.
+bool come_in_one_order();
+
+/// The channels that communicators of this process have, and those of freed communicators, kept for later ones of the
+/// same ranks: some programs and libraries make communicators again and again, for a few calls each, and the system
+/// takes long to share and clear memory. With a channel its ranks' records of calls are kept: the other ranks know their
+/// addresses.
+class channels_of_process {
+ public:
+  static channels_of_process& get() {
+    static auto* const all = new channels_of_process;  // communicators may be freed after static objects
+    return *all;
+  }
+  /// Every channel that a communicator has is known from here on, until it is freed.
+  void add(comm_channel& a) noexcept;
+  void remove(comm_channel& a) noexcept;
+  /// Keeps the communicator's channel if it can serve again. The other ranks learn whether.
+  void keep(MPI_Comm comm, comm_channel& a) noexcept;
+  struct one {
+    channel shared;
+    std::shared_ptr<mpi::call_record> record;
+    std::shared_ptr<rank_places> places;
+    std::size_t bytes = 0;
+    std::uint64_t ranks = 0;
+    std::uint64_t token = 0;  // of the memory
+    /// The same on ranks that have the same memory and have gone through the same steps.
+    [[nodiscard]] std::uint64_t known_as() const noexcept {
+      return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
+    }
+    /// Nothing of the freed communicator's uses its record any more.
+    [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
+  };
+  /// Takes a channel of the same ranks in the same order; empty if there is none. Ranks that have several take the same:
+  /// they may have kept them in any order, so the largest token decides. Its memory is no longer counted.
+  one take(std::uint64_t ranks) noexcept {
+    const std::scoped_lock lock(mutex_);
+    std::size_t best = spares_.size();
+    for (std::size_t i = 0; i < spares_.size(); ++i)
+      if (spares_[i].ranks == ranks && (best == spares_.size() || spares_[i].token > spares_[best].token)) best = i;
+    if (best == spares_.size()) return {};
+    one found = std::move(spares_[best]);
+    bytes_of_channels -= found.bytes;
+    spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(best));
+    return found;
+  }
+  /// What take() gave, where it is not used.
+  void give_back(one spare) noexcept {
+    if (spare.shared.empty()) return;
+    const std::scoped_lock lock(mutex_);
+    bytes_of_channels += spare.bytes;
+    if (spares_.size() == most) drop_at(0);
+    spares_.push_back(std::move(spare));  // there is room for it, as before
+  }
+  /// Tells the other ranks that this one begins with another communicator of the same ranks, and that channels which it
+  /// still uses for them are not for that: others may have freed their communicators.
+  void say_in_use(std::uint64_t ranks) noexcept;
+  /// Gives up its spares for these ranks, and says so.
+  void drop(std::uint64_t ranks) noexcept;
+  void drop_all() noexcept {
+    const std::scoped_lock lock(mutex_);
+    while (!spares_.empty()) drop_at(spares_.size() - 1);
+  }
+
+ private:
+  static constexpr std::size_t most = 4;
+  static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
+  void drop_at(std::size_t i) noexcept {
+    if (one_order_) spares_[i].shared.say_gone();
+    bytes_of_channels -= spares_[i].bytes;
+    spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  const bool one_order_ = come_in_one_order();
+  std::mutex mutex_;
+  std::vector<one> spares_;
+  comm_channel* in_use_ = nullptr;
+};
+
+}  // namespace taquin::detail
