@@ -44,8 +44,8 @@ channel* blocking_channel(MPI_Comm comm, first_call* first = nullptr);
 /// Of a provisional channel, which blocking_channel may give where there is a `first`: whether all other ranks use it
 /// for this communicator, too. If not it is forgotten, as after forget_spare. Waits for the other ranks.
 bool meet_again(MPI_Comm comm);
-/// One of the ranks has not come: the next call is the first one on the communicator, and none of the channels that this
-/// process has for the same ranks will serve it. Local.
+/// One of the ranks has not come: the next call is the first one on the communicator, and none of the channels that
+/// this process has for the same ranks will serve it. Local.
 void forget_spare(MPI_Comm comm);
 
 /// True if the last result of blocking_channel in this thread was null, for this communicator. Local.

@@ -118,10 +118,10 @@ class channel final : private mpi::awaited, public mpi::leavers {
     idle_ = {};
   }
 
-  // Between two communicators of the same ranks each rank tells the others what has become of its part: `kept` when the
-  // first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. Ranks that
-  // want to use it do so if all do. The words tell the number of steps: what a rank said after fewer is out of date, and
-  // who is gone after so many does not come after as many.
+  // Between two communicators of the same ranks each rank tells the others what has become of its part: `kept` when
+  // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. Ranks
+  // that want to use it do so if all do. The words tell the number of steps: what a rank said after fewer is out of
+  // date, and who is gone after so many does not come after as many.
   void say_kept() const noexcept { say(fate::kept); }
   /// This rank will never use it for a later one.
   void say_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }

@@ -61,8 +61,8 @@ bool come_in_one_order();
 
 /// The channels that communicators of this process have, and those of freed communicators, kept for later ones of the
 /// same ranks: some programs and libraries make communicators again and again, for a few calls each, and the system
-/// takes long to share and clear memory. With a channel its ranks' records of calls are kept: the other ranks know their
-/// addresses.
+/// takes long to share and clear memory. With a channel its ranks' records of calls are kept: the other ranks know
+/// their addresses.
 class channels_of_process {
  public:
   static channels_of_process& get() {
@@ -88,8 +88,8 @@ class channels_of_process {
     /// Nothing of the freed communicator's uses its record any more.
     [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
   };
-  /// Takes a channel of the same ranks in the same order; empty if there is none. Ranks that have several take the same:
-  /// they may have kept them in any order, so the largest token decides. Its memory is no longer counted.
+  /// Takes a channel of the same ranks in the same order; empty if there is none. Ranks that have several take the
+  /// same: they may have kept them in any order, so the largest token decides. Its memory is no longer counted.
   one take(std::uint64_t ranks) noexcept {
     const std::scoped_lock lock(mutex_);
     std::size_t best = spares_.size();
