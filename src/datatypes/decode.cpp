@@ -8,6 +8,7 @@
 #include "datatypes/envelope.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -192,7 +193,15 @@ struct contents {
   contents& operator=(const contents&) = delete;
   ~contents() {
     for (MPI_Datatype& t : types)
-      if (!is_leaf(envelope(t).combiner)) PMPI_Type_free(&t);
+      if (is_made(t)) PMPI_Type_free(&t);
+  }
+  // Not predefined, as far as the MPI library tells: what it does not tell is not freed.
+  static bool is_made(MPI_Datatype type) noexcept {
+    try {
+      return !is_leaf(envelope(type).combiner);
+    } catch (const error&) {
+      return false;
+    }
   }
   [[nodiscard]] bool leaf() const { return is_leaf(made.combiner); }
   // Fortran's parametrised types are predefined types with a precision.

@@ -10,6 +10,7 @@
 #include "datatypes/type_map.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin {
 
@@ -66,14 +67,18 @@ void finish(exchange& x) {
 }
 
 // `known` is compared before the MPI library is asked for the type's size and extent: most calls have one type for both
-// sides.
-void fill(blocks& b, const void* base, const count_view& counts, const count_view& displs, MPI_Datatype type,
-          const element& known = {}) {
+// sides. Where the MPI library fails to tell them, this rank has no exchange, and all report that.
+void fill(exchange& x, blocks& b, const void* base, const count_view& counts, const count_view& displs,
+          MPI_Datatype type, const element& known = {}) {
   b.base = const_cast<void*>(base);
   b.counts = counts;
   b.displs = displs;
   if (base == MPI_IN_PLACE) return;
-  b.element = type == known.type ? known : element::of(type);
+  try {
+    b.element = type == known.type ? known : element::of(type);
+  } catch (const error&) {
+    detail::invalid_exchange::set(x, "a datatype whose size the MPI library does not tell");
+  }
   b.displ_unit = b.element.extent;
 }
 
@@ -90,8 +95,8 @@ exchange exchange::alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype
   exchange x;
   x.comm = comm;
   x.kind = form::alltoall;
-  fill(x.send, sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
-  fill(x.recv, recvbuf, {recvcount, 0}, {0, recvcount}, recvtype, x.send.element);
+  fill(x, x.send, sendbuf, {sendcount, 0}, {0, sendcount}, sendtype);
+  fill(x, x.recv, recvbuf, {recvcount, 0}, {0, recvcount}, recvtype, x.send.element);
   finish(x);
   return x;
 }
@@ -102,8 +107,8 @@ exchange exchange::alltoallv(const void* sendbuf, count_view sendcounts, count_v
   exchange x;
   x.comm = comm;
   x.kind = form::alltoallv;
-  fill(x.send, sendbuf, sendcounts, sdispls, sendtype);
-  fill(x.recv, recvbuf, recvcounts, rdispls, recvtype, x.send.element);
+  fill(x, x.send, sendbuf, sendcounts, sdispls, sendtype);
+  fill(x, x.recv, recvbuf, recvcounts, rdispls, recvtype, x.send.element);
   finish(x);
   return x;
 }

@@ -31,7 +31,9 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       slots_(0, memory),
       in_slot_(memory) {
   array_list::take(*this, measure());
-  if (where_.reused && where_.ranks > 0) schedule_.mark_one_way();
+  // Where ranks meet, at most two starts' messages are at one; half of the schedule's are receives.
+  const bool few = schedule_.meets && schedule_.messages.size() <= as_size(where_.in_flight);
+  if (where_.reused && where_.ranks > 0 && !few) schedule_.mark_one_way();
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
   slots_.keep_truncations();

@@ -163,6 +163,9 @@ class schedule {
   std::size_t shared_bytes = 0;   ///< size of place::shared; the same on all ranks of a node
   int arrivals = 0;               ///< in one exchange
   bool ahead = false;  ///< all its receives may be posted before anything else: nothing but they writes there
+  /// What a rank has in the end has come, by way of others, from all: no rank ends an exchange before all have begun
+  /// it. All ranks have equally many messages.
+  bool meets = false;
 
  private:
   friend struct array_list;

@@ -13,8 +13,8 @@
 
 #include "algorithms/algorithm.hpp"
 #include "faults.hpp"
+#include "map_traffic.hpp"
 #include "redistribute/machine.hpp"
-#include "redistribute/problems.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.h"
 #include "taquin/taquin.hpp"
@@ -22,66 +22,10 @@
 namespace taquin {
 namespace {
 
-using origin = std::uint64_t;
-
-origin origin_of(int from, int to, count_t k) {
-  return static_cast<origin>(from + 1) << 48U | static_cast<origin>(to + 1) << 32U | static_cast<origin>(k + 1);
-}
-
-// Counts between all ranks from a seed that all have.
-class traffic {
- public:
-  traffic(unsigned seed, MPI_Comm comm) {
-    MPI_Comm_rank(comm, &rank_);
-    MPI_Comm_size(comm, &ranks_);
-    std::mt19937 random(seed);
-    for (int from = 0; from < ranks_; ++from)
-      for (int to = 0; to < ranks_; ++to) {
-        const auto n = static_cast<count_t>(random() % 3 == 0 ? 0 : random() % 5000);
-        if (from == rank_) out_.push_back(n);
-        if (to == rank_) in_.push_back(n);
-      }
-    std::exclusive_scan(out_.begin(), out_.end(), std::back_inserter(out_at_), count_t{0});
-    std::exclusive_scan(in_.begin(), in_.end(), std::back_inserter(in_at_), count_t{0});
-    data_.resize(static_cast<std::size_t>(std::max(out_at_.back() + out_.back(), in_at_.back() + in_.back())));
-    for (int to = 0; to < ranks_; ++to)
-      for (count_t k = 0; k < out_[at(to)]; ++k)
-        data_[static_cast<std::size_t>(out_at_[at(to)] + k)] = origin_of(rank_, to, k);
-  }
-  exchange given(MPI_Comm comm) {
-    return exchange::alltoallv_in_place(data_.data(), count_view(out_.data()), count_view(out_at_.data()),
-                                        count_view(in_.data()), count_view(in_at_.data()), MPI_UINT64_T, comm);
-  }
-  // Wrong bytes of what the map says to be whole.
-  [[nodiscard]] std::size_t lies(const failure::block_map& map) const {
-    std::size_t wrong = 0;
-    for (const failure::part& p : map.incoming) {
-      if (p.what == failure::state::arrived) wrong += differing(bytes(data_) + p.at, p.peer, rank_, p);
-      if (p.what == failure::state::staged) wrong += differing(map.staged.data() + p.at, p.peer, rank_, p);
-    }
-    for (const failure::part& p : map.outgoing)
-      if (p.what == failure::state::stands) wrong += differing(bytes(data_) + p.at, rank_, p.peer, p);
-    return wrong;
-  }
-
- private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  static const std::byte* bytes(const std::vector<origin>& v) { return reinterpret_cast<const std::byte*>(v.data()); }
-  static std::size_t differing(const std::byte* here, int from, int to, const failure::part& p) {
-    std::size_t wrong = 0;
-    for (count_t k = 0; k < p.length; ++k) {  // a unit is a byte
-      const auto unit = static_cast<count_t>(sizeof(origin));
-      const origin truth = origin_of(from, to, (p.offset + k) / unit);
-      wrong += std::memcmp(here + k, reinterpret_cast<const std::byte*>(&truth) + (p.offset + k) % unit, 1) != 0;
-    }
-    return wrong;
-  }
-
-  int rank_ = 0;
-  int ranks_ = 1;
-  std::vector<count_t> out_, in_, out_at_, in_at_;
-  std::vector<origin> data_;
-};
+using test::block_traffic;
+using test::origin;
+using test::origin_of;
+using test::traffic;
 
 unsigned failures_to_try(unsigned few) {
   const char* const asked = std::getenv("TAQUIN_TEST_FAILURES");
@@ -116,26 +60,30 @@ bool same_in_c(const failure::block_map& map) {
 // What has been found wrong, and how many maps there were, of all trials.
 struct findings {
   int maps = 0;
+  int failed = 0;
   std::size_t wrong = 0;
 };
 
 // `step(comm)` with a fault on one rank in its n-th request for memory or call of the MPI library, for several n; then
 // `look(map)` says how much of the map is wrong.
 template <class Prepare>
-findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40) {
+findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool types = false) {
   findings all;
   const int ranks = test::size_of(MPI_COMM_WORLD);
   for (unsigned seed = 0; seed < trials; ++seed) {
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const bool faulty = test::rank_in(comm.get()) == static_cast<int>(seed) % ranks;
     prepare(seed, comm.get(), [&](auto step, auto look) {
+      MPI_Barrier(MPI_COMM_WORLD);  // nobody is still in a call that came before
       std::mt19937 random(seed);
       const int n = static_cast<int>(random() % steps);
-      if (faulty) test::arm(random() % 3 == 0 ? test::fault::memory : test::fault::mpi_call, n);
+      const auto usual = random() % 3 == 0 ? test::fault::memory : test::fault::mpi_call;
+      if (faulty) test::arm(types ? test::fault::datatype : usual, n);
       try {
         step();
       } catch (const std::exception&) {
         test::disarm();
+        ++all.failed;
         const failure::block_map map = failure::blocks();
         if (map.known) {
           ++all.maps;
@@ -148,6 +96,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Allreduce(MPI_IN_PLACE, &all.maps, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &all.failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   return all;
 }
 
@@ -171,92 +120,43 @@ TEST_P(every_in_place, is_true_after_memory_or_an_mpi_call_has_failed_at_any_ste
   EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || found.maps > 0) << found.maps;
 }
 
-INSTANTIATE_TEST_SUITE_P(failure_map, every_in_place, testing::Values("in_place", "in_place_phases"),
-                         [](const auto& i) { return std::string(i.param); });
-
-// Blocks of any number of words, all of which say where the block comes from and goes to.
-class block_traffic {
+// An element of two halves, as a type of a shape that follows from the seed; no call has seen it.
+class halves {
  public:
-  block_traffic(unsigned seed, MPI_Comm comm, std::size_t words) : words_(words) {
-    MPI_Comm_rank(comm, &rank_);
-    const int ranks = test::size_of(comm);
-    std::mt19937 random(seed);
-    std::vector<int> sizes(static_cast<std::size_t>(ranks));
-    for (int& n : sizes) n = static_cast<int>(random() % 40);
-    const test::block_problem all = test::random_problem(sizes, static_cast<int>(random() % 5 + 6) * 10, seed);
-    mine_ = all[static_cast<std::size_t>(rank_)];
-    for (int k = 0; k < mine_.blocks; ++k)
-      for (std::size_t w = 0; w < words_; ++w)
-        data_.push_back(name(mine_.ranks[static_cast<std::size_t>(k)], mine_.indices[static_cast<std::size_t>(k)], w));
+  explicit halves(unsigned seed) {
+    const int lengths[2] = {1, 1};
+    const MPI_Aint places[2] = {seed % 2 == 0 ? 0 : 4, seed % 2 == 0 ? 4 : 0};
+    seed % 3 == 0 ? MPI_Type_contiguous(2, MPI_UINT32_T, &type_)
+                  : MPI_Type_create_hindexed(2, lengths, places, MPI_UINT32_T, &type_);
+    MPI_Type_commit(&type_);
   }
-  [[nodiscard]] origin* data() { return data_.data(); }
-  [[nodiscard]] const test::rank_map& map() const { return mine_; }
-  // Wrong blocks of what the map says to be whole.
-  [[nodiscard]] std::size_t lies(const failure::block_map& map) const {
-    std::size_t wrong = map.unit_bytes != static_cast<count_t>(words_ * sizeof(origin));
-    for (const auto* list : {&map.incoming, &map.outgoing})
-      for (const failure::part& p : *list)
-        for (count_t k = 0; p.what != failure::state::missing && k < p.length; ++k)
-          wrong += differs(map, p, k, list == &map.incoming ? rank_ : p.peer);
-    return wrong;
-  }
-
-  // Starts what `map` has left, and compares the array with what all have had. How many blocks there were on all ranks,
-  // and how many are lost.
-  std::pair<int, int> go_on(redistribution& r, const failure::block_map& map, MPI_Comm comm) {
-    const auto n = static_cast<std::size_t>(mine_.blocks);
-    std::vector<int> ranks(n, -1);
-    std::vector<int> places(n, 0);
-    for (const auto* list : {&map.incoming, &map.outgoing})
-      for (const failure::part& p : *list)
-        for (count_t k = 0; p.at >= 0 && p.what != failure::state::staged && k < p.length; ++k) {
-          ranks[static_cast<std::size_t>(p.at + k)] = list == &map.incoming ? rank_ : p.peer;
-          places[static_cast<std::size_t>(p.at + k)] = static_cast<int>(p.offset + k);
-        }
-    // A rank whose part had ended well has all; its map need not list them.
-    const bool ended = map.incoming.empty();
-    for (std::size_t k = 0; ended && k < n; ++k)
-      if (data_[k * words_] == name(rank_, static_cast<int>(k), 0) && ranks[k] < 0) {
-        ranks[k] = rank_;
-        places[k] = static_cast<int>(k);
-      }
-    r(std::span<const int>(ranks), std::span<const int>(places));
-    // What is where it belongs, and what is with a map.
-    int counts[3] = {0, 0, 0};
-    for (std::size_t k = 0; k < n; ++k) {
-      counts[0] += mine_.ranks[k] >= 0;
-      std::size_t right = 0;
-      for (std::size_t w = 0; w < words_; ++w) right += data_[k * words_ + w] == name(rank_, static_cast<int>(k), w);
-      counts[1] += right == words_;
-    }
-    for (const auto* list : {&map.incoming, &map.outgoing})
-      for (const failure::part& p : *list) {
-        if (p.what == failure::state::staged) counts[1] += static_cast<int>(p.length);
-        if (p.what == failure::state::missing) counts[2] += static_cast<int>(p.length);
-      }
-    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT, MPI_SUM, comm);
-    EXPECT_GE(counts[1] + counts[2], counts[0]) << "a block is neither in its place, nor held by a map, nor missing";
-    return {counts[0], counts[0] - counts[1]};
-  }
+  ~halves() { MPI_Type_free(&type_); }
+  halves(const halves&) = delete;
+  halves& operator=(const halves&) = delete;
+  operator MPI_Datatype() const { return type_; }
 
  private:
-  static origin name(int to, int index, std::size_t word) {
-    return static_cast<origin>(to + 2) << 48U | static_cast<origin>(static_cast<unsigned>(index + 8)) << 16U | word;
-  }
-  std::size_t differs(const failure::block_map& map, const failure::part& p, count_t k, int to) const {
-    const auto* staged = reinterpret_cast<const origin*>(map.staged.data());
-    const origin* const here =
-        (p.what == failure::state::staged ? staged : data_.data()) + static_cast<std::size_t>(p.at + k) * words_;
-    for (std::size_t w = 0; w < words_; ++w)
-      if (here[w] != name(to, static_cast<int>(p.offset + k), w)) return 1;
-    return 0;
-  }
-
-  std::size_t words_;
-  int rank_ = 0;
-  test::rank_map mine_;
-  std::vector<origin> data_;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
+
+TEST_P(every_in_place, is_true_after_a_datatype_has_failed) {
+  const unsigned trials = failures_to_try(40);
+  const auto found = with_faults(
+      trials,
+      [](unsigned seed, MPI_Comm comm, auto attempt) {
+        options o{.algorithm = GetParam()};
+        traffic& mine = kept(traffic(seed, comm));
+        const halves type(seed);
+        traffic first(seed + 100000, comm);
+        run(first.given(comm), o);
+        attempt([&] { run(mine.given(comm, type), o); }, [&](const failure::block_map& map) { return mine.lies(map); });
+      },
+      12, true);
+  EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || found.failed > 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(failure_map, every_in_place, testing::Values("in_place", "in_place_phases"),
+                         [](const auto& i) { return std::string(i.param); });
 
 class every_redistribution : public testing::TestWithParam<const detail::redistribution_algorithm*> {};
 
@@ -272,6 +172,26 @@ TEST_P(every_redistribution, is_true_after_memory_or_an_mpi_call_has_failed_at_a
             [&](const failure::block_map& map) { return mine.lies(map); });
   });
   EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || found.maps > 0) << found.maps;
+}
+
+TEST_P(every_redistribution, is_true_after_a_datatype_has_failed) {
+  const unsigned trials = failures_to_try(40);
+  const auto found = with_faults(
+      trials,
+      [](unsigned seed, MPI_Comm comm, auto attempt) {
+        const std::size_t words = seed % 3 == 0 ? 1024 : seed % 3 == 1 ? 3 : 300;
+        block_traffic& mine = kept(block_traffic(seed, comm, words));
+        const halves type(seed);
+        attempt(
+            [&] {
+              redistribution& r = kept(redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(words), type,
+                                                      comm, {.algorithm = GetParam()->name}));
+              r(std::span(mine.map().ranks), std::span(mine.map().indices));
+            },
+            [&](const failure::block_map& map) { return mine.lies(map); });
+      },
+      12, true);
+  EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || found.failed > 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(failure_map, every_redistribution, testing::ValuesIn(detail::redistributions()),

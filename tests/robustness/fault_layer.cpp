@@ -59,6 +59,13 @@ bool call_fails() noexcept {
   return is_time(fault::mpi_call);
 }
 
+bool type_call_fails() noexcept { return is_time(fault::datatype); }
+
+bool type_fails() noexcept {
+  const bool fails = call_fails();
+  return type_call_fails() || fails;
+}
+
 void* allocate(std::size_t bytes, std::size_t alignment) {
   step();
   if (is_time(fault::memory) || none_is_left()) throw std::bad_alloc();
@@ -108,11 +115,12 @@ extern "C" int sched_yield() noexcept {
   return static_cast<int>(syscall(SYS_sched_yield));
 }
 
-#define TAQUIN_FAULTY(name, parameters, arguments)                                                  \
+#define TAQUIN_FAULTY_BY(fails, name, parameters, arguments)                                        \
   extern "C" int PMPI_##name parameters {                                                           \
     static auto* const next = reinterpret_cast<int(*) parameters>(dlsym(RTLD_NEXT, "PMPI_" #name)); \
-    return taquin::test::call_fails() ? MPI_ERR_OTHER : next arguments;                             \
+    return taquin::test::fails() ? MPI_ERR_OTHER : next arguments;                                  \
   }
+#define TAQUIN_FAULTY(name, parameters, arguments) TAQUIN_FAULTY_BY(call_fails, name, parameters, arguments)
 
 TAQUIN_FAULTY(Isend, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r),
               (b, n, t, to, tag, c, r))
@@ -139,10 +147,31 @@ TAQUIN_FAULTY(Iallgather,
               (const void* s, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, MPI_Comm c, MPI_Request* r),
               (s, n, t, d, m, u, c, r))
 TAQUIN_FAULTY(Get_count, (const MPI_Status* s, MPI_Datatype t, int* n), (s, t, n))
-TAQUIN_FAULTY(Type_commit, (MPI_Datatype * t), (t))
-TAQUIN_FAULTY(Type_create_struct,
-              (int n, const int lengths[], const MPI_Aint places[], const MPI_Datatype types[], MPI_Datatype* t),
-              (n, lengths, places, types, t))
-TAQUIN_FAULTY(Type_create_hindexed,
-              (int n, const int lengths[], const MPI_Aint places[], MPI_Datatype one, MPI_Datatype* t),
-              (n, lengths, places, one, t))
+#define TAQUIN_FAULTY_TYPE(name, parameters, arguments) TAQUIN_FAULTY_BY(type_fails, name, parameters, arguments)
+TAQUIN_FAULTY_TYPE(Type_commit, (MPI_Datatype * t), (t))
+TAQUIN_FAULTY_TYPE(Type_create_struct,
+                   (int n, const int lengths[], const MPI_Aint places[], const MPI_Datatype types[], MPI_Datatype* t),
+                   (n, lengths, places, types, t))
+TAQUIN_FAULTY_TYPE(Type_create_hindexed,
+                   (int n, const int lengths[], const MPI_Aint places[], MPI_Datatype one, MPI_Datatype* t),
+                   (n, lengths, places, one, t))
+// Those that no other fault counts: steps of other tests stay as they are.
+#define TAQUIN_FAULTY_LOOK(name, parameters, arguments) TAQUIN_FAULTY_BY(type_call_fails, name, parameters, arguments)
+TAQUIN_FAULTY_LOOK(Type_create_hindexed_block,
+                   (int n, int length, const MPI_Aint places[], MPI_Datatype one, MPI_Datatype* t),
+                   (n, length, places, one, t))
+TAQUIN_FAULTY_LOOK(Type_create_hvector, (int n, int length, MPI_Aint stride, MPI_Datatype one, MPI_Datatype* t),
+                   (n, length, stride, one, t))
+TAQUIN_FAULTY_LOOK(Type_create_resized, (MPI_Datatype one, MPI_Aint lower, MPI_Aint extent, MPI_Datatype* t),
+                   (one, lower, extent, t))
+TAQUIN_FAULTY_LOOK(Type_contiguous, (int n, MPI_Datatype one, MPI_Datatype* t), (n, one, t))
+TAQUIN_FAULTY_LOOK(Type_dup, (MPI_Datatype one, MPI_Datatype* t), (one, t))
+TAQUIN_FAULTY_LOOK(Type_size_x, (MPI_Datatype t, MPI_Count* n), (t, n))
+TAQUIN_FAULTY_LOOK(Type_get_extent_x, (MPI_Datatype t, MPI_Count* lower, MPI_Count* extent), (t, lower, extent))
+TAQUIN_FAULTY_LOOK(Type_get_true_extent_x, (MPI_Datatype t, MPI_Count* lower, MPI_Count* extent), (t, lower, extent))
+TAQUIN_FAULTY_LOOK(Type_get_envelope, (MPI_Datatype t, int* ints, int* places, int* types, int* combiner),
+                   (t, ints, places, types, combiner))
+TAQUIN_FAULTY_LOOK(Type_get_contents,
+                   (MPI_Datatype t, int ints, int places, int types, int i[], MPI_Aint p[], MPI_Datatype d[]),
+                   (t, ints, places, types, i, p, d))
+TAQUIN_FAULTY_LOOK(Type_set_attr, (MPI_Datatype t, int key, void* value), (t, key, value))

@@ -7,6 +7,7 @@ namespace taquin::test {
 
 enum class fault {
   mpi_call,   ///< the n-th call from now on is not made, and MPI_ERR_OTHER returned
+  datatype,   ///< the same, of calls that make datatypes or look into them
   memory,     ///< the n-th request from now on throws std::bad_alloc
   no_memory,  ///< the n-th request from now on, and all that follow, throw std::bad_alloc
   delay,      ///< every call is made late, by a random time that begins with n

@@ -101,6 +101,28 @@ TEST_P(in_flight, starts_of_a_plan_do_not_flood_a_rank_that_sends_nothing_back) 
   EXPECT_EQ(test::flood::left(), 0);
 }
 
+// Each start sends small blocks between all ranks, and a rank that is late finds no more than may be in flight: of
+// algorithms with log rounds two starts' messages, without any answer.
+TEST_P(in_flight, starts_of_a_plan_among_all_ranks_do_not_flood_a_late_one) {
+  constexpr int most = 14;
+  constexpr int starts = 40;
+  traffic t(pattern::dense, 20);
+  options o{.algorithm = GetParam()->name, .in_flight = most};
+  auto p = plan_if_served(t.given(), o);
+  if (!p || p->algorithm() == "native") return;
+  test::flood::begin();
+  for (int i = 0; i < starts; ++i) {
+    be_late(rank_, i % ranks_, i < 2 * ranks_ ? 20 : 0);
+    t.fill(i);
+    p->run();
+    ASSERT_TRUE(t.right(i)) << "start " << i;
+  }
+  const auto seen = test::flood::now();
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_LE(seen.unexpected, most);
+  EXPECT_LE(seen.untaken, most);
+}
+
 // With more ranks than may be in flight.
 TEST_P(in_flight, no_more_come_unasked_than_the_option_says) {
   constexpr int most = 2;

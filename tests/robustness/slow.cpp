@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <random>
@@ -79,11 +82,21 @@ TEST(slow_is_not_dead, calls_whose_ranks_come_late_end_well_and_leave_nothing) {
   std::mt19937 random(static_cast<unsigned>(rank_in(comm.get())));
   constexpr unsigned most = 50000;  // microseconds
   std::size_t before = 0;
+  std::vector<std::mt19937> all;  // those of all ranks
+  for (int rank = 0; rank < size_of(comm.get()); ++rank) all.emplace_back(static_cast<unsigned>(rank));
+  double slowest = 0;
+  MPI_Barrier(comm.get());
+  const double begin = MPI_Wtime();
   for (int call = 0; call < calls; ++call) {
+    std::uint_fast32_t late = 0;
+    for (std::mt19937& one : all) late = std::max(late, one() % most);
+    slowest += static_cast<double>(late) * 1e-6;
     usleep(static_cast<useconds_t>(random() % most));
     ASSERT_TRUE(one_call(call, comm.get())) << "call " << call;
     if (call == calls / 2) before = mallinfo2().uordblks;  // all that is kept has been made
   }
+  if (rank_in(comm.get()) == 0)
+    printf("%d calls in %.2f s; the latest ranks of all calls were %.2f s late\n", calls, MPI_Wtime() - begin, slowest);
   constexpr std::size_t slack = 256 << 10U;  // of the MPI library, for messages that came early
   EXPECT_LE(mallinfo2().uordblks, before + slack);
 }

@@ -237,6 +237,25 @@ MPI_Comm fresh(MPI_Comm comm) {
   return comm;
 }
 
+// Ranks that are in no trial leave the processors to those that are: so there can be many trials in a job. The first
+// member that goes on tells them the end.
+void wait_for_each_other(rank_state& s, const trial& t, bool member) {
+  constexpr int tag = 4;
+  const auto lost = t.loses() ? t.members[static_cast<std::size_t>(t.offender)] : -1;
+  const int first = *std::ranges::find_if(t.members, [&](int r) { return r != lost; });
+  if (member) {
+    s.doing("tells the others");
+    for (int r = 0; r < s.size && s.rank == first; ++r)
+      if (!std::ranges::binary_search(t.members, r)) MPI_Send(nullptr, 0, MPI_BYTE, r, tag, s.alive);
+    return;
+  }
+  s.doing("is in no trial");
+  constexpr useconds_t pause = 2000;
+  for (int there = 0; MPI_Iprobe(first, tag, s.alive, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS && there == 0;)
+    usleep(pause);
+  MPI_Recv(nullptr, 0, MPI_BYTE, first, tag, s.alive, MPI_STATUS_IGNORE);
+}
+
 void run_trial(rank_state& s, const trial& t, const settings& o) {
   const bool member = std::ranges::binary_search(t.members, s.rank);
   MPI_Comm comm = MPI_COMM_NULL;
@@ -258,6 +277,7 @@ void run_trial(rank_state& s, const trial& t, const settings& o) {
     s.doing("free the smaller one");
     MPI_Comm_free(&smaller);
   }
+  if (t.p() < s.size) wait_for_each_other(s, t, member);
   MPI_Comm before = s.alive;
   s.alive = smaller_than(s, before, t.loses());
   s.look();

@@ -12,8 +12,11 @@ if [ -z "${MORTAL_ALONE:-}" ]; then
 fi
 shift 5
 mount -t tmpfs tmpfs /dev/shm || exit 77
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+# MPI libraries name directories there by process numbers, which another of these scripts has as well.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+out=$TMPDIR/out
+trap 'rm -rf "$TMPDIR"' EXIT
 done=0 jobs=0 failures=0 after=0 ended=0
 
 processes() { ps -eo comm= | grep -vc '^\(sh\|ps\|grep\|sleep\)$'; }
