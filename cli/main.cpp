@@ -62,7 +62,9 @@ int main(int argc, char** argv) {
   for (const auto& [sub, work] : commands) {
     if (!sub->parsed()) continue;
     try {
-      return work();
+      const int status = work();
+      if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
+      throw failure("cannot write to standard output");  // the reason may be that of an earlier line
     } catch (const usage& e) {
       say_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
       return usage_status;

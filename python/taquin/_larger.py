@@ -29,7 +29,7 @@ class Larger:
 
     def __init__(self, array: Array, items: int) -> None:
         self._from = array
-        self._moves = array.nbytes >= _LEAST and _moves(array)
+        self._moves = _will_move(array)
         if self._moves:
             self._pages = _core.Pages(items * array.itemsize, address_of(array))
             self.flat: Array = np.asarray(self._pages).view(array.dtype)
@@ -39,7 +39,7 @@ class Larger:
     @property
     def held(self) -> int:
         """Bytes of `array` that stay beside this one."""
-        return min(2 * mmap.PAGESIZE, self._from.nbytes) if self._moves else self._from.nbytes
+        return held_of(self._from)
 
     def take(self, used: int) -> Array:
         """The larger array, with the first `used` items of `array`."""
@@ -48,6 +48,15 @@ class Larger:
         else:
             self.flat[:used] = self._from.ravel()[:used]
         return self.flat
+
+
+def held_of(array: Array) -> int:
+    """Bytes of an array that would stay beside a larger one in its place."""
+    return min(2 * mmap.PAGESIZE, array.nbytes) if _will_move(array) else array.nbytes
+
+
+def _will_move(array: Array) -> bool:
+    return array.nbytes >= _LEAST and _moves(array)
 
 
 def _moves(array: Array) -> bool:

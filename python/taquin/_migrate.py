@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Optional, Union
 
-import numpy as np
 from mpi4py import MPI
 from numpy.typing import ArrayLike
 
 from . import _core
 from ._errors import UsageError
+from ._larger import Larger, held_of
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._rows import Array, bytes_of_row, check_rows, fill
@@ -36,9 +37,10 @@ def migrate(
     by position on it.
 
     The received rows replace the rows of `array`, and a view of it is returned. Where more rows arrive than `array`
-    has, a new array of exactly these is returned; the old one then counts as extra memory. Extra memory is 12 bytes per
-    rank, 8 per row, and that of a :class:`Redistribution` (docs/internals/redistribution.md). There is no other copy of
-    the rows.
+    has, a new array of exactly these is returned, into which the pages of `array` move: its contents are then lost.
+    Where it has less than 64 KiB, or memory that NumPy has not allocated, it is copied, and counts as extra memory.
+    Extra memory is 12 bytes per rank, 8 per row, and that of a :class:`Redistribution`
+    (docs/internals/redistribution.md). There is no other copy of the rows.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
     :param destination: one rank for each row, or a function that returns them for an array of rows; it is called for
@@ -86,15 +88,17 @@ def migrate(
         invalid = _fill_destinations(move, array, destination)
     room = len(array) if invalid is None else 0
     try:
-        arriving = move.plan(describe(invalid) if invalid else None, room, _nbytes(array))
-        storage = array
+        arriving = move.plan(describe(invalid) if invalid else None, room, held_of(array) if invalid is None else 0)
+        larger: Optional[Larger] = None
         try:
             if arriving > room:
-                storage = np.empty((arriving,) + array.shape[1:], array.dtype)
-                storage[:rows] = array[:rows]
+                larger = Larger(array, arriving * math.prod(array.shape[1:]))
         except BaseException as lacking:  # the other ranks must not wait for this one
             invalid = lacking
         move.ready(describe(invalid) if invalid else None)
+        storage = array
+        if larger is not None:
+            storage = larger.take(rows * math.prod(array.shape[1:])).reshape(arriving, *array.shape[1:])
         move.run(address_of(storage), bytes_of_row(array))
     except UsageError as error:
         raise error from invalid
@@ -103,10 +107,6 @@ def migrate(
     if statistics is not None:
         statistics._add(move.statistics)
     return storage[:arriving]
-
-
-def _nbytes(array: object) -> int:
-    return array.nbytes if isinstance(array, np.ndarray) else 0
 
 
 def _fill_destinations(move: _core.Migration, array: Array, destination: Any) -> Optional[BaseException]:

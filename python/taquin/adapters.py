@@ -42,16 +42,27 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
     distributed along `axis`. The contents of `array` are lost; if it is distributed so already, it is returned
     unchanged.
 
-    Collective over the array's communicator. The errors are those of :func:`redistribute_nd`.
+    Collective over the array's communicator. The errors are those of :func:`redistribute_nd`; UsageError on every rank
+    also where ranks ask for different axes.
 
     :param array: an MPIArray: a NumPy array with ``axis``, ``global_shape`` and ``comm``, of a class with
         ``wrap(block, axis, comm)``. Where an axis does not divide evenly the first ranks have one more.
     :param axis: the axis along which the result is distributed.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
     """
-    if axis == array.axis or array.comm is None:
+    if array.comm is None:
         return array
-    ranks, axes = array.comm.Get_size(), range(len(array.global_shape))
+    axes = range(len(array.global_shape))
+    asked = array.comm.allgather((str(axis), str(array.axis)))  # alike before any rank returns
+    for rank, (to, at) in enumerate(asked):
+        if (to, at) != asked[0]:
+            first = f"rank 0 for axis {asked[0][0]} of one along axis {asked[0][1]}"
+            raise UsageError(f"rank {rank} asks for axis {to} of an array along axis {at}, {first}", rank)
+    if axis == array.axis:
+        return array
+    if axis not in axes:
+        raise UsageError(f"the axis must be 0 to {len(axes) - 1}, got {axis}")
+    ranks = array.comm.Get_size()
     source, target = (
         Blocks(array.global_shape, tuple(ranks if k == along else 1 for k in axes)) for along in (array.axis, axis)
     )

@@ -29,6 +29,8 @@ span_of span(const block& b, int peer) {
   return {begin, begin + (b.count - 1) * b.element.extent + b.element.true_extent, peer};
 }
 
+count_t address(const blocks& side) { return static_cast<count_t>(reinterpret_cast<std::uintptr_t>(side.base)); }
+
 // Null is the address that MPI calls MPI_BOTTOM: valid with types that hold absolute addresses. No object lies in the
 // first page.
 bool is_null(const blocks& side, const block& b) {
@@ -182,8 +184,9 @@ std::optional<invalid_argument> check_one_buffer(const exchange& x) {
 }
 
 // The common case: arrays of 32 bits, and one type without holes that is so small that no 31-bit count makes too many
-// bytes. True when the counts are valid and, if asked for, blocks are contiguous in order.
-bool quickly_valid(const blocks& side, int ranks, bool in_order) {
+// bytes. True when the counts are valid and, if asked for, blocks are contiguous in order. Then `around` is addresses
+// that the blocks lie between: not the closest ones, but found without a comparison per block.
+bool quickly_valid(const blocks& side, int ranks, bool in_order, span_of& around) {
   constexpr count_t small = 1 << 16U;
   const std::int32_t* const counts = side.counts.narrow();
   const std::int32_t* const displs = side.displs.narrow();
@@ -192,13 +195,85 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order) {
       e.type == MPI_DATATYPE_NULL || !e.contiguous() || e.size >= small || ranks >= small / 256)
     return false;
   std::int64_t end = std::numeric_limits<std::int32_t>::min();
+  std::int32_t all_counts = 0;  // bitwise or: at least the largest
+  std::int32_t all_displs = 0;
   for (int peer = 0; peer < ranks; ++peer) {
-    if (counts[peer] < 0) return false;
-    if (!in_order || counts[peer] == 0) continue;
+    all_counts |= counts[peer];
+    all_displs |= displs[peer];
+    if (!in_order || counts[peer] <= 0) continue;
     if (displs[peer] < end) return false;
     end = std::int64_t{displs[peer]} + counts[peer];
   }
+  if (all_counts < 0 || all_displs < 0) return false;
+  around = {address(side), address(side) + (count_t{all_counts} + all_displs) * e.size, 0};
   return true;
+}
+
+bool meet(const span_of& a, const span_of& b) { return a.begin < b.end && b.begin < a.end; }
+
+// The addresses of a block; none where it is empty, or has holes, in which another type's data may lie.
+std::optional<span_of> addresses(const blocks& side, int peer, int repeat = 1) {
+  block b = side[peer];
+  b.count *= repeat;
+  if (b.bytes() <= 0 || !b.element.contiguous()) return std::nullopt;
+  span_of s = span(b, peer);
+  s.begin += address(side);
+  s.end += address(side);
+  return s;
+}
+
+// What all blocks of a side lie between, and whether they are in order.
+struct extent_of_side {
+  std::optional<span_of> all{};
+  bool in_order = true;
+};
+
+extent_of_side extent_of(const exchange& x, const blocks& side, int ranks) {
+  if (x.kind == exchange::form::alltoall) return {addresses(side, 0, ranks)};  // one block after the other
+  extent_of_side e;
+  for (int peer = 0; peer < ranks; ++peer) {
+    const auto s = addresses(side, peer);
+    if (!s) continue;
+    e.in_order = e.in_order && (!e.all || s->begin >= e.all->end);
+    e.all = !e.all ? *s : span_of{std::min(e.all->begin, s->begin), std::max(e.all->end, s->end), 0};
+  }
+  return e;
+}
+
+// MPI lets no received byte lie in what is sent, unless the exchange is in place.
+std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
+  const auto sent = extent_of(x, x.send, ranks).all;
+  const auto [received, in_order] = extent_of(x, x.recv, ranks);
+  if (!sent || !received || !meet(*sent, *received)) return std::nullopt;
+  const bool alike = x.kind == exchange::form::alltoall;
+  const auto named = [&](const span_of& s) { return alike ? "" : fmt::format(" (block of rank {})", s.peer); };
+  const auto between = [&](const span_of& s, const span_of& r) {
+    return invalid_argument{fmt::format("what is sent{} and what is received{} overlap by {} bytes: use MPI_IN_PLACE, "
+                                        "alltoallv_in_place, or another buffer",
+                                        named(s), named(r), std::min(s.end, r.end) - std::max(s.begin, r.begin)),
+                            MPI_ERR_BUFFER, r.peer};
+  };
+  if (alike) return between(*sent, *received);
+  int first = 0;  // received block that may meet what is sent from here on
+  count_t begin = std::numeric_limits<count_t>::min();
+  for (int i = 0; i < ranks; ++i) {  // one buffer holds both sides
+    const auto s = addresses(x.send, i);
+    if (!s || !meet(*s, *received)) continue;
+    if (s->begin < begin) first = 0;
+    begin = s->begin;
+    bool before = true;
+    for (int j = first; j < ranks; ++j) {
+      const auto r = addresses(x.recv, j);
+      before = before && (!r || r->end <= begin);
+      if (before) first = j + 1;
+      if (!r || !meet(*s, *r)) {
+        if (r && in_order && r->begin >= s->end) break;
+        continue;
+      }
+      return between(*s, *r);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -208,23 +283,25 @@ std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr:
   if (x.send.base == x.recv.base && one_buffer_is_an_error()) [[unlikely]] {
     if (auto d = check_one_buffer(x)) return d;
   }
-  if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false) &&
-      quickly_valid(x.recv, ranks, true))
-    return std::nullopt;
-  if (x.kind == exchange::form::alltoall) {  // whose blocks do not overlap
+  span_of sent{};
+  span_of received{};
+  if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false, sent) &&
+      quickly_valid(x.recv, ranks, true, received))
+    return meet(sent, received) ? check_sides(x, ranks) : std::nullopt;
+  if (x.kind == exchange::form::alltoall) {  // whose blocks of one side do not overlap
     if (!x.in_place)
       if (auto d = check_sequence(x.send, "send", ranks)) return d;
-    return check_sequence(x.recv, "receive", ranks);
+    if (auto d = check_sequence(x.recv, "receive", ranks)) return d;
+    return x.in_place ? std::nullopt : check_sides(x, ranks);
   }
   if (!x.in_place)
     if (auto d = check_blocks(x.send, "send", ranks)) return d;
   if (auto d = check_blocks(x.recv, "receive", ranks)) return d;
   if (auto d = check_overlap(x.recv, "receive", ranks, memory)) return d;
-  if (x.in_place && !x.symmetric) {
-    if (auto d = check_blocks(x.send, "send", ranks)) return d;
-    return check_overlap(x.send, "send", ranks, memory);
-  }
-  return std::nullopt;
+  if (!x.in_place) return check_sides(x, ranks);
+  if (x.symmetric) return std::nullopt;
+  if (auto d = check_blocks(x.send, "send", ranks)) return d;
+  return check_overlap(x.send, "send", ranks, memory);
 }
 
 invalid_argument mismatch(int from, count_t sent, int to, count_t expected) {

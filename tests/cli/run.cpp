@@ -231,6 +231,14 @@ TEST(run_options, osu_prints_a_table_of_sizes_and_nothing_else) {
   EXPECT_EQ(occurrences(r.out, "# OSU MPI All-to-Allv Personalized Exchange Latency Test"), 1) << r.out;
 }
 
+TEST(run_options, a_table_that_cannot_be_written_is_an_error) {
+  for (const char* how : {"--osu", "", "--csv -"}) {
+    const auto r = taquin(0, std::string("run -a native -b 8 --reps 2 > /dev/full ") + how);
+    EXPECT_EQ(r.status, 1) << how;
+    EXPECT_TRUE(r.said("cannot write to standard output")) << how << r.err;
+  }
+}
+
 TEST(run_options, ranks_begin_by_a_window_or_one_after_the_other_and_csv_has_a_row_for_each) {
   for (const char* how : {"--sync window", "--sync window --arrival sorted:20us", "--arrival last:1:20us",
                           "--sync window --arrival random:20us --until 90%"}) {

@@ -19,6 +19,9 @@ struct arguments {
   std::vector<count_t> counts{2, 3, 4}, displs{0, 2, 5}, rcounts{1, 1, 1}, rdispls{0, 1, 2};
   std::vector<int> out = std::vector<int>(16), in = std::vector<int>(16);
 
+  /// The received blocks begin so many items behind those sent, in one buffer.
+  std::optional<std::ptrdiff_t> behind{};
+
   [[nodiscard]] std::optional<invalid_argument> check() {
     exchange x;
     x.kind = exchange::form::alltoallv;
@@ -28,7 +31,7 @@ struct arguments {
     x.send.displs = count_view(displs.data());
     x.send.element = e;
     x.send.displ_unit = x.recv.displ_unit = e.extent;
-    x.recv.base = in.data();
+    x.recv.base = behind ? out.data() + *behind : in.data();
     x.recv.counts = count_view(rcounts.data());
     x.recv.displs = count_view(rdispls.data());
     x.recv.element = e;
@@ -68,6 +71,27 @@ TEST(validation, refuses_receive_blocks_that_overlap) {
   const auto bad = a.check();
   ASSERT_TRUE(bad.has_value());
   EXPECT_NE(bad->what.find("overlap"), std::string::npos) << bad->what;
+}
+
+TEST(validation, refuses_receive_blocks_in_what_is_sent) {
+  arguments a;
+  a.behind = 9;  // right behind the last block
+  EXPECT_FALSE(a.check());
+  a.behind = 8;
+  a.expect(MPI_ERR_BUFFER, "what is sent (block of rank 2) and what is received (block of rank 0) overlap by 4 bytes");
+  a.rcounts = {0, 0, 0};
+  EXPECT_FALSE(a.check()) << "nothing is received";
+}
+
+TEST(validation, accepts_receive_blocks_between_those_sent) {
+  arguments a;
+  a.counts = {1, 1, 1};
+  a.displs = {0, 2, 4};
+  a.rdispls = {0, 2, 4};
+  a.behind = 1;
+  EXPECT_FALSE(a.check());
+  a.displs = {4, 0, 1};
+  a.expect(MPI_ERR_BUFFER, "what is sent (block of rank 2) and what is received (block of rank 0)");
 }
 
 TEST(validation, refuses_sizes_that_come_round_in_64_bits) {

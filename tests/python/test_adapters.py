@@ -67,6 +67,24 @@ class MPIArray(np.ndarray):
         return array
 
 
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (1, 7), (1, "x")])
+def test_an_axis_that_differs_between_ranks_is_an_error_on_every_rank(comm, axes):
+    if comm.size == 1:
+        return
+    array = MPIArray.wrap(np.full((2, comm.size, 3), comm.rank), 0, comm)
+    with pytest.raises(UsageError, match="rank 1 asks for axis .* of an array along axis 0, rank 0 for") as caught:
+        adapters.redistribute_mpi_array(array, axes[comm.rank > 0])
+    assert caught.value.rank == 1 and (array == comm.rank).all()
+
+
+@pytest.mark.parametrize("axis", [3, -4, "x"])
+def test_an_axis_that_the_array_has_not_is_an_error_on_every_rank(comm, axis):
+    array = MPIArray.wrap(np.full((2, comm.size, 3), comm.rank), 0, comm)
+    with pytest.raises(UsageError, match="the axis must be 0 to 2"):
+        adapters.redistribute_mpi_array(array, axis)
+    assert (array == comm.rank).all()
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0)])
 def test_an_array_of_caput_changes_its_axis_in_place(comm, shape, axes):

@@ -60,6 +60,32 @@ def test_bad_messages_are_refused_on_every_rank(comm, bad, match, side):
     everywhere(comm, call, match)
 
 
+def test_what_is_received_must_not_lie_in_what_is_sent(comm):
+    p = comm.size
+
+    def of(call):
+        def attempt(guilty):
+            data = np.arange(4.0 * p)
+            call(data[: 2 * p], data[2 * p - 1 : -1] if guilty else data[2 * p :])
+
+        return attempt
+
+    types = [MPI.DOUBLE] * p
+    message = lambda buffer: [buffer, ([2] * p, [16 * i for i in range(p)]), types]
+    for call in (
+        lambda send, recv: taquin.alltoall(send, recv, comm),
+        lambda send, recv: taquin.alltoallv(send, recv, comm),
+        lambda send, recv: taquin.alltoallw(message(send), message(recv), comm),
+        lambda send, recv: taquin.plan(taquin.alltoall, send, recv, comm).free(),
+        lambda send, recv: taquin.plan(taquin.alltoallv, send, recv, comm, algorithm="spread_out").free(),
+    ):
+        everywhere(comm, of(call), "what is sent .*and what is received .*overlap by 8 bytes")
+    both = np.arange(2.0 * p)  # blocks of both sides in turn
+    there = 2 * np.arange(p)
+    taquin.alltoallv([both, ([1] * p, there)], [both, ([1] * p, there + 1)], comm)
+    assert np.array_equal(both[1::2], np.full(p, 2.0 * comm.rank))
+
+
 def test_read_only_memory_is_not_received_in(comm):
     data = np.zeros(comm.size)
     frozen = data.copy()

@@ -44,6 +44,15 @@ def test_more_rows_than_fit_get_new_memory(comm):
         assert np.shares_memory(here, rows) == (p == 1)
 
 
+def test_an_array_that_grows_keeps_to_less_memory_than_it_has(comm):
+    p, r = comm.size, comm.rank
+    rows = np.full((4096, 128), r, "d")  # 4 MiB, allocated by NumPy: its pages move
+    done = taquin.Statistics()
+    here = taquin.migrate(rows, np.zeros(len(rows), int), comm, memory="1M", statistics=done)
+    assert done.peak_memory <= 1 << 20
+    assert (here == np.repeat(np.arange(p), 4096 if r == 0 else 0)[:, None]).all()
+
+
 def without_memory(monkeypatch):
     def empty(*_):
         raise MemoryError("no room for the array")
