@@ -104,6 +104,9 @@ void start_service::end_all() noexcept {
 }
 
 std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
+#ifndef OPEN_MPI  // as with neighbourhoods
+  return nullptr;
+#endif
   if (shared().messages == nullptr || may_have_device_memory()) return nullptr;
   if (const kept_service* const found = kept().find(comm)) return *found;
   int ranks = 1;
