@@ -205,6 +205,8 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
     if (stage_ == stage::attaching && starts_ == tries + 1 + 2 * ahead) begin_slots();
     if (stage_ != stage::ready) return {};
   }
+  // Messages of the MPI library move such blocks either way.
+  if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots_->most_in_slot()) return {};
   turn t{.kind = kind_of(x)};
   contest& c = contests_[t.kind];
   if (!c.decided) {
