@@ -10,6 +10,8 @@
 
 #include "cli/command.hpp"
 #include "cli/explain_traffic.hpp"
+#include "cli/misspelt.hpp"
+#include "cli/sparse_offline.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
 #include "harness/names.hpp"
@@ -39,6 +41,7 @@ struct arguments {
   bool in_place = false;
   bool persistent = false;
   std::string collective = "alltoallv";
+  int per_node = 0;
   std::string model;
   std::string traffic;
   bool measured = false;
@@ -177,6 +180,38 @@ int work(const arguments& a, int rank, int world) {
   return 0;
 }
 
+int work_sparse(const arguments& a, int rank, int world) {
+  const int ranks = a.ranks > 0 ? a.ranks : world;
+  const auto limit = memory_choice::parse(a.memory).limit(parse_size(a.bytes) * (a.per_pair ? ranks : 1));
+  detail::profile profile = a.model.empty() ? detail::profile{} : read(a.model);
+  profile.model.ranks_per_core = 1;
+  const auto all = explain_sparse({.algorithms = {},
+                                   .workload = a.workload,
+                                   .bytes = a.bytes,
+                                   .per_pair = a.per_pair,
+                                   .per_node = a.per_node,
+                                   .seed = a.seed},
+                                  ranks, limit, profile.model, static_cast<int>(std::thread::hardware_concurrency()));
+  if (rank != 0) return 0;
+  auto rows = nlohmann::json::array();
+  for (const auto& c : all)
+    rows.push_back({{"algorithm", c.algorithm},
+                    {"by_hand", c.by_hand},
+                    {"supported", c.serves},
+                    {"memory", nlohmann::json()},
+                    {"predicted_s", or_null(c.time)},
+                    {"profile_s", nlohmann::json()},
+                    {"measured_s", nlohmann::json()},
+                    {"chosen", c.chosen},
+                    {"why", c.why}});
+  if (a.json)
+    fmt::print("{}\n", rows.dump(2));
+  else
+    print(rows, fmt::format("{}, {} ranks, {} {}, sparse", a.workload, ranks, show_size(parse_size(a.bytes)),
+                            a.per_pair ? "for each destination" : "per rank"));
+  return 0;
+}
+
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   auto* ranks = app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
@@ -193,7 +228,9 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
   app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv or alltoallw")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
+  app.add_option("--per-node", a->per_node, "of a sparse exchange: ranks per node; default: one node for all")
+      ->check(at_least_one());
   app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
       ->type_name("PROFILE");
   app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
@@ -203,9 +240,19 @@ std::function<int()> setup(CLI::App& app) {
 Examples:
   taquin explain -n 1000 --per-pair -b 8
   taquin explain --traffic recorded.json
+  taquin explain -n 64 --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
   return [a] {  // everything that can be wrong on its own before MPI starts
     static_cast<void>(parse_workload(a->workload));
+    if (a->collective == "sparse") {
+      if (a->measured) throw usage("--measure has no sparse exchanges: 'taquin run --collective sparse' measures them");
+      if (a->in_place || a->persistent || !a->traffic.empty())
+        throw usage("--in-place, --persistent and --traffic have no meaning with a sparse exchange");
+      static_cast<void>(parse_size(a->bytes));
+      static_cast<void>(memory_choice::parse(a->memory));
+      return in_session([&](int rank, int world) { return work_sparse(*a, rank, world); });
+    }
+    if (a->per_node > 0) throw usage("--per-node is for --collective sparse");
     const auto kind = parse_collective(a->collective);
     static_cast<void>(parse_size(a->bytes));
     static_cast<void>(memory_choice::parse(a->memory));

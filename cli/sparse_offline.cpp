@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "algorithms/sparse/algorithm.hpp"
+#include "algorithms/sparse/choice.hpp"
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
@@ -197,6 +199,62 @@ std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std
   }
   if (predicted.empty()) throw usage("none of these algorithms serves this exchange");
   return predicted;
+}
+
+namespace {
+
+// What ranks that go by messages know of each other when they choose.
+detail::sparse_shape shape_of(const detail::sparse_pattern& x, std::size_t memory) {
+  detail::sparse_shape s{.ranks = x.ranks(), .in_flight = x.in_flight, .memory = memory};
+  for (const auto& mine : x.blocks) s.blocks = std::max<std::uint64_t>(s.blocks, mine.size());
+  return s;
+}
+
+}  // namespace
+
+std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks, std::size_t memory,
+                                             const machine_model& model, int cores) {
+  sparse_offline given = a;
+  if (a.per_node == 0) given.per_node = ranks;
+  const auto x = pattern_of(given, ranks);
+  machine_model m = model;
+  if (cores > 0) detail::share_cores(m, std::min(given.per_node, ranks), cores);
+  const auto s = shape_of(x, memory);
+  const auto [first, second] = detail::best_sparse(s);
+  std::vector<sparse_candidate> all;
+  bool chosen = false;
+  for (const auto* one : detail::sparse_algorithms()) {
+    sparse_candidate c{.algorithm = one->name, .why = {}};
+    detail::sparse_moves none;
+    none.all.most = most_messages;
+    try {
+      if (const auto why = detail::add_sparse_moves(*one, x, none)) c.why = *why;
+    } catch (const detail::too_many_messages&) {
+    }
+    c.serves = c.why.empty();
+    if (c.serves) {
+      if (const auto p = predict({.name = one->name, .algorithm = one}, x, m)) c.time = p->time;
+    }
+    if (c.serves && one->find == nullptr) {  // tried before ranks agree
+      c.chosen = !std::exchange(chosen, true);
+      if (c.chosen) c.why = "chosen: it serves " + std::string(one->needs);
+    } else if (c.serves && !one->suits(s)) {
+      c.serves = one == first;
+      c.why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(s.memory)));
+    }
+    if (c.serves && !chosen && one == first)
+      c.why = second == nullptr ? "chosen: least estimated time" : "chosen at first: least estimated time";
+    else if (c.serves && !chosen && one == second)
+      c.why = "measured beside it, four calls each; the faster one serves the others";
+    c.chosen = c.chosen || (c.serves && !chosen && one == first);
+    all.push_back(std::move(c));
+  }
+  for (const auto& w : sparse_ways()) {
+    sparse_candidate c{.algorithm = w.name, .by_hand = true, .why = "by hand"};
+    if (const auto p = predict({.name = w.name, .way = &w}, x, m)) c.time = p->time;
+    all.push_back(std::move(c));
+  }
+  return all;
 }
 
 }  // namespace taquin::cli

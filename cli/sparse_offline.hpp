@@ -1,4 +1,4 @@
-// `plan` and `simulate` of sparse exchanges. Without MPI ranks.
+// `plan`, `simulate` and `explain` of sparse exchanges. Without MPI ranks.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +39,20 @@ struct sparse_prediction {
 /// name is unknown, and where none serves.
 std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std::vector<count_t>& ranks,
                                               const machine_model& model, int cores);
+
+/// What `explain` says of an algorithm or of a way by hand.
+struct sparse_candidate {
+  std::string_view algorithm;
+  std::optional<seconds> time{};  ///< as above; none: it does not serve, or has too many messages
+  bool by_hand = false;
+  bool serves = true;
+  bool chosen = false;
+  std::string why{};
+};
+
+/// All of the list in its order, then the ways by hand, on nodes with so many processors, and which `auto` takes where
+/// a rank has `memory` bytes.
+std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks, std::size_t memory,
+                                             const machine_model& model, int cores);
 
 }  // namespace taquin::cli

@@ -18,6 +18,7 @@
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/serve/site_rules.hpp"
+#include "interpose/serve/start_service.hpp"
 #include "mpi/progress.hpp"
 
 namespace taquin::interpose {
@@ -40,6 +41,7 @@ void begin() noexcept {
   try {
     start_observing();
     load_site_rules();
+    start_service::begin_all();
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());
     return;
@@ -76,6 +78,7 @@ __attribute__((destructor)) void tell_without_mpi() noexcept try {
 }
 
 void end() noexcept {
+  start_service::end_all();
   untrack_all();
   if (in_service() && observing()) write_observations();
   end_service();

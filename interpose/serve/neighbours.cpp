@@ -8,6 +8,7 @@
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "interpose/serve/arguments.hpp"
+#include "interpose/serve/call_sides.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
@@ -22,46 +23,6 @@ using namespace taquin::interpose;
 using kind = taquin::workloads::call_kind;
 
 namespace {
-
-// Whether taquin can do this exchange. One with invalid arguments goes to the MPI library, which reports the error.
-bool is_valid(const blocks& side, std::size_t peers) {
-  for (std::size_t i = 0; i < peers; ++i) {
-    const int at = static_cast<int>(i);
-    if (side.counts.missing() || side.displs.missing() || side.counts[at] < 0) return false;
-    if ((side.types != nullptr ? side.types[i] : side.element.type) == MPI_DATATYPE_NULL) return false;
-  }
-  return true;
-}
-
-// The blocks of one call, with copies of what the program may free before its request is complete.
-class held_side {
- public:
-  held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side) {
-    if (side.types == nullptr) {
-      if (keep_types) keep(view_.element);
-      return;
-    }
-    for (std::size_t i = 0; i < peers; ++i) {
-      elements_.push_back(taquin::element::of(side.types[i]));
-      if (keep_types) keep(elements_.back());
-    }
-    view_.elements = elements_.data();
-  }
-  [[nodiscard]] const blocks& view() const noexcept { return view_; }
-
- private:
-  void keep(taquin::element& e) {
-    if (e.contiguous()) return;
-    MPI_Datatype own = MPI_DATATYPE_NULL;
-    TAQUIN_MPI(PMPI_Type_dup(e.type, &own));
-    types_.emplace_back(own);
-    e = taquin::element::of(own);
-  }
-
-  blocks view_;
-  std::vector<taquin::element> elements_;
-  std::vector<taquin::mpi::datatype> types_;
-};
 
 // A nonblocking call, or a persistent one.
 class neighbour_call final : public served_exchange {
@@ -140,13 +101,6 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     if (seen) seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
     return MPI_SUCCESS;
   });
-}
-
-// An inactive request, which the program holds for a call that taquin does.
-taquin::mpi::inactive_request make_stand_in() {
-  MPI_Request request = MPI_REQUEST_NULL;
-  TAQUIN_MPI(PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request));
-  return taquin::mpi::inactive_request(request);
 }
 
 template <class Make, class Native>

@@ -37,6 +37,9 @@ class tracked_request {
       : comm_(comm), ways_(std::move(ways)), observed_(std::move(o)) {}
   /// A nonblocking exchange, which has begun.
   explicit tracked_request(const call_in_flight& begun) : call_(begun), active_(by::library), persistent_(false) {}
+  /// The same; `timed` is told when it is complete, unless it is null.
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> timed, const call_in_flight& begun)
+      : comm_(comm), ways_(std::move(timed)), call_(begun), active_(by::library), persistent_(false) {}
   /// A nonblocking exchange that taquin has begun. The program holds `stand_in` until it is complete.
   tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> begun, const call_in_flight& call,
                   mpi::inactive_request stand_in)

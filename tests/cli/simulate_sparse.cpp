@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "algorithms/sparse/algorithm.hpp"
@@ -69,6 +70,56 @@ TEST(simulate_sparse, wrong_arguments_are_told_once_with_status_2) {
        {"-w ring -b 1K -n 5000 -a notify_tree", "at most 4096 ranks"},
        {"-w ring -b 1K -n 4 --per-node 2 -a node_step", "none of these algorithms serves"}}};
   expect_refused("simulate --collective sparse", cases);
+}
+
+// Rows of `explain` by algorithm.
+std::map<std::string, nlohmann::json> explained(const std::string& arguments) {
+  const auto r = taquin(0, "explain --collective sparse --json " + arguments);
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::map<std::string, nlohmann::json> rows;
+  int chosen = 0;
+  for (const auto& one : r.json()) {
+    chosen += one["chosen"].get<bool>() ? 1 : 0;
+    rows[one["algorithm"].get<std::string>()] = one;
+  }
+  EXPECT_EQ(chosen, 1) << arguments;
+  return rows;
+}
+
+TEST(explain_sparse, says_what_auto_takes_on_a_node_between_nodes_and_by_messages) {
+  const std::array<std::pair<const char*, const char*>, 3> cases{
+      {{"-n 16", "node_step"}, {"-n 16 --per-node 4", "carried_notices"}, {"-n 16 --per-node 1", "notify_"}}};
+  for (const auto& [where, expected] : cases) {
+    for (const auto& [name, row] : explained(std::string(where) + " -w sparse:4 --per-pair -b 1K")) {
+      if (!row["chosen"].get<bool>()) continue;
+      EXPECT_EQ(name.substr(0, std::string_view(expected).size()), expected) << where;
+      EXPECT_EQ(row["why"].get<std::string>().substr(0, 6), "chosen") << row;
+    }
+  }
+}
+
+TEST(explain_sparse, has_the_predictions_of_simulate_and_the_ways_by_hand) {
+  const std::string what = "-n 8 --per-node 4 -w sparse:2 --per-pair -b 64";
+  auto rows = explained(what);
+  const auto cores = std::to_string(std::thread::hardware_concurrency());
+  for (const auto& [name, time] : predicted(what + " --cores " + cores))
+    EXPECT_DOUBLE_EQ(rows[name]["predicted_s"].get<double>(), time);
+  for (const auto& w : harness::sparse_ways()) EXPECT_TRUE(rows[std::string(w.name)]["by_hand"].get<bool>()) << w.name;
+}
+
+TEST(explain_sparse, says_why_an_algorithm_does_not_serve) {
+  auto rows = explained("-n 64 --per-node 1 -w sparse:4 --per-pair -b 1K");
+  EXPECT_FALSE(rows["node_step"]["supported"].get<bool>());
+  EXPECT_EQ(rows["node_step"]["why"], "it needs all ranks on one node");
+  EXPECT_EQ(rows["notify_nbx"]["why"], "it serves at most 33 ranks where 32 messages may be in flight");
+}
+
+TEST(explain_sparse, wrong_arguments_are_told_once_with_status_2) {
+  const std::array<std::pair<const char*, const char*>, 3> cases{
+      {{"--collective sparse -n 4 --measure", "'taquin run --collective sparse' measures them"},
+       {"--collective sparse -n 4 --in-place", "no meaning with a sparse exchange"},
+       {"--collective alltoallv -n 4 --per-node 2", "--per-node is for --collective sparse"}}};
+  expect_refused("explain", cases);
 }
 
 }  // namespace

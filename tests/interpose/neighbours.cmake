@@ -217,3 +217,20 @@ if(TAQUIN_MPI STREQUAL "openmpi")
 else()
   hostile_program(by_messages 3 15 TAQUIN_SHARED_MEMORY=0)
 endif()
+
+# Nonblocking exchanges among all ranks: 3 by the MPI library and at least 19 by slots of each kind that has begun.
+add_executable(interpose_started started.c)
+target_link_libraries(interpose_started PRIVATE MPI::MPI_C)
+set(by_whom "native [0-9]+, neighbour_slots [0-9]+")
+if(NOT TAQUIN_MPI STREQUAL "openmpi")
+  set(by_whom "native 635")
+endif()
+taquin_rank_counts(rank_counts 2 3 4)
+foreach(ranks ${rank_counts})
+  set(started "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library}")
+  neighbour_test(started_exchanges_np${ranks} "algorithms +${by_whom}[\n].*status 0"
+    "${started} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_started>")
+  neighbour_test(started_exchanges_unobserved_np${ranks} "^status 0" "${started} $<TARGET_FILE:interpose_started>")
+  neighbour_test(started_exchanges_without_shared_memory_np${ranks} "algorithms +native 635[\n].*status 0"
+    "${started} TAQUIN_REPORT=summary TAQUIN_SHARED_MEMORY=0 $<TARGET_FILE:interpose_started>")
+endforeach()

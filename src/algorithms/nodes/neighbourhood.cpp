@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/copy_bytes.hpp"
-#include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/collectives.hpp"
 #include "mpi/leave.hpp"
 #include "mpi/request_set.hpp"
 #include "taquin/error.hpp"
@@ -36,13 +32,6 @@ struct block_header {
   std::uint64_t call = 0;
   std::uint64_t bytes = 0;
 };
-
-bool has_no_rank_twice(std::span<const int> ranks) {
-  std::vector<int> sorted(ranks.begin(), ranks.end());
-  std::erase(sorted, MPI_PROC_NULL);
-  std::ranges::sort(sorted);
-  return std::ranges::adjacent_find(sorted) == sorted.end();
-}
 
 }  // namespace
 
@@ -62,6 +51,11 @@ bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
   return head(e).acknowledged[i].load(std::memory_order_acquire) == e.written[i];
 }
 
+std::size_t neighbourhood::most_in_slot(std::size_t widest) noexcept {
+  const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
+  return std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
+}
+
 std::size_t neighbourhood::edge_bytes(std::size_t most_in_slot) noexcept {
   return sizeof(edge_head) + slots * (sizeof(slot) + most_in_slot);
 }
@@ -73,79 +67,6 @@ neighbourhood::edge_head& neighbourhood::head(const edge& e) noexcept {
 neighbourhood::slot& neighbourhood::slot_of(const edge& e, std::uint64_t call) const noexcept {
   const std::size_t at = sizeof(edge_head) + call % slots * (sizeof(slot) + most_in_slot_);
   return *reinterpret_cast<slot*>(e.memory + at);
-}
-
-std::shared_ptr<neighbourhood> neighbourhood::make(MPI_Comm comm, std::span<const int> sources,
-                                                   std::span<const int> destinations) {
-#ifdef TAQUIN_SMPI  // simulated ranks are one process, whose time stands still while one of them waits for memory
-  static_cast<void>(comm), static_cast<void>(sources), static_cast<void>(destinations);
-  return nullptr;
-#else
-  const mpi::communicator& state = mpi::communicator::of(comm);
-  std::shared_ptr<neighbourhood> made;
-  bool distinct = false;
-  try {
-    distinct = has_no_rank_twice(sources) && has_no_rank_twice(destinations);
-    made.reset(new neighbourhood);
-    made->comm_ = mpi::communicator::of(comm).keep();
-    made->in_.resize(sources.size());
-    made->arrived_.resize(sources.size());
-    made->out_.resize(destinations.size());
-  } catch (const std::bad_alloc&) {
-    made.reset();
-  }
-  const int widest = agree(state.get(), made != nullptr && distinct, static_cast<int>(destinations.size()));
-  return widest >= 0 && made->map(sources, destinations, static_cast<std::size_t>(widest)) ? made : nullptr;
-#endif
-}
-
-// The most destinations of a rank, where all ranks take part and are on one machine; otherwise −1.
-int neighbourhood::agree(MPI_Comm comm, bool wanted, int destinations) {
-  const environment& e = environment::get();
-  const auto host = static_cast<std::int64_t>(host_id() >> 1U);
-  std::array<std::int64_t, 4> least{wanted && e.shared_memory && e.nodes.empty() ? 1 : 0, host, -host, -destinations};
-  mpi::allreduce(std::span<std::int64_t>(least), MPI_MIN, comm);
-  return least[0] != 0 && least[1] == -least[2] ? static_cast<int>(-least[3]) : -1;
-}
-
-// Each rank has a part of the memory: the ranks of its destinations, −1 behind the last, then an edge for each of them.
-bool neighbourhood::map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest) {
-  const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
-  most_in_slot_ = std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
-  const std::size_t list = up_to_line((widest + 1) * sizeof(int));
-  const std::size_t part = list + widest * edge_bytes(most_in_slot_);
-
-  mapping_key key;
-  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::now);
-  mapping_key shared = key;
-  mpi::broadcast(std::span(&shared, 1), 0, comm_->get());
-  if (comm_->rank() != 0) memory_ = mapping::attach(shared);
-  const auto list_of = [&](int rank) { return reinterpret_cast<int*>(memory_.data() + as_size(rank) * part); };
-  const auto edge_of = [&](int rank, std::size_t nth) {
-    return memory_.data() + as_size(rank) * part + list + nth * edge_bytes(most_in_slot_);
-  };
-  if (!memory_.empty()) {
-    int* const mine = list_of(comm_->rank());
-    *std::ranges::copy(destinations, mine).out = -1;
-    std::replace(mine, mine + destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
-  }
-  const bool mapped = mpi::holds_everywhere(!memory_.empty(), comm_->get());
-  mapping::close(key);
-  if (!mapped) return false;
-
-  bool known = true;
-  for (std::size_t d = 0; d < destinations.size(); ++d)
-    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
-  for (std::size_t s = 0; s < sources.size(); ++s) {
-    if (sources[s] < 0) continue;
-    const int* const begin = list_of(sources[s]);
-    const int* at = begin;
-    while (*at != comm_->rank() && *at != -1) ++at;
-    known = known && *at != -1;
-    in_[s] = {sources[s], *at == -1 ? nullptr : edge_of(sources[s], as_size(at - begin)), {}};
-  }
-  tag_ = tags_.take(*comm_);
-  return mpi::holds_everywhere(known, comm_->get());
 }
 
 neighbourhood::~neighbourhood() {
@@ -171,7 +92,7 @@ void neighbourhood::send_around(const edge& e, std::span<const std::byte> conten
     const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
     auto& [request, held] = around_.emplace_back(MPI_REQUEST_NULL, std::vector(piece.begin(), piece.end()));
     TAQUIN_MPI(
-        PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, e.peer, tag_ + 1, comm_->get(), &request));
+        PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, e.at, e.tag + 1, comm_->get(), &request));
   }
   head(e).around.fetch_add(1, std::memory_order_release);
 }
@@ -180,7 +101,7 @@ void neighbourhood::send_around(const edge& e, std::span<const std::byte> conten
 void neighbourhood::receive_around(std::size_t source) {
   const edge& e = in_[source];
   const auto receive = [&](std::byte* into, std::size_t bytes) {
-    TAQUIN_MPI(PMPI_Recv(into, static_cast<int>(bytes), MPI_BYTE, e.peer, tag_ + 1, comm_->get(), MPI_STATUS_IGNORE));
+    TAQUIN_MPI(PMPI_Recv(into, static_cast<int>(bytes), MPI_BYTE, e.at, e.tag + 1, comm_->get(), MPI_STATUS_IGNORE));
   };
   std::vector<std::byte> contents(eager);
   receive(contents.data(), eager);
@@ -240,7 +161,7 @@ void neighbour_exchange::begin() {
     const block b = recv_[static_cast<int>(s)];
     if (static_cast<std::size_t>(b.bytes()) <= n_->most_in_slot_) continue;
     const auto m = mpi::make_counted(b.count, b.element.type);
-    TAQUIN_MPI(PMPI_Irecv(static_cast<std::byte*>(recv_.base) + b.offset, m.count, m.type, e.peer, n_->tag_,
+    TAQUIN_MPI(PMPI_Irecv(static_cast<std::byte*>(recv_.base) + b.offset, m.count, m.type, e.at, e.tag,
                           n_->comm_->get(), &messages_[s]));
     ++posted_;
   }
@@ -276,7 +197,7 @@ void neighbour_exchange::write(std::size_t destination) {
   if (fits) return;
   const auto m = mpi::make_counted(b.count, b.element.type);
   TAQUIN_MPI(
-      PMPI_Isend(from, m.count, m.type, e.peer, n_->tag_, n_->comm_->get(), &messages_[n_->in_.size() + destination]));
+      PMPI_Isend(from, m.count, m.type, e.at, e.tag, n_->comm_->get(), &messages_[n_->in_.size() + destination]));
   ++posted_;
 }
 
@@ -329,7 +250,7 @@ void neighbour_exchange::drop(std::size_t source, std::size_t bytes) {
   std::vector<std::byte> rest(bytes);
   const auto m = mpi::make_counted(static_cast<count_t>(bytes), MPI_BYTE);
   TAQUIN_MPI(
-      PMPI_Recv(rest.data(), m.count, m.type, n_->in_[source].peer, n_->tag_, n_->comm_->get(), MPI_STATUS_IGNORE));
+      PMPI_Recv(rest.data(), m.count, m.type, n_->in_[source].at, n_->tag_, n_->comm_->get(), MPI_STATUS_IGNORE));
 }
 
 bool neighbour_exchange::messages_complete(bool block) {
@@ -381,7 +302,7 @@ void neighbour_exchange::wait() {
 
 void neighbour_exchange::describe(mpi::wait_note& note) const {
   note.what = "of its neighbours";
-  for (const std::size_t source : waits_for_) note.miss(n_->in_[source].peer);
+  for (const std::size_t source : waits_for_) note.miss(n_->in_[source].at);
 }
 
 }  // namespace taquin::detail

@@ -40,6 +40,16 @@ class neighbourhood {
   /// neighbour of another: two ranks then do not identify an edge.
   static std::shared_ptr<neighbourhood> make(MPI_Comm comm, std::span<const int> sources,
                                              std::span<const int> destinations);
+  /// What the ranks need where each is a neighbour of each, itself included, with `notes` bytes of each rank for the
+  /// caller: in all.
+  [[nodiscard]] static std::size_t bytes_among_all(int ranks, std::size_t notes) noexcept;
+  /// For that, in memory of that size, all zero, which all ranks map. Local. Messages go by `messages`, in which the
+  /// ranks are `places`; `tag` and the next one are those of what comes to this rank, and of nothing else there.
+  static std::shared_ptr<neighbourhood> among_all(mpi::communicator::lease messages, mapping memory, int rank,
+                                                  std::span<const int> places, int tag, std::size_t notes);
+  /// To be called once all ranks have made theirs, before the first exchange. Local.
+  void all_have_come() noexcept;
+  [[nodiscard]] std::byte* notes(int rank) const noexcept;
   ~neighbourhood();
   neighbourhood(const neighbourhood&) = delete;
   neighbourhood& operator=(const neighbourhood&) = delete;
@@ -58,6 +68,8 @@ class neighbourhood {
     int peer = MPI_PROC_NULL;
     std::byte* memory = nullptr;
     std::array<std::uint64_t, slots> written{};  // its sender: the last call in each slot
+    int at = MPI_PROC_NULL;                      // the peer, in the communicator of messages
+    int tag = 0;                                 // of them; that of small ones is the next
   };
   // Messages that have arrived for calls that this rank has not completed.
   struct arrivals {
@@ -68,6 +80,7 @@ class neighbourhood {
   neighbourhood() = default;
   static int agree(MPI_Comm comm, bool wanted, int destinations);
   bool map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest);
+  [[nodiscard]] static std::size_t most_in_slot(std::size_t widest) noexcept;
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
@@ -76,6 +89,7 @@ class neighbourhood {
   void receive_around(std::size_t source);
 
   mapping memory_;
+  std::size_t part_ = 0;  // bytes of each rank
   mpi::communicator::lease comm_;
   mpi::plan_tags tags_;
   int tag_ = 0;

@@ -1,0 +1,63 @@
+// The arguments of a call that taquin starts for the program, until it is complete.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "mpi/check.hpp"
+#include "mpi/owned.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::interpose {
+
+/// Whether taquin can do an exchange with this side. One with invalid arguments goes to the MPI library, which reports
+/// the error.
+inline bool is_valid(const blocks& side, std::size_t peers) {
+  for (std::size_t i = 0; i < peers; ++i) {
+    const int at = static_cast<int>(i);
+    if (side.counts.missing() || side.displs.missing() || side.counts[at] < 0) return false;
+    if ((side.types != nullptr ? side.types[i] : side.element.type) == MPI_DATATYPE_NULL) return false;
+  }
+  return true;
+}
+
+/// The blocks of one call, with copies of what the program may free before its request is complete.
+class held_side {
+ public:
+  held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side) {
+    if (side.types == nullptr) {
+      if (keep_types) keep(view_.element);
+      return;
+    }
+    for (std::size_t i = 0; i < peers; ++i) {
+      elements_.push_back(element::of(side.types[i]));
+      if (keep_types) keep(elements_.back());
+    }
+    view_.elements = elements_.data();
+  }
+  [[nodiscard]] const blocks& view() const noexcept { return view_; }
+
+ private:
+  void keep(element& e) {
+    if (e.contiguous()) return;
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(PMPI_Type_dup(e.type, &own));
+    types_.emplace_back(own);
+    e = element::of(own);
+  }
+
+  blocks view_;
+  std::vector<element> elements_;
+  std::vector<mpi::datatype> types_;
+};
+
+/// An inactive request, which the program holds for a call that taquin does.
+inline mpi::inactive_request make_stand_in() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  TAQUIN_MPI(PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request));
+  return mpi::inactive_request(request);
+}
+
+}  // namespace taquin::interpose

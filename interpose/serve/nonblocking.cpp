@@ -1,0 +1,122 @@
+// Nonblocking exchanges among all ranks: by slots where that is faster, otherwise by the MPI library. Those of the
+// library are followed until they are complete where they are observed or timed.
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "interpose/event.hpp"
+#include "interpose/serve/arguments.hpp"
+#include "interpose/serve/call_sides.hpp"
+#include "interpose/serve/next.hpp"
+#include "interpose/serve/requests.hpp"
+#include "interpose/serve/route.hpp"
+#include "interpose/serve/start_service.hpp"
+
+using namespace taquin::interpose;
+using kind = taquin::workloads::call_kind;
+
+namespace {
+
+// A call that the MPI library does, to be compared.
+class timed_call final : public served_exchange {
+ public:
+  timed_call(std::shared_ptr<start_service> service, const start_service::turn& turn)
+      : service_(std::move(service)), turn_(turn) {}
+  [[nodiscard]] bool is_next() const noexcept override { return false; }
+  void start() override {}
+  [[nodiscard]] bool test() override { return true; }
+  void wait() override {}
+  void completed(double seconds) override { service_->took(turn_, seconds); }
+  [[nodiscard]] outcome by_taquin() const override { return {}; }
+
+ private:
+  std::shared_ptr<start_service> service_;
+  start_service::turn turn_;
+};
+
+class call_by_slots final : public served_exchange {
+ public:
+  call_by_slots(std::shared_ptr<start_service> service, const start_service::turn& turn, const taquin::exchange& x)
+      : service_(std::move(service)),
+        turn_(turn),
+        send_(x.send, service_->ranks(), true),
+        recv_(x.recv, service_->ranks(), true),
+        call_(service_->slots()) {}
+
+  [[nodiscard]] bool is_next() const noexcept override { return true; }
+  void start() override { call_.start(send_.view(), recv_.view()); }
+  [[nodiscard]] bool test() override { return call_.test(); }
+  void wait() override { call_.wait(); }
+  void completed(double seconds) override {
+    if (turn_.timed) service_->took(turn_, seconds);
+  }
+  [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
+
+ private:
+  std::shared_ptr<start_service> service_;
+  start_service::turn turn_;
+  held_side send_, recv_;
+  taquin::detail::neighbour_exchange call_;
+};
+
+// Null where the MPI library does the call: with one buffer, or with invalid arguments, of which it tells.
+std::shared_ptr<start_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
+  if (x.in_place) return nullptr;
+  auto s = start_service::of(comm);
+  if (s == nullptr || !is_valid(x.send, s->ranks()) || !is_valid(x.recv, s->ranks())) return nullptr;
+  return s;
+}
+
+template <class Make, class Native>
+int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make, Native&& native) noexcept {
+  return in_frame(comm, native, [&] {
+    const taquin::exchange x = make();
+    const auto s = service_for(comm, x);
+    const start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
+    if (!turn.by_slots && !turn.timed && !observing()) return native();
+    const double begun = now();
+    std::unique_ptr<served_exchange> call;
+    taquin::mpi::inactive_request stand_in;
+    if (turn.by_slots) {
+      call = std::make_unique<call_by_slots>(s, turn, x);
+      stand_in = make_stand_in();
+    } else if (turn.timed) {
+      call = std::make_unique<timed_call>(s, turn);
+    }
+    std::optional<call_event> seen;
+    if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
+    if (turn.by_slots)
+      call->start();
+    else if (const int code = native(); code != MPI_SUCCESS)
+      return code;
+    call_in_flight in_flight;
+    if (seen) in_flight = seen->started(turn.by_slots ? call->by_taquin() : outcome{}, moved_by(x));
+    in_flight.seconds = now() - begun;
+    if (!turn.by_slots) {
+      track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));
+      return MPI_SUCCESS;
+    }
+    *request = stand_in.get();
+    track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace
+
+#define TAQUIN_BEGIN(X, LIKE, KIND, SUFFIX, COUNT, DISPL)                                      \
+  static int intercepted_##X##SUFFIX(TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request* request) { \
+    return begin(                                                                              \
+        comm, caller, kind::KIND, request, [&] { return TAQUIN_EXCHANGE_##LIKE; },             \
+        [&] { return TAQUIN_NEXT(X##SUFFIX)(TAQUIN_ARGUMENTS_##LIKE, request); });             \
+  }                                                                                            \
+  TAQUIN_BOTH_NAMES(X##SUFFIX, (TAQUIN_TAKES(LIKE, COUNT, DISPL), MPI_Request * request),      \
+                    (TAQUIN_ARGUMENTS_##LIKE, request))
+#define TAQUIN_SURFACE(SUFFIX, COUNT, DISPL)                           \
+  TAQUIN_BEGIN(Ialltoall, alltoall, alltoall, SUFFIX, COUNT, DISPL)    \
+  TAQUIN_BEGIN(Ialltoallv, alltoallv, alltoallv, SUFFIX, COUNT, DISPL) \
+  TAQUIN_BEGIN(Ialltoallw, alltoallw, alltoallw, SUFFIX, COUNT, DISPL)
+
+TAQUIN_EACH_COUNT(TAQUIN_SURFACE)
