@@ -25,6 +25,7 @@ struct buffer {
   std::byte* origin = nullptr;  // what offsets count from
   std::size_t before = 0;       // offset of the program's first byte
   std::size_t bytes = 0;
+  std::uint32_t sent = 0;  // blocks
 
   [[nodiscard]] const std::byte* begin() const noexcept { return origin + before; }
   // Its owner has freed it.
@@ -33,7 +34,7 @@ struct buffer {
 
 buffer of_mapping(mapping memory, const mapping_key& key, std::size_t bytes) noexcept {
   std::byte* const origin = memory.data();
-  return {key, std::move(memory), origin, front, bytes};
+  return {key, std::move(memory), origin, front, bytes, 0};
 }
 
 struct buffers {
@@ -85,6 +86,20 @@ std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noe
   return std::nullopt;
 }
 
+bool worth_mapping(const buffer_place& place, int readers) noexcept {
+  constexpr std::uint32_t each = 2;
+  if (!place.for_all()) return true;  // it is mapped already
+  buffers& s = own();
+  const std::shared_lock lock(s.guard);
+  const auto g = std::ranges::find_if(s.all, [&](const buffer& b) { return b.key.token == place.key.token; });
+  if (g == s.all.end()) return false;
+  const std::atomic_ref<std::uint32_t> sent(g->sent);
+  const auto enough = each * static_cast<std::uint32_t>(readers);
+  if (sent.load(std::memory_order_relaxed) >= enough) return true;
+  sent.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
 std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept {
   if (place.offset > place.key.bytes || bytes > place.key.bytes - place.offset) return nullptr;
   buffers& s = views();
@@ -118,7 +133,7 @@ void know_common(const common_memory& memory, bool mine) {
   const mapping_key key{memory.token, memory.bytes, 0, of_another_library};
   buffers& s = mine ? own() : views();
   const std::unique_lock lock(s.guard);
-  s.all.push_back({key, {}, memory.begin, 0, memory.bytes});
+  s.all.push_back({key, {}, memory.begin, 0, memory.bytes, 0});
   ++s.count;
 }
 

@@ -23,6 +23,10 @@ struct buffer_place {
 /// The place of `bytes` bytes of this process, if all of them lie in one of its shared buffers. Local.
 std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noexcept;
 
+/// Counts a block that is sent from there to one of `readers` ranks. False for the first two of each: a reader then
+/// copies it by the kernel in less time than it takes to map the buffer. Local.
+bool worth_mapping(const buffer_place& place, int readers) noexcept;
+
 /// The address at which this process sees another's buffer; null when it cannot be mapped. It may be written only with
 /// the owner's knowledge. Views are kept until their owners have freed the buffers.
 std::byte* view_shared(const buffer_place& place, std::size_t bytes) noexcept;

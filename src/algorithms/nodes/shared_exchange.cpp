@@ -117,7 +117,8 @@ void shared_exchange::write(int reader) {
     case kind::remote:
     case kind::offered: {
       line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
-      const auto shared = find_shared(send_at(reader), n);
+      auto shared = find_shared(send_at(reader), n);
+      if (shared && c_.single_copies() && !worth_mapping(*shared, c_.size() - 1)) shared.reset();
       if (shared && way == kind::remote) line.describe(kind::mapped, n);
       const buffer_place where = shared.value_or(buffer_place{});
       std::memcpy(line.data.data(), &where, sizeof where);
