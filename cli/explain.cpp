@@ -212,6 +212,39 @@ int work_sparse(const arguments& a, int rank, int world) {
   return 0;
 }
 
+// Everything that can be wrong on its own is told before MPI starts.
+int start(const arguments& a) {
+  static_cast<void>(parse_workload(a.workload));
+  if (a.collective == "sparse") {
+    if (a.measured) throw usage("--measure has no sparse exchanges: 'taquin run --collective sparse' measures them");
+    if (a.in_place || a.persistent || !a.traffic.empty())
+      throw usage("--in-place, --persistent and --traffic have no meaning with a sparse exchange");
+    static_cast<void>(parse_size(a.bytes));
+    static_cast<void>(memory_choice::parse(a.memory));
+    return in_session([&](int rank, int world) { return work_sparse(a, rank, world); });
+  }
+  if (a.per_node > 0) throw usage("--per-node is for --collective sparse");
+  const auto kind = parse_collective(a.collective);
+  static_cast<void>(parse_size(a.bytes));
+  static_cast<void>(memory_choice::parse(a.memory));
+  if (!a.model.empty()) static_cast<void>(read(a.model));
+  if (kind == exchange::form::alltoall && a.workload != "uniform")
+    throw usage(
+        fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  if (kind != exchange::form::alltoallv && a.in_place)
+    throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a.collective));
+  if (!a.traffic.empty() && a.measured)
+    throw usage("--measure has no meaning with --traffic: 'taquin run --traffic' measures a recording");
+  return in_session([&](int rank, int world) {
+    if (a.traffic.empty()) return work(a, rank, world);
+    const auto traffic = read_recording(a.traffic);
+    // Its cores are shared as they would be here; its nodes are not known.
+    return explain_traffic(
+        traffic, memory_choice::parse(a.memory), [&](int n) { return profile_for(a, n, world); }, a.persistent, a.json,
+        rank == 0);
+  });
+}
+
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   auto* ranks = app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
@@ -242,37 +275,7 @@ Examples:
   taquin explain --traffic recorded.json
   taquin explain -n 64 --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
-  return [a] {  // everything that can be wrong on its own before MPI starts
-    static_cast<void>(parse_workload(a->workload));
-    if (a->collective == "sparse") {
-      if (a->measured) throw usage("--measure has no sparse exchanges: 'taquin run --collective sparse' measures them");
-      if (a->in_place || a->persistent || !a->traffic.empty())
-        throw usage("--in-place, --persistent and --traffic have no meaning with a sparse exchange");
-      static_cast<void>(parse_size(a->bytes));
-      static_cast<void>(memory_choice::parse(a->memory));
-      return in_session([&](int rank, int world) { return work_sparse(*a, rank, world); });
-    }
-    if (a->per_node > 0) throw usage("--per-node is for --collective sparse");
-    const auto kind = parse_collective(a->collective);
-    static_cast<void>(parse_size(a->bytes));
-    static_cast<void>(memory_choice::parse(a->memory));
-    if (!a->model.empty()) static_cast<void>(read(a->model));
-    if (kind == exchange::form::alltoall && a->workload != "uniform")
-      throw usage(
-          fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a->workload));
-    if (kind != exchange::form::alltoallv && a->in_place)
-      throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a->collective));
-    if (!a->traffic.empty() && a->measured)
-      throw usage("--measure has no meaning with --traffic: 'taquin run --traffic' measures a recording");
-    return in_session([&](int rank, int world) {
-      if (a->traffic.empty()) return work(*a, rank, world);
-      const auto traffic = read_recording(a->traffic);
-      // Its cores are shared as they would be here; its nodes are not known.
-      return explain_traffic(
-          traffic, memory_choice::parse(a->memory), [&](int n) { return profile_for(*a, n, world); }, a->persistent,
-          a->json, rank == 0);
-    });
-  };
+  return [a] { return start(*a); };
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ node_call try_on_node(const exchange& x, const options& o, bool unasked, channel
 // A spare channel is found out to be no one's but this rank's by the first call on it; then the call begins again.
 node_call run_on_node(const exchange& x, const options& o, bool unasked) {
   channel* node = nullptr;
-  const node_call done = try_on_node(x, o, unasked, node);
+  node_call done = try_on_node(x, o, unasked, node);
   if (node == nullptr || !node->provisional()) [[likely]]
     return done;
   if (!done.spare_is_gone && meet_again(x.comm)) return done;
