@@ -241,14 +241,18 @@ void channel::look_for_the_gone() const {
   if (!gone.empty()) mpi::refuse_failed(gone, calls_);
 }
 
+void channel::look_for_leavers() const {
+  look_at_notes();
+  look_for_the_gone();
+}
+
 // The rank that leaves may be one that this rank does not wait for: a third rank may wait for it, and be late for that
 // reason.
-void channel::look_for_leavers() const {
+void channel::look_at_notes() const {
   mpi::look_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)
     if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
       mpi::refuse_without(static_cast<int>(first) - 1, note(rank).why.data(), *calls_);
-  look_for_the_gone();
 }
 
 void channel::describe(mpi::wait_note& note) const {

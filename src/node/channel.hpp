@@ -215,6 +215,8 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   /// Throws peer_left where another rank has left a call in the middle.
   void look_for_leavers() const override;
+  /// The same without looking whether their processes are there, which takes longer: for calls that wait for nobody.
+  void look_at_notes() const;
   void wait_lines() const {
     for (int k = 1; k < size(); ++k) {
       const int writer = (rank_ + k) % size();

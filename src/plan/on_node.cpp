@@ -195,7 +195,7 @@ class first_by_library final : public first_call {
 // A call that follows calls in which no rank had data for another. A rank that has no data now does not wait for
 // anybody. An error takes its rank out of the call, because the others may have completed it.
 node_call run_idle(const exchange& x, const options& o, channel& node) {
-  node.look_for_leavers();
+  node.look_at_notes();
   if (call_library_for_itself(x, node.rank(), node.size())) {
     if (o.stats != nullptr) {
       ++o.stats->starts;
