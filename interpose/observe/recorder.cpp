@@ -10,6 +10,7 @@
 #include "interpose/observe/recorder_state.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
+#include "mpi/threads.hpp"
 #include "node/detect.hpp"
 
 namespace taquin::interpose {
@@ -135,9 +136,7 @@ void start_observing() {
   if (!given.observes()) return;
   recorder_state& s = recorder_state::get();
   int rank = 0;
-  int level = MPI_THREAD_MULTIPLE;
-  TAQUIN_MPI(PMPI_Query_thread(&level));
-  s.threads = level == MPI_THREAD_MULTIPLE;
+  s.threads = taquin::mpi::has_many_threads();
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
   s.places = s.full || !given.trace.empty() || !given.metrics.empty();

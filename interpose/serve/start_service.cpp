@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -14,6 +13,8 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/groups.hpp"
+#include "mpi/threads.hpp"
 
 namespace taquin::interpose {
 
@@ -58,29 +59,6 @@ int take_tag() {
   return std::exchange(c.next_tag, c.next_tag + tags_of_one);
 }
 
-// Several threads could complete exchanges of one communicator at once.
-bool has_many_threads() {
-  int level = MPI_THREAD_SINGLE;
-  TAQUIN_MPI(PMPI_Query_thread(&level));
-  return level == MPI_THREAD_MULTIPLE;
-}
-
-// MPI_UNDEFINED for those that were spawned.
-std::vector<int> places_of(MPI_Comm comm, int ranks) {
-  std::vector<int> numbers(as_size(ranks));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  std::vector<int> places(numbers.size());
-  MPI_Group own = MPI_GROUP_NULL;
-  MPI_Group all = MPI_GROUP_NULL;
-  TAQUIN_MPI(PMPI_Comm_group(comm, &own));
-  TAQUIN_MPI(PMPI_Comm_group(shared().messages->get(), &all));
-  const int code = PMPI_Group_translate_ranks(own, ranks, numbers.data(), all, places.data());
-  PMPI_Group_free(&own);
-  PMPI_Group_free(&all);
-  mpi::check(code, "MPI_Group_translate_ranks");
-  return places;
-}
-
 }  // namespace
 
 void start_service::begin_all() {
@@ -114,7 +92,8 @@ std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
   if (ranks == 1 || ranks > most_ranks) return nullptr;
   std::shared_ptr<start_service> made(new start_service);
   TAQUIN_MPI(PMPI_Comm_rank(comm, &made->rank_));
-  made->places_ = places_of(comm, ranks);
+  made->places_.resize(as_size(ranks));
+  mpi::translate_ranks(comm, 0, shared().messages->get(), made->places_);
   {
     common& c = shared();
     const std::lock_guard lock(c.mutex);
@@ -150,7 +129,8 @@ void start_service::ask(MPI_Comm comm) {
   const int p = static_cast<int>(places_.size());
   const std::size_t bytes = detail::neighbourhood::bytes_among_all(p, sizeof(told) * kinds);
   const bool known = std::ranges::find(places_, MPI_UNDEFINED) == places_.end();
-  if (known && !has_many_threads() && bytes / as_size(p) <= settings::get().memory) tag_ = take_tag();
+  const bool one_thread = !mpi::has_many_threads();  // several could complete exchanges of one communicator at once
+  if (known && one_thread && bytes / as_size(p) <= settings::get().memory) tag_ = take_tag();
   if (rank_ == 0 && tag_ >= 0) memory_ = detail::mapping::create(bytes, key_, detail::mapping::pages::as_written);
   const auto host = static_cast<std::int64_t>(detail::host_id() >> 1U);
   asked_ = {tag_ >= 0 && (rank_ > 0 || !memory_.empty()) ? 1 : 0, host, -host};

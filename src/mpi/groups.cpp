@@ -1,5 +1,10 @@
 #include "mpi/groups.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+
 #include "mpi/check.hpp"
 #include "mpi/failure.hpp"
 
@@ -18,6 +23,24 @@ owned_comm create_groups(MPI_Comm comm, std::span<const int> ranks, int tag) {
   PMPI_Group_free(&all);
   check(code, together ? "MPI_Comm_create" : "MPI_Comm_create_group");
   return owned_comm(made);
+}
+
+void translate_ranks(MPI_Comm comm, int begin, MPI_Comm other, std::span<int> places) {
+  constexpr std::size_t at_once = 64;  // on the stack: some callers must not run out of memory here
+  std::array<int, at_once> numbers{};
+  MPI_Group own = MPI_GROUP_NULL;
+  MPI_Group theirs = MPI_GROUP_NULL;
+  TAQUIN_MPI(PMPI_Comm_group(comm, &own));
+  TAQUIN_MPI(PMPI_Comm_group(other, &theirs));
+  int code = MPI_SUCCESS;
+  for (std::size_t done = 0; done < places.size() && code == MPI_SUCCESS; done += at_once) {
+    const auto part = places.subspan(done, std::min(at_once, places.size() - done));
+    std::iota(numbers.begin(), numbers.end(), begin + static_cast<int>(done));
+    code = PMPI_Group_translate_ranks(own, static_cast<int>(part.size()), numbers.data(), theirs, part.data());
+  }
+  PMPI_Group_free(&own);
+  PMPI_Group_free(&theirs);
+  check(code, "MPI_Group_translate_ranks");
 }
 
 }  // namespace taquin::mpi

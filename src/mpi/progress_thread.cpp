@@ -7,6 +7,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/progress.hpp"
+#include "mpi/threads.hpp"
 
 namespace taquin::mpi {
 
@@ -16,11 +17,7 @@ bool can_progress_by_thread() {
 #ifdef TAQUIN_SMPI
   return false;  // simulated ranks are threads of one process
 #else
-  static const bool multiple = [] {
-    int provided = MPI_THREAD_SINGLE;
-    TAQUIN_MPI(PMPI_Query_thread(&provided));
-    return provided == MPI_THREAD_MULTIPLE;
-  }();
+  static const bool multiple = has_many_threads();
   return multiple;
 #endif
 }

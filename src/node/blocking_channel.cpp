@@ -93,7 +93,7 @@ std::unique_ptr<comm_channel> with_memory(MPI_Comm comm, int ranks) noexcept {
   }
 }
 
-// As an comm_channel of the communicator.
+// As an attribute of the communicator.
 comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
   kept().set(comm, a.get());
   if (a->record != nullptr) mpi::know_user(*a->record, comm);
@@ -101,7 +101,7 @@ comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
   return a.release();
 }
 
-// Everything that `fresh`, the comm_channel of a new communicator, would get from make().
+// Everything that `fresh`, which a new communicator will have, would get from make().
 void serve(channels_of_process::one spare, comm_channel& fresh) noexcept {
   spare.record->renew(*fresh.record);
   fresh.record = std::move(spare.record);

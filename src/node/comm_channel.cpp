@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
 #include "mpi/check.hpp"
+#include "mpi/groups.hpp"
+#include "mpi/threads.hpp"
 
 namespace taquin::detail {
 
 bool come_in_one_order() {
-  static const bool one_thread = [] {
-    int provided = MPI_THREAD_MULTIPLE;
-    TAQUIN_MPI(PMPI_Query_thread(&provided));
-    return provided < MPI_THREAD_MULTIPLE;
-  }();
+  static const bool one_thread = !mpi::has_many_threads();
   return one_thread;
 }
 
@@ -75,29 +72,17 @@ void channels_of_process::drop(std::uint64_t ranks) noexcept {
 }
 
 std::uint64_t number_of_ranks(MPI_Comm comm) {
-  constexpr int at_once = 64;
-  std::array<int, at_once> here{};
-  std::array<int, at_once> in_world{};
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
+  std::array<int, 64> in_world{};
   int size = 0;
-  TAQUIN_MPI(PMPI_Comm_group(comm, &group));
-  TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
-  TAQUIN_MPI(PMPI_Group_size(group, &size));
+  TAQUIN_MPI(PMPI_Comm_size(comm, &size));
   fingerprint all;
-  bool known = true;
-  for (int begin = 0; begin < size; begin += at_once) {
-    const int n = std::min(at_once, size - begin);
-    std::iota(here.begin(), here.end(), begin);
-    TAQUIN_MPI(PMPI_Group_translate_ranks(group, n, here.data(), world, in_world.data()));
-    for (const int rank : std::span(in_world).first(as_size(n))) {
-      known = known && rank != MPI_UNDEFINED;
-      all.add(rank);
-    }
+  for (int begin = 0; begin < size; begin += static_cast<int>(in_world.size())) {
+    const auto part = std::span(in_world).first(std::min(in_world.size(), as_size(size - begin)));
+    mpi::translate_ranks(comm, begin, MPI_COMM_WORLD, part);
+    if (std::ranges::find(part, MPI_UNDEFINED) != part.end()) return 0;
+    for (const int rank : part) all.add(rank);
   }
-  TAQUIN_MPI(PMPI_Group_free(&world));
-  TAQUIN_MPI(PMPI_Group_free(&group));
-  return known ? all.value() | 1U : 0;
+  return all.value() | 1U;
 }
 
 }  // namespace taquin::detail

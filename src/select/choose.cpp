@@ -120,7 +120,10 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   int cores = std::max(static_cast<int>(most[4]), 1);
 #ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
   cores = nodes.largest();
-  if (text.empty()) profile_.model.copy = profile_.model.pack = {};
+  if (text.empty()) {
+    profile_.model.copy = profile_.model.pack = {};
+    profile_.model.line = 0;
+  }
 #endif
   share_cores(profile_.model, nodes.largest(), cores);
 }
