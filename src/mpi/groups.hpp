@@ -18,8 +18,8 @@ namespace taquin::mpi {
 /// from it when one of them has died (bench/dead_ranks).
 owned_comm create_groups(MPI_Comm comm, std::span<const int> ranks, int tag);
 
-/// Which ranks of `other` the ranks of `comm` from `begin` on are, as many as there are `places`; MPI_UNDEFINED where one
-/// is none. Local.
+/// Which ranks of `other` the ranks of `comm` from `begin` on are, as many as there are `places`; MPI_UNDEFINED where
+/// one is none. Local.
 void translate_ranks(MPI_Comm comm, int begin, MPI_Comm other, std::span<int> places);
 
 }  // namespace taquin::mpi

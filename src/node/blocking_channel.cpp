@@ -102,16 +102,12 @@ comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
 }
 
 // Everything that `fresh`, which a new communicator will have, would get from make().
-void serve(channels_of_process::one spare, comm_channel& fresh) noexcept {
+void serve(kept_channel spare, comm_channel& fresh) noexcept {
   spare.record->renew(*fresh.record);
-  fresh.record = std::move(spare.record);
-  fresh.places = std::move(spare.places);
-  fresh.shared = std::move(spare.shared);
+  static_cast<kept_channel&>(fresh) = std::move(spare);
   fresh.shared.serve(fresh.record.get());
   fresh.record->shown = &fresh.shared.note(fresh.shared.rank());
-  fresh.ranks = spare.ranks;
-  fresh.token = spare.token;
-  bytes_of_channels += fresh.bytes = spare.bytes;
+  bytes_of_channels += fresh.bytes;
   fresh.made = true;
 }
 
@@ -119,7 +115,7 @@ void serve(channels_of_process::one spare, comm_channel& fresh) noexcept {
 // known to have none. It is provisional where the call `finds_out` by itself.
 comm_channel* by_spare(MPI_Comm comm, std::uint64_t ranks, std::unique_ptr<comm_channel>& fresh, bool finds_out) {
   auto& all = channels_of_process::get();
-  auto spare = ranks == 0 ? channels_of_process::one() : all.take(ranks);
+  auto spare = ranks == 0 ? kept_channel() : all.take(ranks);
   const bool whole = spare.is_whole();
   if (!whole) {
     spare.shared.say_gone();
@@ -157,7 +153,7 @@ class spare_to_agree_on {
   }
 
  private:
-  channels_of_process::one spare_;
+  kept_channel spare_;
   std::uint64_t known_as_ = 0;
 };
 
@@ -228,7 +224,7 @@ comm_channel* make(MPI_Comm comm) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     rank_places* const places = a == nullptr ? nullptr : a->places.get();
     const std::uint64_t number = number_of_ranks(comm);
-    auto spare = number == 0 ? channels_of_process::one() : channels_of_process::get().take(number);
+    auto spare = number == 0 ? kept_channel() : channels_of_process::get().take(number);
     const std::uint64_t known_as = spare.known_as();
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
                                  std::move(spare.shared), known_as);

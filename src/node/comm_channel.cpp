@@ -37,25 +37,25 @@ void channels_of_process::remove(comm_channel& a) noexcept {
 }
 
 void channels_of_process::keep(MPI_Comm comm, comm_channel& a) noexcept {
-  if (a.shared.empty()) return;
-  const bool whole = a.for_others && !a.record->lost.load(std::memory_order_relaxed) && a.shared.may_be_spare();
-  if (!whole || (one_order_ && a.shared.said_gone()) || comm == MPI_COMM_WORLD || a.ranks == 0 ||
-      a.bytes > most_bytes) {
-    if (one_order_) a.shared.say_gone();
-    return;
-  }
+  if (!a.shared.empty() && !keeps(comm, a) && one_order_) a.shared.say_gone();
+}
+
+bool channels_of_process::keeps(MPI_Comm comm, comm_channel& a) noexcept {
+  if (!a.for_others || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_spare()) return false;
+  if (one_order_ && a.shared.said_gone()) return false;
+  if (comm == MPI_COMM_WORLD || a.ranks == 0 || a.bytes > most_bytes) return false;
   const std::scoped_lock lock(mutex_);
   try {
     spares_.reserve(most);
   } catch (const std::bad_alloc&) {
-    if (one_order_) a.shared.say_gone();
-    return;
+    return false;
   }
   if (spares_.size() == most) drop_at(0);
   a.no_longer_of_user();
   if (one_order_) a.shared.say_kept();
-  spares_.push_back({std::move(a.shared), std::move(a.record), std::move(a.places), a.bytes, a.ranks, a.token});
+  spares_.push_back(std::move(static_cast<kept_channel&>(a)));
   a.bytes = 0;
+  return true;
 }
 
 void channels_of_process::say_in_use(std::uint64_t ranks) noexcept {

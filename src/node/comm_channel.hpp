@@ -26,14 +26,25 @@ inline std::atomic<std::uint64_t> communicators_freed{0};
 /// Different ones have the same number only by a rare chance. Local.
 std::uint64_t number_of_ranks(MPI_Comm comm);
 
-/// What a communicator has, as an attribute of it.
-struct comm_channel {
+/// What a communicator passes on to a later one of the same ranks.
+struct kept_channel {
   channel shared;
   std::shared_ptr<mpi::call_record> record;
   std::shared_ptr<rank_places> places;
   std::size_t bytes = 0;
-  std::uint64_t ranks = 0;         // which ones, in which order
-  std::uint64_t token = 0;         // of the channel's memory
+  std::uint64_t ranks = 0;  // which ones, in which order
+  std::uint64_t token = 0;  // of the channel's memory
+
+  /// The same on ranks that have the same memory and have gone through the same steps.
+  [[nodiscard]] std::uint64_t known_as() const noexcept {
+    return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
+  }
+  /// Nothing of the freed communicator's uses its record any more.
+  [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
+};
+
+/// What a communicator has, as an attribute of it.
+struct comm_channel : kept_channel {
   int first_calls = 0;             // calls that went to the MPI library
   bool made = false;               // all that a communicator has; before that it counts such calls, or is lost
   bool for_others = true;          // the channel may serve another communicator
@@ -74,35 +85,21 @@ class channels_of_process {
   void remove(comm_channel& a) noexcept;
   /// Keeps the communicator's channel if it can serve again. The other ranks learn whether.
   void keep(MPI_Comm comm, comm_channel& a) noexcept;
-  struct one {
-    channel shared;
-    std::shared_ptr<mpi::call_record> record;
-    std::shared_ptr<rank_places> places;
-    std::size_t bytes = 0;
-    std::uint64_t ranks = 0;
-    std::uint64_t token = 0;  // of the memory
-    /// The same on ranks that have the same memory and have gone through the same steps.
-    [[nodiscard]] std::uint64_t known_as() const noexcept {
-      return shared.empty() ? 0 : token + shared.step() * 0x9e3779b97f4a7c15U;
-    }
-    /// Nothing of the freed communicator's uses its record any more.
-    [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
-  };
   /// Takes a channel of the same ranks in the same order; empty if there is none. Ranks that have several take the
   /// same: they may have kept them in any order, so the largest token decides. Its memory is no longer counted.
-  one take(std::uint64_t ranks) noexcept {
+  kept_channel take(std::uint64_t ranks) noexcept {
     const std::scoped_lock lock(mutex_);
     std::size_t best = spares_.size();
     for (std::size_t i = 0; i < spares_.size(); ++i)
       if (spares_[i].ranks == ranks && (best == spares_.size() || spares_[i].token > spares_[best].token)) best = i;
     if (best == spares_.size()) return {};
-    one found = std::move(spares_[best]);
+    kept_channel found = std::move(spares_[best]);
     bytes_of_channels -= found.bytes;
     spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(best));
     return found;
   }
   /// What take() gave, where it is not used.
-  void give_back(one spare) noexcept {
+  void give_back(kept_channel spare) noexcept {
     if (spare.shared.empty()) return;
     const std::scoped_lock lock(mutex_);
     bytes_of_channels += spare.bytes;
@@ -120,6 +117,7 @@ class channels_of_process {
   }
 
  private:
+  bool keeps(MPI_Comm comm, comm_channel& a) noexcept;
   static constexpr std::size_t most = 4;
   static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
   void drop_at(std::size_t i) noexcept {
@@ -130,7 +128,7 @@ class channels_of_process {
 
   const bool one_order_ = come_in_one_order();
   std::mutex mutex_;
-  std::vector<one> spares_;
+  std::vector<kept_channel> spares_;
   comm_channel* in_use_ = nullptr;
 };
 
