@@ -115,13 +115,16 @@ task permute(machine& m, block_map::sort_tables& tables) {
   while (!moves.go_on(m.piece())) co_await m.net->give_way();
 }
 
-task place(machine& m) {
+}  // namespace
+
+task put_in_place(machine& m) {
+  bool misplaced = false;
+  for (slot s = 0; s < m.map->slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
+  if (!misplaced) co_return;
   block_map::sort_tables tables(m.map->slots(), 0, m.memory);
   m.map->by_index(m.rank, tables.source);
   co_await permute(m, tables);
 }
-
-}  // namespace
 
 task sort_by_rank(machine& m) {
   block_map::sort_tables tables = m.map->by_rank(m.ranks, m.memory);
@@ -139,9 +142,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
     m.least_progress = 0;
     a = m.hand_over.empty() ? nullptr : find_redistribution(m.hand_over);
   }
-  bool misplaced = false;
-  for (slot s = 0; s < m.map->slots() && !misplaced; ++s) misplaced = !m.map->free(s) && (*m.map)[s].index != s;
-  if (misplaced) co_await place(m);
+  co_await put_in_place(m);
 }
 
 }  // namespace taquin::detail

@@ -140,6 +140,9 @@ std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
 /// Sorts the blocks by destination rank (block_map::sort), a piece in each test.
 task sort_by_rank(machine& m);
 
+/// Every block of the rank is for the rank itself: puts each to its index.
+task put_in_place(machine& m);
+
 /// Runs the algorithm, those it hands over to, and the permutation that puts every block to its index.
 task redistribute_blocks(machine& m, const redistribution_algorithm& first);
 

@@ -23,6 +23,7 @@
 #include "redistribute/choices.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/node_steps.hpp"
+#include "redistribute/pushed.hpp"
 #include "redistribute/redistribution_map.hpp"
 #include "redistribute/repair.hpp"
 #include "taquin/error.hpp"
@@ -128,6 +129,7 @@ struct redistribution::state final {
              .readable = readers.has_value(),
              .check = options.check};
     by_steps = options.algorithm == "auto" && running.node() != nullptr && node_steps::suit(steps, *running.node());
+    pushes = options.algorithm == "auto" && running.node() == nullptr && pushed_blocks::suit(*blocks, sizes);
     if (x.blocks == 0) sizes = sized(0, sizes.chunk);
     if (needed > all.memory) refuse_limit(needed, all);
     units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
@@ -262,6 +264,12 @@ struct redistribution::state final {
 
    private:
     task run_steps() {
+      if (all_.pushes) {
+        bool done = false;
+        co_await pushed_blocks::run(m_, known_, *all_.blocks, !bad_, done);
+        if (done) all_.running.algorithm = pushed_blocks::name;
+        if (done) co_return;
+      }
       co_await agree_on(m_, bad_);
       co_await exchange_targets(m_, known_);
       if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
@@ -286,6 +294,7 @@ struct redistribution::state final {
   std::optional<std::pmr::vector<count_t>> blocks;
   node_steps::setting steps;
   bool by_steps = false;              // calls that wait go in two steps: the same on all ranks
+  bool pushes = false;                // few blocks are sent without being asked for: the same on all ranks
   std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;

@@ -29,8 +29,8 @@ struct ending {
 class broken_redistribution {
  public:
   broken_redistribution(const redistribution_algorithm& a, const block_problem& all, unsigned seed, slot chunk,
-                        double progress, const redistribution_algorithm& successor, readers who)
-      : all_(all), run_(a, all, seed, chunk, progress, successor, who, true) {
+                        double progress, const redistribution_algorithm& successor, readers who, beginning begins)
+      : all_(all), run_(a, all, seed, chunk, progress, successor, who, begins) {
     for (std::size_t r = 0; r < all.size(); ++r)
       for (std::size_t k = 0; k < all[r].ranks.size(); ++k)
         if (all[r].ranks[k] >= 0)
@@ -146,13 +146,14 @@ TEST(map_of_a_redistribution, tells_the_truth_wherever_it_is_left) {
     const slot chunk = any(1, 4);
     const double progress = any(0, 2) == 0 ? 0.5 : 0;
     const auto who = static_cast<readers>(any(0, 2));
+    const auto begins = any(0, 3) == 0 ? beginning::pushing : beginning::learning;
     for (unsigned k = 0; k < each; ++k) {
       const bool in_a_call = k % 2 == 1;
       SCOPED_TRACE(testing::Message() << a.name << ", problem " << seed << ", failure " << k);
       const std::uint64_t steps =
-          broken_redistribution(a, all, seed, chunk, progress, successor, who).run({.in_a_call = in_a_call});
+          broken_redistribution(a, all, seed, chunk, progress, successor, who, begins).run({.in_a_call = in_a_call});
       if (steps == 0) continue;
-      broken_redistribution broken(a, all, seed, chunk, progress, successor, who);
+      broken_redistribution broken(a, all, seed, chunk, progress, successor, who, begins);
       broken.run({.in_a_call = in_a_call, .after = random() % steps});
       missing += broken.missing();
       if (testing::Test::HasFailure()) return;

@@ -18,7 +18,8 @@ struct outcome {
 outcome run(const redistribution_algorithm& a, const block_problem& all, unsigned seed, slot chunk = 0,
             double progress = 0, const redistribution_algorithm& successor = *find_redistribution("slots"),
             readers who = readers::nobody) {
-  simulated_redistribution r(a, all, seed, chunk, progress, successor, who, seed % 2 == 0);
+  simulated_redistribution r(a, all, seed, chunk, progress, successor, who,
+                             seed % 2 == 0 ? beginning::learning : beginning::at_once);
   r.network.run(r.tasks);
   const std::size_t p = all.size();
   auto& ranks = r.ranks;
@@ -93,6 +94,64 @@ RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
   RC_TAG(a->name);
   const auto reads = *rc::gen::element(readers::nobody, readers::all, readers::of_nodes);
   RC_ASSERT(difference(all, run(*a, all, seed + 1, chunk, progress, *successor, reads)).empty());
+}
+
+// Ranks have few blocks, for few ranks: all of those are pushed. Where a place is wanted twice nothing changes.
+RC_GTEST_PROP(redistribution_property, pushed_blocks_are_where_they_belong_or_nothing_has_changed, ()) {
+  const auto sizes =
+      *rc::gen::resize(12, rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 7))));
+  const int live = *rc::gen::elementOf(std::vector<int>{0, 30, 70, 100});
+  const auto seed = *rc::gen::inRange(0U, 1000U);
+  const auto chunk = *rc::gen::inRange(0U, 5U);
+  block_problem all = test::random_problem(sizes, live, seed);
+  const auto& slots = *find_redistribution("slots");
+  simulated_redistribution r(slots, all, seed, chunk, 0, slots, readers::nobody, beginning::pushing);
+  const bool suits = pushed_blocks::suit(r.blocks, r.sizes);
+  r.network.run(r.tasks);
+  RC_TAG(suits ? "pushed" : "asked for");
+  outcome o;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    RC_ASSERT(r.ranks[rank].pushed == suits);
+    const auto blocks = static_cast<std::size_t>(all[rank].blocks);
+    RC_ASSERT(r.ranks[rank].budget.peak() <=
+              redistribution_footprint(slots, r.sizes, static_cast<int>(all.size()), blocks, 8));
+    o.data.push_back(r.ranks[rank].data);
+  }
+  RC_ASSERT(difference(all, o).empty());
+}
+
+// One task for all ranks, so that what pushing says can be looked at before the long way.
+TEST(pushed_blocks, change_nothing_where_a_map_is_invalid_or_places_are_wanted_twice) {
+  for (const int wrong : {0, 1, 2, 3})
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      block_problem all = test::shift_problem(4, 6, 6);
+      if (wrong == 1) all[2].indices[3] = all[2].indices[1];  // a place is wanted twice
+      for (int k = 0; wrong == 2 && k < 6; ++k) {             // all ranks send to rank 0
+        all[1].ranks[static_cast<std::size_t>(k)] = 0;
+        all[3].ranks[static_cast<std::size_t>(k)] = 0;
+      }
+      const auto& slots = *find_redistribution("slots");
+      simulated_redistribution r(slots, all, seed, 2, 0, slots, readers::nobody, beginning::pushing);
+      ASSERT_TRUE(pushed_blocks::suit(r.blocks, r.sizes));
+      r.tasks.clear();
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        rank_state& s = r.ranks[rank];
+        r.tasks.push_back(pushed_blocks::run(s.m, *s.known, r.blocks, wrong != 3 || rank != 1, s.pushed));
+      }
+      r.network.run(r.tasks);
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        const rank_state& s = r.ranks[rank];
+        ASSERT_EQ(s.pushed, wrong == 0) << wrong << " rank " << rank;
+        for (slot k = 0; k < s.map->slots() && wrong != 0; ++k) {
+          if (k >= 6) {
+            ASSERT_TRUE(s.map->free(k));
+            continue;
+          }
+          ASSERT_EQ((*s.map)[k].rank, all[rank].ranks[k]);
+          ASSERT_EQ(s.data[k], test::identity(static_cast<int>(rank), static_cast<int>(k)));
+        }
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,

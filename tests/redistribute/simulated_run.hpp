@@ -9,6 +9,7 @@
 #include "base/memory_budget.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
+#include "redistribute/pushed.hpp"
 #include "simulation/network.hpp"
 #include "topology/topology.hpp"
 
@@ -20,11 +21,17 @@ struct rank_state {
   std::optional<store> units;
   std::optional<block_map> map;
   std::optional<targets> known;  // where the machine is given it
+  bool pushed = false;
   machine m;
+  std::pmr::memory_resource* memory = &budget;  // of its task
 };
 
 // Who reads blocks of whom: nobody of anybody, all of all, or ranks of nodes of three of each other.
 enum class readers : std::uint8_t { nobody, all, of_nodes };
+
+// What goes before the algorithm: nothing; ranks learn their targets, as the library does; or blocks are pushed, and
+// where that fails ranks learn their targets.
+enum class beginning : std::uint8_t { at_once, learning, pushing };
 
 // Of each three ranks, those that are left alone at the end included.
 inline level nodes_of_three(std::size_t ranks) {
@@ -35,10 +42,10 @@ inline level nodes_of_three(std::size_t ranks) {
 
 /// Made, and not run yet.
 struct simulated_redistribution {
-  /// `chunk`: 0 for as many blocks in a message as usual. With `known` ranks learn their targets first, as the library
-  /// does.
+  /// `chunk`: 0 for as many blocks in a message as usual.
   simulated_redistribution(const redistribution_algorithm& a, const test::block_problem& all, unsigned seed, slot chunk,
-                           double progress, const redistribution_algorithm& successor, readers who, bool known = false)
+                           double progress, const redistribution_algorithm& successor, readers who,
+                           beginning begins = beginning::at_once)
       : network(seed), nodes(nodes_of_three(all.size())), ranks(all.size()) {
     const auto p = all.size();
     std::size_t least = 0;
@@ -53,17 +60,17 @@ struct simulated_redistribution {
     }
     for (std::size_t r = 0; r < p; ++r) {
       rank_state& s = ranks[r];
-      const auto blocks = static_cast<slot>(all[r].blocks);
-      for (slot k = 0; k < blocks; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
-      s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(),
-                      &s.budget);
+      const auto own = static_cast<slot>(all[r].blocks);
+      for (slot k = 0; k < own; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
+      s.units.emplace(s.data.data(), own, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
       s.map.emplace(*s.units, &s.budget);
-      for (slot k = 0; k < blocks; ++k)
+      for (slot k = 0; k < own; ++k)
         if (all[r].ranks[k] >= 0) s.map->set(k, {all[r].ranks[k], static_cast<slot>(all[r].indices[k])});
       simulated_port& port = network.add(*s.units, redistribution_limits(sizes, static_cast<int>(p)));
       if (who == readers::all) port.let_read(rank_group::all());
       if (who == readers::of_nodes) port.let_read(rank_group::of(nodes, static_cast<int>(r)));
-      if (known) s.known.emplace(&s.budget);
+      if (begins != beginning::at_once) s.known.emplace(&s.budget);
+      blocks.push_back(all[r].blocks);
       s.m = {.memory = &s.budget,
              .rank = static_cast<int>(r),
              .ranks = static_cast<int>(p),
@@ -72,9 +79,12 @@ struct simulated_redistribution {
              .sizes = sizes,
              .least_progress = progress,
              .successor = successor.name,
-             .known = known ? &*s.known : nullptr};
-      tasks.push_back(known ? learn_and_redistribute(s.m, a) : redistribute_blocks(s.m, a));
+             .known = begins == beginning::at_once ? nullptr : &*s.known};
     }
+    const bool pushes = begins == beginning::pushing && pushed_blocks::suit(blocks, sizes);
+    for (rank_state& s : ranks)
+      tasks.push_back(begins == beginning::at_once ? redistribute_blocks(s.m, a)
+                                                   : learn_and_redistribute(s, a, blocks, pushes));
   }
 
   simulated_network network;
@@ -82,11 +92,15 @@ struct simulated_redistribution {
   std::vector<rank_state> ranks;
   std::vector<task> tasks;
   buffer_sizes sizes;
+  std::vector<count_t> blocks;  // of each rank
 
  private:
-  static task learn_and_redistribute(machine& m, const redistribution_algorithm& a) {
-    co_await exchange_targets(m, *m.known);
-    co_await redistribute_blocks(m, a);
+  static task learn_and_redistribute(rank_state& s, const redistribution_algorithm& a, std::span<const count_t> blocks,
+                                     bool pushes) {
+    if (pushes) co_await pushed_blocks::run(s.m, *s.known, blocks, true, s.pushed);
+    if (s.pushed) co_return;
+    co_await exchange_targets(s.m, *s.known);
+    co_await redistribute_blocks(s.m, a);
   }
 };
 
