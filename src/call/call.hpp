@@ -119,6 +119,8 @@ class call : private mpi::started {
   [[nodiscard]] channel* node_if_there() const noexcept {
     return comm_ != nullptr && comm_->calls().shown != nullptr ? node_ : nullptr;
   }
+  /// Of the call that prepares it, or of its last start, among those on the communicator.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_plan() const noexcept { return (facts_ & mpi::whereabouts::plan) != 0; }
   [[nodiscard]] statistics* stats() const noexcept { return stats_; }
 
@@ -141,7 +143,7 @@ class call : private mpi::started {
   void leave(const std::exception& why) noexcept;
 
   std::uint64_t facts_;
-  std::uint64_t number_ = 0;  // of the call that prepares it, or of its last start
+  std::uint64_t number_ = 0;
   patience timeout_;
   statistics* stats_;
   MPI_Comm user_ = MPI_COMM_NULL;  // until the communicator's state is known

@@ -125,7 +125,7 @@ void communicator::late_frees::free_all() noexcept {
 
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
-  if (record != nullptr && record->lost && !finalized() && !is_revoked(comm_)) {
+  if (record != nullptr && record->lost && !finalized()) {
     keep_for_ever();
     return MPI_SUCCESS;
   }

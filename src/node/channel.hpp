@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/idle_calls.hpp"
 #include "base/sizes.hpp"
 #include "mpi/watch.hpp"
 #include "mpi/whereabouts.hpp"
@@ -153,13 +154,6 @@ class channel final : private mpi::awaited, public mpi::leavers {
 
   /// The record of the communicator's calls; null except for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
-  /// For calls in which no rank has data for another. From the lines of such a call all ranks derive that the next
-  /// calls of its kind go to the MPI library, up to a certain call on the communicator.
-  struct idle_calls {
-    std::uint32_t choices = 0;  ///< what was alike on all ranks
-    std::uint32_t period = 0;   ///< calls until ranks meet again; 0: the last call moved data
-    std::uint64_t until = 0;    ///< the last of these calls
-  };
   [[nodiscard]] idle_calls& idle() noexcept { return idle_; }
   [[nodiscard]] const idle_calls& idle() const noexcept { return idle_; }
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }

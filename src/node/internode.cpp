@@ -354,6 +354,11 @@ std::size_t internode::used() const noexcept {
   return memory_.part(local_).bytes() + received / as_size(members_) + as_size(bytes_sent_);
 }
 
+std::size_t internode::share_with(std::size_t block) const noexcept {
+  const level& n = all_nodes();
+  return footprint(comm_.size(), n.groups(), n.largest(), n.smallest(), block);
+}
+
 std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node,
                                  std::size_t block) noexcept {
   const std::size_t each = sizeof(block_run::number) + block;

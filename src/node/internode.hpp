@@ -106,6 +106,8 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
   [[nodiscard]] std::size_t share() const noexcept { return share_; }
+  /// Of these, what a step uses at most when no block is longer than `block`.
+  [[nodiscard]] std::size_t share_with(std::size_t block) const noexcept;
 
   [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
 

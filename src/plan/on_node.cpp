@@ -24,7 +24,9 @@
 #include "mpi/watch.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
+#include "plan/idle.hpp"
 #include "plan/library_call.hpp"
+#include "plan/plain_call.hpp"
 #include "plan/plan_state.hpp"
 #include "taquin/error.hpp"
 
@@ -32,90 +34,10 @@ namespace taquin::detail {
 
 namespace {
 
-// No variable in the environment concerns a blocking call.
-bool plain_environment() {
-  static const bool plain = [] {
-    const environment& e = environment::get();
-    return (e.algorithm.empty() || e.algorithm == shared_memory.name) && !e.check && e.profile.empty() &&
-           e.nodes.empty() && e.invalid_argument.empty();
-  }();
+// No variable in the environment concerns a call on one node.
+bool plain_here() {
+  static const bool plain = plain_environment() && environment::get().nodes.empty();
   return plain;
-}
-
-// The length of the second is known at compile time.
-bool same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), b.size()) == 0;
-}
-bool same(std::span<const int> a, std::span<const int> b) { return std::ranges::equal(a, b); }
-template <class Value>
-bool same(const Value& a, const Value& b) {
-  return a == b;
-}
-
-// The options allow the short way: the algorithm is "auto" or the one that the short way runs, options of a call are in
-// their range, and all others have their defaults.
-template <const option_row& row, class Value>
-bool says_nothing(const Value& value, const Value& by_default) {
-  constexpr bool of_call = row.part == "call";
-  constexpr bool is_name = row.name == option_rows::algorithm.name;
-  if constexpr (of_call) return in_range(row, value);
-  if constexpr (is_name) return same(value, by_default) || value == shared_memory.name;
-  return same(value, by_default);
-}
-
-// The call or the environment names the algorithm: of a plain call, the one that goes the short way.
-bool by_name(const options& o) {
-  static constexpr options defaults;
-  return !same(o.algorithm, defaults.algorithm) || !environment::get().algorithm.empty();
-}
-
-// The algorithm is taquin's choice or named as above, and no option says how the exchange is done.
-bool plain(const options& o) {
-  static constexpr options defaults;
-#define TAQUIN_OPTION(NAME, FIELD, ...) \
-  if (!says_nothing<option_rows::NAME>(o.FIELD, defaults.FIELD)) return false;
-#include "base/options.def"
-  return true;
-}
-
-// What must be the same on all ranks of such a call.
-std::uint32_t choices_of(const exchange& x, bool named) noexcept {
-  return 1 + static_cast<std::uint32_t>(x.kind) + (x.in_place ? 8U : 0U) + (x.symmetric ? 16U : 0U) +
-         (named ? 32U : 0U);
-}
-
-// While no rank has data for another, ranks meet in five calls in a row, then after 16, 32, … calls, and at least after
-// every 1024. There they learn of an error on one rank, and of data that move again.
-constexpr std::uint32_t first_idle = 16;
-constexpr std::uint32_t most_idle = 1024;
-
-void note_idle(channel& node, std::uint32_t choices, bool idle) {
-  channel::idle_calls& i = node.idle();
-  if (!idle) {
-    i.period = 0;
-    return;
-  }
-  i.period = std::min(std::max(2 * i.period, 1U), most_idle);
-  if (i.period < first_idle) return;
-  i.choices = choices;
-  i.until = node.calls()->calls.load(std::memory_order_relaxed) + i.period;
-}
-
-bool goes_idle(const exchange& x, const options& o, channel& node) {
-  return !by_name(o) && choices_of(x, false) == node.idle().choices;
-}
-
-// Of a call that the MPI library has done.
-void account_for_library(const exchange& known, int rank, int ranks, std::size_t peak, statistics& s) {
-  ++s.starts;
-  s.peak_memory = std::max(s.peak_memory, peak);
-  s.algorithm = native.name;
-  for (int peer = 0; peer < ranks; ++peer) {
-    if (peer == rank || known.send.bytes(peer) == 0) continue;
-    ++s.messages;
-    s.bytes_sent += static_cast<std::uint64_t>(known.send.bytes(peer));
-  }
-  ++s.rounds;
 }
 
 // One of the first calls on a communicator, as the MPI library's.
@@ -125,14 +47,14 @@ class first_by_library final : public first_call {
 
   // Uses only what is the same on all ranks.
   [[nodiscard]] bool unasked() const noexcept override {
-    return unasked_ && plain_environment() && plain(o_) && !by_name(o_) && patience::of(o_).seconds == 0 &&
+    return unasked_ && plain_here() && plain(o_) && !by_name(o_) && patience::of(o_).seconds == 0 &&
            !mpi::survives_failures();
   }
 
   bool prepare(int rank, int ranks) noexcept override {
     rank_ = rank;
     ranks_ = ranks;
-    if (!plain_environment() || !plain(o_) || by_name(o_) || patience::of(o_).seconds > 0) return false;
+    if (!plain_here() || !plain(o_) || by_name(o_) || patience::of(o_).seconds > 0) return false;
     if (x_.in_place || invalid_exchange::of(x_) != nullptr || mpi::survives_failures() || mpi::must_look())
       return false;
     try {
@@ -192,29 +114,6 @@ class first_by_library final : public first_call {
   std::unique_ptr<arguments> arguments_;
 };
 
-// A call that follows calls in which no rank had data for another. A rank that has no data now does not wait for
-// anybody. An error takes its rank out of the call, because the others may have completed it.
-node_call run_idle(const exchange& x, const options& o, channel& node) {
-  node.look_at_notes();
-  if (call_library_for_itself(x, node.rank(), node.size())) {
-    if (o.stats != nullptr) {
-      ++o.stats->starts;
-      o.stats->algorithm = native.name;
-    }
-    return {.served = true, .error_at_end = nullptr};
-  }
-  inline_pool pool;
-  memory_budget budget(unlimited, &pool);
-  exchange known = x;
-  std::pmr::vector<element> elements(&budget);
-  if (x.kind == exchange::form::alltoallw) known = with_elements(x, node.size(), elements);
-  if (const auto invalid = validate(known, node.size(), &budget))
-    throw usage_error(invalid->what, invalid->mpi_class, node.rank(), invalid->peer);
-  call_library_by_types(known, node.size(), &budget);
-  if (o.stats != nullptr) account_for_library(known, node.rank(), node.size(), budget.peak(), *o.stats);
-  return {.served = true, .error_at_end = nullptr};
-}
-
 // With types known. Not served when this rank cannot take part, or any other does not.
 node_call exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return {};
@@ -235,7 +134,8 @@ node_call exchange_on_node(const exchange& x, const options& o, channel& node, m
   }
   if (!e.agreed()) return {};
   if (in_a_row || !e.sends()) [[unlikely]]
-    note_idle(node, choices, !named && !x.in_place && e.nothing_moves());
+    node.idle().note(choices, !named && !x.in_place && e.nothing_moves(),
+                     node.calls()->calls.load(std::memory_order_relaxed));
   e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;
@@ -259,7 +159,7 @@ node_call try_on_node(const exchange& x, const options& o, bool unasked, channel
     return first.run();
   if (node == nullptr) return {};
   const std::uint64_t number = mpi::count_call(*node->calls());
-  if (!plain_environment() || !plain(o) || invalid_exchange::of(x) != nullptr) return {};
+  if (!plain_here() || !plain(o) || invalid_exchange::of(x) != nullptr) return {};
   // A named algorithm gets the memory that it states, or all ranks refuse it.
   if (by_name(o) && o.memory != unlimited) return {};
   const mpi::in_call here(node->calls(), facts_of(x));
@@ -268,8 +168,12 @@ node_call try_on_node(const exchange& x, const options& o, bool unasked, channel
     if (!state->kept.has(rank_places::kept_as)) share_calls(x.comm, *state);
     watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
-  if (number <= node->idle().until && timeout.seconds == 0 && goes_idle(x, o, *node)) [[unlikely]]
-    return run_idle(x, o, *node);
+  if (number <= node->idle().until && timeout.seconds == 0 && !by_name(o) &&
+      node->idle().choices == choices_of(x, false)) [[unlikely]] {
+    node->look_at_notes();
+    run_idle(x, o, node->rank(), node->size());
+    return {.served = true, .error_at_end = nullptr};
+  }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);
   if (x.kind != exchange::form::alltoallw) return exchange_on_node(x, o, *node, budget);

@@ -9,6 +9,7 @@
 #include "call/failure_map.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
+#include "plan/idle.hpp"
 #include "plan/on_node.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/preparation.hpp"
@@ -152,6 +153,10 @@ bool run(const exchange& x, const options& o, bool unasked) {
       std::rethrow_exception(on_node.error_at_end);
     if (on_node.served || on_node.left_to_caller) return on_node.served;
   }
+  if (detail::known_to_have_none(x.comm) &&
+      mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
+                    [&] { return detail::run_idle_by_messages(x, o); }))
+    return true;
   detail::plan_state state(x, o, false);
   state.begin(x, o, false);
   state.run();

@@ -12,6 +12,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
+#include "plan/idle.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -44,6 +45,8 @@ void preparation::run(bool lacks_memory) {
     describe(lacks_memory);
     agree();
     choose();
+    if (!inter() && p_.running.node() == nullptr && !reused_)
+      note_idle(x_, o_, *comm(), all_.moves || all_.untold, p_.running.number());
     if (p_.body == nullptr) prepare();  // else the agreement has carried it
   });
 }
@@ -80,6 +83,7 @@ void preparation::describe(bool lacks_memory) {
   if (inter()) return;
   if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();
+  if (p_.running.node() == nullptr) mine_.choices += number_to_agree_on(*comm(), p_.running.number());
 }
 
 void preparation::agree() {
@@ -110,8 +114,7 @@ void preparation::describe_shape() {
        .uniform = all_.uniform};
   detail::describe(all_, s);
   // In place, one choice can be served by the step alone.
-  const bool carries =
-      !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice() && all_.memory == unlimited);
+  const bool carries = !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice());
   if (inter() || reused_ || !carries) return;
   if (const internode* const step = internode::known(*comm())) s.carried_block = step->most_bytes();
 }
@@ -127,6 +130,7 @@ void preparation::choose() {
     s.nodes_share = p_.nodes->shares;
   }
   s.memory_limit = memory_left();
+  if (x_.in_place && s.carries() && carried_exchange::footprint(s) > s.memory_limit) s.carried_block = 0;
   if ((free_choice() || p_.chosen == &multilevel) && any_automatic(o_.multilevel.levels)) {
     p_.levels = chooser::of(*comm()).levels(s, o_);
     o_.multilevel.levels = p_.levels->view();
@@ -168,7 +172,7 @@ void preparation::check_memory() const {
 void preparation::prepare() {
   // No blocks travelled with the agreement, as not all ranks knew that this algorithm would be chosen. A second step
   // with the blocks takes less time than preparing the algorithm.
-  if (p_.chosen->carried.between_nodes && all_.memory == unlimited && p_.shape.carries()) {
+  if (p_.chosen->carried.between_nodes && (all_.memory == unlimited || x_.in_place) && p_.shape.carries()) {
     auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
     blocks->carry(tag_);
     p_.body = std::move(blocks);

@@ -77,6 +77,34 @@ TEST(node_calls, exchange_in_place_what_fits_and_what_does_not) {
     }
 }
 
+// What a step among nodes carries needs no more memory than its blocks. With less, ranks request what they can place.
+TEST(node_calls, exchange_in_place_within_limits_of_memory) {
+  const int p = size_of(MPI_COMM_WORLD);
+  auto types = types_of({0});
+  unsigned seed = 0;
+  for (const count_t most : {count_t{5}, count_t{900}}) {
+    std::string_view without_limit;
+    for (const std::size_t memory : {unlimited, std::size_t{1} << 20U, std::size_t{60000}, std::size_t{20000}}) {
+      if (brief() && most > 5) continue;
+      problem x = some_problem(form::alltoallv, p, most, ++seed, types);
+      x.in_place = true;
+      x.symmetric = false;
+      rank_buffers mine(x, rank_in(MPI_COMM_WORLD));
+      statistics s;
+      for (int call = 0; call < 3; ++call) {
+        mine.fill(1);
+        run(mine.given_to(MPI_COMM_WORLD), {.memory = memory, .stats = &s});
+        EXPECT_EQ(mine.wrong_bytes(), 0U) << most;
+      }
+      EXPECT_LE(s.peak_memory, memory);
+      if (memory == unlimited) without_limit = s.algorithm;
+      if (memory >= 60000 && most == 5) {
+        EXPECT_EQ(s.algorithm, without_limit) << memory;
+      }
+    }
+  }
+}
+
 TEST(node_calls, keep_to_the_smallest_memory_of_any_rank_or_fail_on_all) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);

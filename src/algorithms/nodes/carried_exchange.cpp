@@ -24,10 +24,12 @@ std::byte* at(const blocks& side, int peer) noexcept { return static_cast<std::b
 
 bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
   if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
-  if (budget.limit() != unlimited && step.share() > budget.limit() - std::min(budget.limit(), budget.used()))
-    return false;
+  const std::size_t left =
+      budget.limit() == unlimited ? unlimited : budget.limit() - std::min(budget.limit(), budget.used());
+  if (!x.in_place && step.share() > left) return false;
   const auto most = static_cast<count_t>(step.most_bytes());
-  if (x.kind == exchange::form::alltoall) return x.send.bytes(0) <= most;
+  if (x.kind == exchange::form::alltoall)
+    return x.send.bytes(0) <= most && step.share_with(as_size(x.send.bytes(0))) <= left;
   count_t all = 0;
   count_t longest = 0;
   for (const int rank : step.order()) {
@@ -35,8 +37,9 @@ bool carried_exchange::possible(const exchange& x, const internode& step, const 
     all += bytes;
     longest = std::max(longest, bytes);
   }
+  if (longest <= most) return step.share_with(as_size(longest)) <= left;
   const count_t average = all / static_cast<count_t>(step.order().size());
-  return longest <= most || (!x.in_place && average <= most / static_cast<count_t>(shape::short_on_average));
+  return !x.in_place && average <= most / static_cast<count_t>(shape::short_on_average);
 }
 
 std::size_t carried_exchange::footprint(const shape& s) noexcept {

@@ -23,7 +23,8 @@ class carried_exchange final : public operation, public carried_blocks, private 
  public:
   /// Whether this rank's blocks are short enough for the step, all of them or on average, and its share of the step's
   /// memory is within the rest of the budget. In place all must be short, and the counts the same both ways or the
-  /// types without holes. Local.
+  /// types without holes; the share is then what blocks of this length use, because ranks with little memory exchange
+  /// in place. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
   /// What it takes of a rank, from what all ranks know alike.
   static std::size_t footprint(const shape& s) noexcept;

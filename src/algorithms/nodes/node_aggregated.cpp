@@ -135,6 +135,7 @@ bool supports(const shape& s) noexcept {
 // Where ranks cannot share memory they send messages.
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (nothing_to_gather(s)) return spread_out.memory(s, o);
+  if (s.in_place) return carried_exchange::footprint(s);
   const aggregation shared = aggregation_through_memory(s, o);
   const std::size_t carried = s.carries() ? carried_exchange::footprint(s) : 0;
   return std::max(

@@ -1,0 +1,21 @@
+// What a blocking call asks for beside its exchange, as far as it decides which way the call goes.
+#pragma once
+
+#include <cstdint>
+
+#include "taquin/exchange.hpp"
+#include "taquin/options.hpp"
+
+namespace taquin::detail {
+
+/// No variable in the environment concerns how a blocking call is done. Nodes may be given.
+bool plain_environment();
+/// The algorithm is taquin's choice or the one of calls through a node's memory, and no option says how the exchange is
+/// done.
+bool plain(const options& o);
+/// The call or the environment names the algorithm: of a plain call, the one that goes through a node's memory.
+bool by_name(const options& o);
+/// What must be the same on all ranks of such a call.
+std::uint32_t choices_of(const exchange& x, bool named) noexcept;
+
+}  // namespace taquin::detail
