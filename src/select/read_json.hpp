@@ -29,7 +29,7 @@ inline std::string what_text_is(std::string_view text) {
   if (begins_as_trace(text)) return fmt::format("is a trace: open it at ui.perfetto.dev; {} links to it", report);
   if (text.starts_with("# TYPE taquin_"))
     return fmt::format(
-        "is a file of metrics: what reads OpenMetrics text, as Prometheus does, takes it; {} is for people", report);
+        "is a file of metrics, for what reads OpenMetrics text, as Prometheus does; taquin report shows {}", report);
   return {};
 }
 

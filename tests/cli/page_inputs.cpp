@@ -124,7 +124,7 @@ TEST(page_inputs, says_where_a_file_is_wrong) {
       {"  \n", "empty file"},
       {"{", "damaged at byte 2"},
       {"# TYPE taquin_calls counter\n# HELP taquin_calls All-to-all calls.\n# EOF\n",
-       "is a file of metrics: what reads"},
+       "is a file of metrics, for what reads"},
       {"# TYPE node_load1 gauge\n", "damaged at byte 1"},
       {"7", "nothing that taquin writes"},
       {"{}", "nothing that taquin writes"},

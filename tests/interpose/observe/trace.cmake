@@ -69,7 +69,7 @@ neighbour_test(metrics_count_calls
   "taquin_calls_total.rank=.0.,call=.alltoall.,[^\n]*algorithm=.pairwise.. 6[\n].*taquin_sent_bytes_total.rank=.1.,[^\n]* 48[\n].*# EOF[\n]status 0"
   "rm -f ${metrics}; ${np2} LD_PRELOAD=${library} TAQUIN_METRICS=${metrics} TAQUIN_ALGORITHM=pairwise ${regions} && cat ${metrics}")
 if(TAQUIN_REPORT_PAGE)
-  neighbour_test(report_of_metrics_says_what_they_are "^taquin report: [^\n]*: is a file of metrics: what reads OpenMetrics"
+  neighbour_test(report_of_metrics_says_what_they_are "^taquin report: [^\n]*: is a file of metrics, for what reads OpenMetrics"
     "${np2} LD_PRELOAD=${library} TAQUIN_METRICS=${metrics}.seen ${regions} 2>/dev/null && $<TARGET_FILE:taquin_command> report ${metrics}.seen -o page.html")
 endif()
 neighbour_test(metrics_that_cannot_be_written_leave_the_program_alone
