@@ -46,10 +46,10 @@ inline std::string_view what_json_is(const nlohmann::json& j) {
   return {};
 }
 
-/// "not X", and what it is instead where that is known.
-inline std::string not_a(std::string_view wanted, const nlohmann::json& j) {
+/// `what`, as "not a recording", and what the file is instead where that is known.
+inline std::string and_what_instead(std::string_view what, const nlohmann::json& j) {
   const std::string_view is = what_json_is(j);
-  return is.empty() ? fmt::format("not a {}", wanted) : fmt::format("not a {}, but {}", wanted, is);
+  return is.empty() ? std::string(what) : fmt::format("{}, but {}", what, is);
 }
 
 /// Throws Error: "empty file", "more than n levels of nesting", what_text_is, or as above.
