@@ -227,9 +227,8 @@ json read_traffic(const std::filesystem::path& path, int per_node) {
 }
 
 // Traces open elsewhere. One is packets from its first byte on: each has a key, a length and as many bytes.
-void refuse_trace(const std::string& text) {
-  constexpr std::string_view first_packet = "\xe2\x03";  // describes a track, behind its key and length
-  if (text.find(first_packet) != 2 || text.front() != '\n') return;
+void refuse_damaged_trace(const std::string& text) {
+  if (!detail::begins_as_trace(text)) return;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t packet = at++;
     std::uint64_t length = 0;
@@ -244,13 +243,11 @@ void refuse_trace(const std::string& text) {
       throw invalid_file(fmt::format("is a trace, damaged at byte {}", packet + 1));
     at += length;
   }
-  throw invalid_file(
-      "is a trace: open it at ui.perfetto.dev; the full report of the same run (TAQUIN_REPORT=full) links to it");
 }
 
 json read_kind(const std::filesystem::path& path, int per_node) {
   const std::string text = read_text(path);
-  refuse_trace(text);
+  refuse_damaged_trace(text);
   const json j = detail::parse_json<invalid_file>(text, most_depth);
   const checked file(j, "the file");
   if (j.is_array()) return read_array(j);

@@ -192,7 +192,7 @@ recorded_call call_from(const json& j, const traffic& t, const std::vector<count
 }
 
 traffic from_json(const json& j) {
-  if (!j.is_object() || !j.contains("taquin_traffic")) damaged("not a traffic file: \"taquin_traffic\" is missing");
+  if (!j.is_object() || !j.contains("taquin_traffic")) damaged(detail::and_what_instead("not a traffic file", j));
   if (j["taquin_traffic"] != version)
     damaged(
         fmt::format("version {} of the format; this program reads version {}", j["taquin_traffic"].dump(), version));

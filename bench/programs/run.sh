@@ -3,8 +3,9 @@
 #   bench/programs/run.sh build/release RANKS REPETITIONS PROGRAM… > results.txt
 # PROGRAM is pwscf, lammps, dgpart or superlu: Debian's packages quantum-espresso (and its -data), lammps, ptscotch,
 # libsuperlu-dist-dev; or petsc or boost: programs of the tests, on petsc-dev and libboost-mpi-dev. Each line: program, ranks,
-# who does the all-to-all calls (plain: the MPI library, nothing preloaded; native: the MPI library, observed; taquin),
-# seconds of the whole mpirun, share of the processors' time that other processes took meanwhile; then, of what is
+# who does the all-to-all calls (plain: the MPI library, nothing preloaded; preload: taquin, without a report; native: the
+# MPI library, observed; taquin: taquin, observed), seconds of the whole mpirun, share of the processors' time that other
+# processes took meanwhile, peak=KiB, the most memory of a process (its high-water mark, by GNU time); then, of what is
 # observed, seconds from MPI_Init to MPI_Finalize, in all-to-all calls, and of these until the last rank came.
 set -eu
 build=$(realpath "$1") ranks=$2 repetitions=$3
@@ -15,6 +16,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export OMP_NUM_THREADS=1
+time=/usr/bin/time
+[ -x $time ] || time=
 
 now() { date +%s.%N; }
 # Seconds that all processors were busy, and those of this script's children.
@@ -26,9 +29,12 @@ run() {
   shift 2
   case $way in
     plain) set -- env "$@" ;;
+    preload) set -- env LD_PRELOAD="$library" "$@" ;;
     native) set -- env LD_PRELOAD="$library" TAQUIN_REPORT=summary TAQUIN_RECORD=/dev/null "$@" ;;
     taquin) set -- env LD_PRELOAD="$library" TAQUIN_REPORT=summary "$@" ;;
   esac
+  rm -f memory
+  [ -z "$time" ] || set -- "$time" -a -o "$work/memory" -f %M "$@"
   times > cpu_seconds
   own=$(own) busy=$(busy) begin=$(now)
   mpirun.openmpi -n "$ranks" "$@" > output 2> report || { cat output report >&2; exit 1; }
@@ -36,12 +42,12 @@ run() {
   times > cpu_seconds
   echo "$name $ranks $way $(echo "$begin $end $busy $busy_end $own $(own) $(getconf _NPROCESSORS_ONLN)" |
     awk '{wall = $2 - $1; others = ($4 - $3 - ($6 - $5)) / wall / $7; printf "%.3f %.2f", wall, (others > 0 ? others : 0)}')" \
-    "$(value 'ranks,') $(value 'time in them') $(value 'waiting, transfer')"
+    "$([ ! -f memory ] || sort -n memory | sed -n '$s/^/peak=/p') $(value 'ranks,') $(value 'time in them') $(value 'waiting, transfer')"
 }
 
 for program; do
   for _ in $(seq "$repetitions"); do
-    for way in plain native taquin; do
+    for way in plain preload native taquin; do
       case $program in
         pwscf) cp "$root/workloads/recordings/silicon.in" . && run pwscf $way pw.x -in silicon.in ;;
         lammps)

@@ -9,12 +9,16 @@ grep -v '^#' "$1" | awk -v most="${2:-0.1}" '
     return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
   }
   $5 > most { next }
+  { peak = "" }
+  $6 ~ /^peak=/ { peak = substr($6, 6) / 1024; sub(/ peak=[0-9]+/, "") }  # older results have none
   { key = $1 " | " $2 " | " $3; if (!(key in wall)) order[++keys] = key
     wall[key] = wall[key] " " $4; runs[key]++
+    peaks[key] = peaks[key] " " peak
     run[key] = run[key] " " $6; calls[key] = calls[key] " " $7; waits[key] = waits[key] " " $8 }
   END {
-    print "| program | ranks | by | runs | mpirun | MPI_Init to MPI_Finalize | in all-to-all calls | of these waiting |"
-    print "|---|---|---|---|---|---|---|---|"
+    print "| program | ranks | by | runs | peak memory of a process | mpirun | MPI_Init to MPI_Finalize | in all-to-all calls | of these waiting |"
+    print "|---|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= keys; ++i) { k = order[i]
-      if (run[k] ~ /[0-9]/) printf "| %s | %d | %.2f s | %.2f s | %.3f s | %.3f s |\n", k, runs[k], median(wall[k]), median(run[k]), median(calls[k]), median(waits[k])
-      else printf "| %s | %d | %.2f s | | | |\n", k, runs[k], median(wall[k]) } }'
+      most_memory = peaks[k] ~ /[0-9]/ ? sprintf("%.1f MiB", median(peaks[k])) : ""
+      if (run[k] ~ /[0-9]/) printf "| %s | %d | %s | %.2f s | %.2f s | %.3f s | %.3f s |\n", k, runs[k], most_memory, median(wall[k]), median(run[k]), median(calls[k]), median(waits[k])
+      else printf "| %s | %d | %s | %.2f s | | | |\n", k, runs[k], most_memory, median(wall[k]) } }'

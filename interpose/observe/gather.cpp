@@ -102,9 +102,9 @@ void write_observations() noexcept {
       }
       logs.front() = std::move(own);
       close_entries(logs);
-      const workloads::traffic traffic = assemble(logs);
       if (!given.record.empty()) {
         try {
+          const workloads::traffic traffic = assemble(logs);
           if (traffic.calls.empty()) tell_what_else(logs);
           write_traffic(traffic, given.record);
           say("recording written to " + given.record);

@@ -59,13 +59,16 @@ class known_calls {
   [[nodiscard]] known_call* find(const call_key& key, const moved& m) noexcept;
   /// Remembers one, in the place of another.
   known_call& add(recorder_state& s, const call_key& key, std::string_view algorithm, const moved& m);
+  /// Runs of equal calls are to be kept: a recording wants them. A program whose calls take turns has one for each.
+  void keep_runs() noexcept { keeps_runs_ = true; }
   /// A call. Returns its run in the log.
   std::uint32_t count(recorder_state& s, known_call& k, std::size_t peak_memory) {
+    ++k.calls;
+    if (peak_memory > k.peak_memory) k.peak_memory = peak_memory;
+    if (!keeps_runs_) return entry::no_run;
     if (last_ != &k) [[unlikely]]
       begin_run(s, k);
     ++repeats_;
-    ++k.calls;
-    if (peak_memory > k.peak_memory) k.peak_memory = peak_memory;
     return run_;
   }
   /// Adds to the log what is counted.
@@ -87,6 +90,7 @@ class known_calls {
   void end_run(recorder_state& s);
   static void flush(recorder_state& s, known_call& k);
 
+  bool keeps_runs_ = false;
   const known_call* last_ = nullptr;  // whose run is the log's last one
   std::uint64_t repeats_ = 0;         // of that run, not in the log yet
   std::uint32_t run_ = 0;             // its index

@@ -43,7 +43,7 @@ void run_of_calls::took(double seconds) noexcept {
 
 void rank_log::waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival,
                       int last) {
-  runs[run].waiting += calls * wait;
+  if (run < runs.size()) runs[run].waiting += calls * wait;
   site_log& s = sites[site];
   s.waiting += calls * wait;
   s.arrival += calls * arrival;

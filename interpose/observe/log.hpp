@@ -54,6 +54,7 @@ struct run_of_calls {
 /// A call whose last rank is not known yet.
 struct entry {
   static constexpr std::uint32_t failed = 0xffffffff;  ///< the call has not ended well
+  static constexpr std::uint32_t no_run = failed - 1;  ///< it has, and runs are not kept
   double begin = 0;
   std::uint32_t run = failed;    ///< index into rank_log::runs
   std::uint32_t site = 0;        ///< index into rank_log::sites
@@ -108,11 +109,15 @@ struct rank_log {
   std::vector<std::uint64_t> others;     ///< calls that are only counted, by other_call
   std::vector<known_comm> comms;
   std::vector<std::vector<count_t>> rows;  ///< bytes to each rank; equal ones are stored once
-  std::vector<run_of_calls> runs;
+  std::vector<run_of_calls> runs;          ///< for a recording
   std::vector<traced_call> traced;
   std::vector<traced_event> events;  ///< not packed
   std::uint64_t untraced = 0;        ///< events that the trace had no room for
 
+  /// A call of a run has ended, where runs are kept.
+  void took(std::uint32_t run, double call_seconds) noexcept {
+    if (run < runs.size()) runs[run].took(call_seconds);
+  }
   /// A call, which stands for `calls`, has waited for its last rank, and came so long after its first one.
   void waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival, int last);
   /// As bytes and back.

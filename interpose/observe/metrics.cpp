@@ -81,8 +81,9 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
 }
 
 void write_metrics(const std::vector<rank_log>& logs, const std::string& file) {
+  const std::string text = metrics_of(logs);  // before the file: whatever it does may change errno
   std::ofstream out(file);
-  out << metrics_of(logs) << std::flush;
+  if (out) out << text << std::flush;
   say(out ? fmt::format("metrics written to {}", file)
           : fmt::format("no metrics are written: cannot write {}: {}", file, std::strerror(errno)));
 }

@@ -112,7 +112,7 @@ inline void keep(recorder_state& s, const call_event& e, known_call& k, const ou
   const std::uint32_t run = s.known.count(s, k, o.peak_memory);
   k.ticks += ticks;
   k.squares += static_cast<double>(ticks) * static_cast<double>(ticks);
-  if (s.records) s.writer.log().runs[run].took(s.clock.seconds(ticks));
+  if (s.records) s.writer.log().took(run, s.clock.seconds(ticks));
   if (!o.reason.empty()) [[unlikely]]
     count_fallback(s, k, o);
   if (e.entry < 0) return;
@@ -139,6 +139,7 @@ void start_observing() {
   s.threads = taquin::mpi::has_many_threads();
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
+  if (s.records) s.known.keep_runs();
   s.places = s.full || !given.trace.empty() || !given.metrics.empty();
   s.clock.start();
   TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
@@ -239,7 +240,7 @@ void call_in_flight::completed() const noexcept {
   const state_lock lock(s);
   --s.in_flight;
   s.traced.completes(traced);
-  s.writer.log().runs[run].took(seconds);
+  s.writer.log().took(run, seconds);
   site_log& at = s.writer.log().sites[site];
   at.seconds += seconds;
   at.squares += seconds * seconds;

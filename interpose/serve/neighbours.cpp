@@ -47,14 +47,16 @@ class neighbour_call final : public served_exchange {
   taquin::detail::neighbour_exchange call_;
 };
 
-// What a call moves, as rows over all ranks of the communicator.
-moved among_neighbours(MPI_Comm comm, const taquin::exchange& x) {
+// What a call moves, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be asked.
+moved among_neighbours(MPI_Comm comm, const taquin::exchange& x, const neighbour_service* service) {
   int size = 0;
   PMPI_Comm_size(comm, &size);
   moved r;
   const auto add = [&](std::vector<count_t>& row, bool send, const blocks& side) {
     row.assign(as_size(size), 0);
-    const auto peers = neighbours_of(comm, send);
+    std::vector<int> asked;
+    if (service == nullptr) asked = neighbours_of(comm, send);
+    const auto& peers = service == nullptr ? asked : send ? service->destinations() : service->sources();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const int at = static_cast<int>(i);
       if (peers[i] == MPI_PROC_NULL || side.counts[at] <= 0) continue;
@@ -98,7 +100,8 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
       return code;
     }
     if (s != nullptr) s->took(who, now() - begun);
-    if (seen) seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
+    if (seen)
+      seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
     return MPI_SUCCESS;
   });
 }
@@ -125,7 +128,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x));
+    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
     if (!by_slots) {
       track(*request, std::make_unique<tracked_request>(in_flight));
       return MPI_SUCCESS;
@@ -151,7 +154,7 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     const int code = native();
     if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;
-    if (observing()) seen = {name_persistent(comm), what, site, among_neighbours(comm, x), {}};
+    if (observing()) seen = {name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), {}};
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
     return code;
   });

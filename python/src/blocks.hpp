@@ -34,6 +34,7 @@ class block_exchange {
  private:
   void agree(std::size_t held, bool transposing);
   [[nodiscard]] std::size_t part_of_runs() const;
+  [[nodiscard]] std::size_t larger_page() const noexcept;
   [[nodiscard]] std::size_t dealers(std::size_t page) const noexcept;
   [[nodiscard]] std::size_t footprint(std::size_t page) const noexcept;
 

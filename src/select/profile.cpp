@@ -212,7 +212,7 @@ hardware hardware_of(const json& j) {
 
 profile parse(const json& j) {
   const auto named = j.find("format");
-  if (named == j.end() || *named != format_name) throw profile_error("not a machine profile");
+  if (named == j.end() || *named != format_name) throw profile_error(and_what_instead("not a machine profile", j));
   if (j.at("version") != version)
     throw profile_error(fmt::format("version {}, not {}", j.at("version").dump(), version));
   profile p;

@@ -20,7 +20,39 @@ inline std::string words_of(const nlohmann::json::exception& e) {
   return fmt::format("damaged: there is no field {}", what.substr(first, what.rfind('\'') - first + 1));
 }
 
-/// Throws Error: "empty file", "more than n levels of nesting", or as above.
+/// A file's first packet is that of a trace: its key and length, then the description of a track.
+inline bool begins_as_trace(std::string_view text) { return text.starts_with('\n') && text.find("\xe2\x03") == 2; }
+
+/// What a file of taquin's that is no JSON is, and what reads it; empty: unknown.
+inline std::string what_text_is(std::string_view text) {
+  constexpr std::string_view report = "the full report of the same run (TAQUIN_REPORT=full)";
+  if (begins_as_trace(text)) return fmt::format("is a trace: open it at ui.perfetto.dev; {} links to it", report);
+  if (text.starts_with("# TYPE taquin_"))
+    return fmt::format(
+        "is a file of metrics, for what reads OpenMetrics text, as Prometheus does; taquin report shows {}", report);
+  return {};
+}
+
+/// What JSON of taquin's is that is not what was wanted, and what reads it: "a recording, for …"; empty: unknown.
+inline std::string_view what_json_is(const nlohmann::json& j) {
+  if (j.is_array() && !j.empty() && j[0].is_object() && j[0].contains("algorithm"))
+    return "a record of measurements, for taquin report";
+  if (!j.is_object()) return {};
+  if (j.contains("taquin_traffic")) return "a recording, for --traffic and taquin report";
+  if (j.contains("taquin_report")) return "a run's report, for taquin report";
+  if (j.contains("taquin_plan")) return "a plan, for taquin report";
+  if (const auto format = j.find("format"); format != j.end() && *format == "taquin machine profile")
+    return "a machine profile, for TAQUIN_PROFILE and --model";
+  return {};
+}
+
+/// `what`, as "not a recording", and what the file is instead where that is known.
+inline std::string and_what_instead(std::string_view what, const nlohmann::json& j) {
+  const std::string_view is = what_json_is(j);
+  return is.empty() ? std::string(what) : fmt::format("{}, but {}", what, is);
+}
+
+/// Throws Error: "empty file", "more than n levels of nesting", what_text_is, or as above.
 template <class Error>
 nlohmann::json parse_json(std::string_view text, int most_depth) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw Error("empty file");
@@ -30,7 +62,8 @@ nlohmann::json parse_json(std::string_view text, int most_depth) {
       return true;
     });
   } catch (const nlohmann::json::exception& e) {
-    throw Error(words_of(e));
+    const std::string is = what_text_is(text);
+    throw Error(is.empty() ? words_of(e) : is);
   }
 }
 

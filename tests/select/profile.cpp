@@ -146,6 +146,9 @@ TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   };
   for (const char* foreign : {"{}", "[]", "7", "null", "\"a\"", R"({"format": "another"})", R"({"format": 7})"})
     EXPECT_EQ(fault(foreign), "not a machine profile") << foreign;
+  EXPECT_EQ(fault(R"({"taquin_traffic": 1})"),
+            "not a machine profile, but a recording, for --traffic and taquin report");
+  EXPECT_EQ(fault("# TYPE taquin_calls counter\n").find("is a file of metrics"), 0U);
   for (const char* none : {"", " \n"}) EXPECT_EQ(fault(none), "empty file");
   EXPECT_EQ(fault(good.substr(0, 1)), "damaged at byte 2");
   EXPECT_EQ(fault(replaced(good, "\"ports\"", "\"part\"")), "damaged: there is no field 'ports'");

@@ -83,6 +83,17 @@ TEST_F(traffic_file, undamaged_example_is_read) {
   EXPECT_EQ(read_traffic(path).matrices[0].at(0, 1), 16);
 }
 
+TEST_F(traffic_file, another_file_of_taquin_is_named) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"# TYPE taquin_calls counter\n", "is a file of metrics"},
+      {"\n\x10\xe2\x03", "is a trace: open it at ui.perfetto.dev"},
+      {R"({"taquin_report": 1})", "not a traffic file, but a run's report, for taquin report"},
+      {R"({"taquin_plan": 1})", "not a traffic file, but a plan"},
+      {R"({"format": "taquin machine profile"})", "not a traffic file, but a machine profile, for TAQUIN_PROFILE"},
+      {R"([{"algorithm": "pairwise"}])", "not a traffic file, but a record of measurements"}};
+  for (const auto& [text, what] : cases) EXPECT_NE(fault(text).find(what), std::string::npos) << fault(text);
+}
+
 TEST_F(traffic_file, damage_is_told) {
   const struct {
     const char* part;

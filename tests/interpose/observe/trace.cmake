@@ -60,7 +60,7 @@ find_program(valgrind valgrind)
 find_program(compiler_of_mpi NAMES mpicc.${TAQUIN_MPI} mpicc)
 if(valgrind AND compiler_of_mpi AND TAQUIN_MPI STREQUAL "openmpi" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   neighbour_test(trace_takes_few_instructions_a_call_and_none_when_off
-    "TAQUIN_REPORT=none [0-9]+ instructions a call[\n].*TAQUIN_TRACE=/dev/null [0-9]+ instructions a call[\n]status 0"
+    "TAQUIN_REPORT=none [0-9]+ instructions a call[\n].*TAQUIN_TRACE=/dev/null [0-9]+ instructions a call[\n]MPI_Finalize [^\n]*[\n]status 0"
     "MPICC=${compiler_of_mpi} MPIRUN=${MPIEXEC_EXECUTABLE} sh ${PROJECT_SOURCE_DIR}/bench/report/run.sh ${library} 450")
 endif()
 # Metrics: 6 calls a rank of 2 · 4 bytes.
@@ -68,6 +68,10 @@ set(metrics ${CMAKE_CURRENT_BINARY_DIR}/metrics.txt)
 neighbour_test(metrics_count_calls
   "taquin_calls_total.rank=.0.,call=.alltoall.,[^\n]*algorithm=.pairwise.. 6[\n].*taquin_sent_bytes_total.rank=.1.,[^\n]* 48[\n].*# EOF[\n]status 0"
   "rm -f ${metrics}; ${np2} LD_PRELOAD=${library} TAQUIN_METRICS=${metrics} TAQUIN_ALGORITHM=pairwise ${regions} && cat ${metrics}")
+if(TAQUIN_REPORT_PAGE)
+  neighbour_test(report_of_metrics_says_what_they_are "^taquin report: [^\n]*: is a file of metrics, for what reads OpenMetrics"
+    "${np2} LD_PRELOAD=${library} TAQUIN_METRICS=${metrics}.seen ${regions} 2>/dev/null && $<TARGET_FILE:taquin_command> report ${metrics}.seen -o page.html")
+endif()
 neighbour_test(metrics_that_cannot_be_written_leave_the_program_alone
-  "taquin: no metrics are written: cannot write /nowhere/at/all[^\n]*[\n]status 0"
+  "taquin: no metrics are written: cannot write /nowhere/at/all: No such file or directory[\n]status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_METRICS=/nowhere/at/all ${regions}")
