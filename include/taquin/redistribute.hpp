@@ -110,6 +110,21 @@ class redistribution {
   /// ranks of the one before. The maps take memory on top of `memory`. Throws as the constructor does, and nothing is
   /// changed then.
   failure::block_map repair(MPI_Comm survivors);
+  /// The other way round: the same, and the map says of each block where it was before the start that has failed, whose
+  /// destinations are given once more. The next start(), from where the map says that blocks are, brings them back.
+  /// - A block of this rank is in its place (`incoming`: arrived), elsewhere on this rank (displaced, or staged), lost
+  ///   (missing; `peer` is the rank that it was for), or listed by the rank that has it.
+  /// - A block of another rank is listed with that rank and its place there (`outgoing`: stands, or staged). Of a rank
+  ///   that has failed: with peer and offset −1.
+  /// Where this rank's part had ended well, blocks that have come from ranks that have failed are where they arrived,
+  /// and are not listed.
+  failure::block_map roll_back(MPI_Comm survivors, std::span<const int> dest_ranks, std::span<const int> dest_indices);
+  /// The same with 64-bit indices.
+  failure::block_map roll_back(MPI_Comm survivors, std::span<const int> dest_ranks,
+                               std::span<const count_t> dest_indices);
+  /// The same for the first `length` blocks.
+  failure::block_map roll_back(MPI_Comm survivors, count_t length, const count_view& dest_ranks,
+                               const count_view& dest_indices);
 
   /// Goes on with another array of the same shape. Local.
   void set_data(void* data) noexcept;

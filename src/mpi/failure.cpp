@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -163,6 +164,12 @@ void refuse_failure(int code) {
     PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
   }
   refuse_failed({}, &r);
+}
+
+void refuse_if_gone(int error, int rank) {
+  if (error != ESRCH || !survives_failures()) return;
+  const communicator* const comm = present::current();
+  refuse_failed({rank}, comm == nullptr ? nullptr : comm->record.get());
 }
 
 void refuse_if_failed(std::string_view why, const call_record& r) {

@@ -31,6 +31,9 @@ void look_for_failures(const call_record& r, bool now = false);
 [[noreturn]] void refuse_failed(const std::vector<int>& ranks, const call_record* r);
 /// The same for an error code of the MPI library in a call on this thread's communicator.
 [[noreturn]] void refuse_failure(int code);
+/// The same for a rank of this thread's communicator where `error`, of a copy from or to its memory, says that its
+/// process is not there. Does nothing where the MPI library ends the job.
+void refuse_if_gone(int error, int rank);
 /// Throws what a rank that left has told, if that was a failure.
 void refuse_if_failed(std::string_view why, const call_record& r);
 

@@ -11,6 +11,7 @@
 
 #include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
+#include "mpi/failure.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -132,6 +133,7 @@ void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
   const pid_t process = c_.process(there);
   int code = single_copy(process, theirs.address + begin, room, bytes);
   if (code == 0) code = single_copy_back(process, mine, theirs.address + begin, bytes);
+  mpi::refuse_if_gone(code, node_.member(there));
   if (code != 0)
     throw usage_error(
         fmt::format("the memory of rank {} cannot be written: {}", node_.member(there), std::strerror(code)),

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "mpi/failure.hpp"
 #include "node/single_copy.hpp"
 #include "protocol/mpi_port.hpp"
 #include "taquin/error.hpp"
@@ -13,10 +14,12 @@ namespace taquin::detail {
 word mpi_port::process() const { return static_cast<word>(getpid()); }
 
 void mpi_port::read(int from, word process, std::span<const remote_part> parts) {
-  if (const int code = single_copy(static_cast<pid_t>(process), parts); code != 0)
-    throw usage_error(
-        fmt::format("rank {} cannot read the memory of rank {}: {}", comm_.rank(), from, std::strerror(code)),
-        MPI_ERR_BUFFER, comm_.rank(), from);
+  const int code = single_copy(static_cast<pid_t>(process), parts);
+  if (code == 0) return;
+  mpi::refuse_if_gone(code, from);
+  throw usage_error(
+      fmt::format("rank {} cannot read the memory of rank {}: {}", comm_.rank(), from, std::strerror(code)),
+      MPI_ERR_BUFFER, comm_.rank(), from);
 }
 
 void mpi_port::gone(int to, count_t units) {

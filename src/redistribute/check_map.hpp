@@ -17,6 +17,12 @@ struct given_map {
   count_view ranks;
   count_view indices;
   bool same_length = true;  ///< as many indices as ranks
+
+  template <class Index>
+  static given_map of(std::span<const int> ranks, std::span<const Index> indices) {
+    return {static_cast<count_t>(ranks.size()), count_view(ranks.data()), count_view(indices.data()),
+            ranks.size() == indices.size()};
+  }
 };
 
 /// What is wrong with the arguments of a redistribution; `invalid_text`: what the interface on top has found. Local.

@@ -285,6 +285,9 @@ struct redistribution::state final {
     task steps_;
   };
 
+  static failure::block_map repair(std::unique_ptr<state>& self, MPI_Comm survivors,
+                                   const std::optional<given_map>& back);
+
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
   call running;          // first: what follows uses its communicator
   memory_budget budget;  // before what returns its memory to it
@@ -321,21 +324,11 @@ void redistribution::start(count_t length, const count_view& dest_ranks, const c
   state_->start({length, dest_ranks, dest_indices});
 }
 
-namespace {
-
-template <class Index>
-given_map whole(std::span<const int> dest_ranks, std::span<const Index> dest_indices) {
-  return {static_cast<count_t>(dest_ranks.size()), count_view(dest_ranks.data()), count_view(dest_indices.data()),
-          dest_ranks.size() == dest_indices.size()};
-}
-
-}  // namespace
-
 void redistribution::start(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
-  state_->start(whole(dest_ranks, dest_indices));
+  state_->start(given_map::of(dest_ranks, dest_indices));
 }
 void redistribution::start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
-  state_->start(whole(dest_ranks, dest_indices));
+  state_->start(given_map::of(dest_ranks, dest_indices));
 }
 bool redistribution::test() { return state_->test(); }
 void redistribution::wait() { state_->wait(); }
@@ -344,10 +337,10 @@ void redistribution::operator()(count_t length, const count_view& dest_ranks, co
   state_->run({length, dest_ranks, dest_indices});
 }
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
-  state_->run(whole(dest_ranks, dest_indices));
+  state_->run(given_map::of(dest_ranks, dest_indices));
 }
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const count_t> dest_indices) {
-  state_->run(whole(dest_ranks, dest_indices));
+  state_->run(given_map::of(dest_ranks, dest_indices));
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
@@ -370,23 +363,41 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
 }
 
+failure::block_map redistribution::repair(MPI_Comm survivors) { return state::repair(state_, survivors, {}); }
+failure::block_map redistribution::roll_back(MPI_Comm survivors, count_t length, const count_view& dest_ranks,
+                                             const count_view& dest_indices) {
+  return state::repair(state_, survivors, given_map{length, dest_ranks, dest_indices});
+}
+failure::block_map redistribution::roll_back(MPI_Comm survivors, std::span<const int> dest_ranks,
+                                             std::span<const int> dest_indices) {
+  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices));
+}
+failure::block_map redistribution::roll_back(MPI_Comm survivors, std::span<const int> dest_ranks,
+                                             std::span<const count_t> dest_indices) {
+  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices));
+}
+
 // The new object is made first, so that all survivors have an error of one of them before anything is changed.
-failure::block_map redistribution::repair(MPI_Comm survivors) {
-  state& was = *state_;
+failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, MPI_Comm survivors,
+                                                 const std::optional<given_map>& back) {
+  state& was = *self;
   check_communicator(survivors, "redistribution");
   store& mine = *was.units;
-  void* const data = mine.border() > 0 ? mine.at(0) : nullptr;
-  const char* const invalid_text = was.moving ? "the redistribution is under way: wait for it, or leave it" : nullptr;
-  auto next = begin_together<state>(
-      state::arguments{data, mine.border(), mine.length(), mine.element().type, survivors, invalid_text}, was.options);
+  auto bad = back ? check_ranges(*back, *was.blocks, was.running.comm()->rank()) : std::nullopt;
+  if (was.moving) bad = invalid_argument{"the redistribution is under way: wait for it, or leave it"};
+  auto next = begin_together<state>(arguments{mine.border() > 0 ? mine.at(0) : nullptr, mine.border(), mine.length(),
+                                              mine.element().type, survivors, bad ? bad->what.c_str() : nullptr},
+                                    was.options);
   failure::block_map map = was.left ? std::move(*was.left) : failure::block_map{};
   map.unit_bytes = static_cast<count_t>(mine.unit_bytes());
   next->running.stage([&] {
+    const MPI_Comm before = was.running.comm()->get();
     unstage(map, mine);
-    have_once(map, was.ended, was.running.comm()->get(), *next->running.comm());
+    have_once(map, was.ended, before, *next->running.comm());
+    if (back) tell_origins(map, was.ended, *back, before, *next->running.comm());
   });
+  self = std::move(next);
   map.known = true;
-  state_ = std::move(next);
   return map;
 }
 

@@ -1,6 +1,7 @@
 #include "redistribute/repair.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <span>
@@ -28,6 +29,8 @@ void for_each_block(const part& p, Visit visit) {
   for (count_t k = 0; k < p.length; ++k) visit(part{p.what, p.peer, p.offset + k, 1, p.at < 0 ? -1 : p.at + k});
 }
 
+using block_name = std::pair<int, int>;  // the rank and the place that it goes to
+
 // Where the ranks of `before` are in `now`; MPI_UNDEFINED: not there.
 std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
   int p = 0;
@@ -44,6 +47,24 @@ std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
   PMPI_Group_free(&to);
   return there;
 }
+
+// Each block has a judge: the rank that it goes to, or, where that has failed, one that follows from its number.
+struct judges {
+  judges(MPI_Comm before, const mpi::communicator& now)
+      : there(ranks_now(before, now.get())), old(as_size(now.size())) {
+    TAQUIN_MPI(PMPI_Comm_rank(before, &me));
+    for (std::size_t r = 0; r < there.size(); ++r)
+      if (there[r] != MPI_UNDEFINED) old[as_size(there[r])] = static_cast<int>(r);
+  }
+  [[nodiscard]] std::size_t judge(int to) const {
+    const int r = there[as_size(to)];
+    return as_size(r == MPI_UNDEFINED ? to % static_cast<int>(old.size()) : r);
+  }
+
+  int me = 0;              // before
+  std::vector<int> there;  // where ranks are now
+  std::vector<int> old;    // which ones they were
+};
 
 // An exchange of several numbers between each two ranks, with their counts.
 struct numbers {
@@ -116,43 +137,122 @@ void unstage(failure::block_map& map, store& units) {
 // where that has failed, a rank that follows from its number. The judge refuses a block that it has already, or that
 // another rank has claimed before.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
-  const std::vector<int> there = ranks_now(before, now.get());
-  const int ranks = now.size();
-  int me = 0;
-  TAQUIN_MPI(PMPI_Comm_rank(before, &me));
-  const auto judge = [&](int peer) {
-    return as_size(there[as_size(peer)] == MPI_UNDEFINED ? peer % ranks : there[as_size(peer)]);
-  };
-  numbers claims(ranks);
+  const judges of(before, now);
+  numbers claims(now.size());
   for (const part& p : map.outgoing)
     for_each_block(p, [&](const part& one) {
-      auto& to = claims.to[judge(one.peer)];
+      auto& to = claims.to[of.judge(one.peer)];
       to.push_back(one.peer);
       to.push_back(static_cast<int>(one.offset));
     });
   claims.exchange(now);
-  std::set<std::pair<int, int>> known;
+  std::set<block_name> known;
   for (const part& p : map.incoming)
     for_each_block(p, [&](const part& one) {
-      if (one.what != state::missing) known.emplace(me, static_cast<int>(one.offset));
+      if (one.what != state::missing) known.emplace(of.me, static_cast<int>(one.offset));
     });
-  numbers answers(ranks);
+  numbers answers(now.size());
   for (std::size_t r = 0; r < answers.to.size(); ++r) {
     const auto asked = claims.from(r);
     for (std::size_t k = 0; k < asked.size(); k += 2) {
-      const bool here = over && asked[k] == me;
+      const bool here = over && asked[k] == of.me;
       answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
     }
   }
   answers.exchange(now);
-  std::vector<std::size_t> next(as_size(ranks), 0);
+  std::vector<std::size_t> next(as_size(now.size()), 0);
   std::vector<part> kept;
   for (const part& p : map.outgoing)
     for_each_block(p, [&](const part& one) {
-      const std::size_t r = judge(one.peer);
+      const std::size_t r = of.judge(one.peer);
       if (answers.from(r)[next[r]++] != 0) append(kept, one);
     });
   map.outgoing = std::move(kept);
+  std::vector<part> coming;
+  for (const part& p : map.incoming)
+    for_each_block(p, [&](const part& one) {
+      if (one.what != state::missing || !known.contains({of.me, static_cast<int>(one.offset)})) append(coming, one);
+    });
+  map.incoming = std::move(coming);
+}
+
+// The judge of a block is told by the rank that has it, and by the one that had it before. It tells the first one where
+// the block was, and the second one what nobody has.
+void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now) {
+  const judges of(before, now);
+  std::vector<part> here;
+  const auto keep = [&](const part& one, int to) {
+    here.push_back(one);
+    here.back().peer = to;
+  };
+  for (const part& p : map.incoming)
+    for_each_block(p, [&](const part& one) {
+      if (one.what != state::missing) keep(one, of.me);
+    });
+  for (const part& p : map.outgoing) for_each_block(p, [&](const part& one) { keep(one, one.peer); });
+  numbers holders(now.size());
+  for (std::size_t k = 0; k < here.size(); ++k)
+    for (const int n : {here[k].peer, static_cast<int>(here[k].offset), static_cast<int>(k)})
+      holders.to[of.judge(here[k].peer)].push_back(n);
+  holders.exchange(now);
+  numbers origins(now.size());
+  for (int k = 0; k < given.length; ++k)
+    if (const auto to = static_cast<int>(given.ranks[k]); to >= 0)
+      for (const int n : {to, static_cast<int>(given.indices[k]), k}) origins.to[of.judge(to)].push_back(n);
+  origins.exchange(now);
+
+  std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
+  for (std::size_t r = 0; r < holders.to.size(); ++r)
+    for (auto told = holders.from(r); !told.empty(); told = told.subspan(3))
+      held.emplace(block_name{told[0], told[1]}, std::pair{r, told[2]});
+  numbers homes(now.size());    // of a holder's blocks: number, rank and place
+  numbers nowhere(now.size());  // of an origin's: place, and the rank that it was for
+  std::vector<part> arrived;    // what no map lists, because all has arrived here
+  for (std::size_t r = 0; r < origins.to.size(); ++r)
+    for (auto told = origins.from(r); !told.empty(); told = told.subspan(3)) {
+      const auto found = held.find({told[0], told[1]});
+      const int home = of.old[r];
+      if (found != held.end()) {
+        for (const int n : {found->second.second, home, told[2]}) homes.to[found->second.first].push_back(n);
+      } else if (over && told[0] == of.me) {
+        arrived.push_back({state::stands, home, told[2], 1, told[1]});
+      } else {
+        nowhere.to[r].push_back(told[2]);
+        nowhere.to[r].push_back(told[0]);
+      }
+    }
+  homes.exchange(now);
+  nowhere.exchange(now);
+
+  std::vector<bool> homeless(here.size(), true);
+  for (std::size_t r = 0; r < homes.to.size(); ++r)
+    for (auto told = homes.from(r); !told.empty(); told = told.subspan(3)) {
+      const auto k = as_size(told[0]);
+      homeless[k] = false;
+      const state what = here[k].what == state::staged ? state::staged : state::stands;
+      arrived.push_back({what, told[1], told[2], 1, here[k].at});
+    }
+  for (std::size_t k = 0; k < here.size(); ++k)
+    if (homeless[k])
+      arrived.push_back({here[k].what == state::staged ? state::staged : state::stands, -1, -1, 1, here[k].at});
+  std::ranges::sort(arrived, {}, [](const part& p) { return std::pair(p.at, p.offset); });
+  map.outgoing.clear();
+  std::vector<part> mine;
+  for (const part& one : arrived) {
+    if (one.peer != of.me) {
+      append(map.outgoing, one);
+      continue;
+    }
+    mine.push_back(one);
+    mine.back().peer = static_cast<int>(given.ranks[static_cast<int>(one.offset)]);
+    if (one.what == state::stands) mine.back().what = one.at == one.offset ? state::arrived : state::displaced;
+  }
+  for (std::size_t r = 0; r < nowhere.to.size(); ++r)
+    for (auto told = nowhere.from(r); !told.empty(); told = told.subspan(2))
+      mine.push_back({state::missing, told[1], told[0], 1, -1});
+  std::ranges::sort(mine, {}, &part::offset);
+  map.incoming.clear();
+  for (const part& one : mine) append(map.incoming, one);
 }
 
 }  // namespace taquin::detail

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -269,6 +270,28 @@ TEST_F(between_nodes, plans_and_calls_in_turn) {
     prepared.wait();
     ASSERT_EQ(mine.wrong_bytes(), 0U);
   }
+}
+
+// What offers to the own node take comes on top of what the algorithm needs.
+TEST_F(between_nodes, in_place_goes_within_any_limit_or_is_refused_on_all_ranks) {
+  const std::vector<count_t> counts(at(p), 5);
+  std::vector<count_t> displs(at(p));
+  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
+  int done = 0;
+  for (std::size_t memory = 3000; memory < 7000; memory += 50) {
+    std::vector<int> data(at(5 * p), rank);
+    const exchange x =
+        exchange::alltoallv_in_place(data.data(), count_view(counts.data()), count_view(displs.data()),
+                                     count_view(counts.data()), count_view(displs.data()), MPI_INT, comm.get());
+    if (memory == 3000) run(x, {.algorithm = "in_place"});  // in which ranks get to know each other
+    try {
+      run(x, {.algorithm = "in_place", .memory = memory});
+      ++done;
+    } catch (const error& e) {
+      ASSERT_TRUE(e.collective()) << memory << ": " << e.what();
+    }
+  }
+  EXPECT_GT(done, 0);
 }
 
 }  // namespace

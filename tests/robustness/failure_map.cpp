@@ -197,9 +197,10 @@ TEST_P(every_redistribution, is_true_after_a_datatype_has_failed) {
 INSTANTIATE_TEST_SUITE_P(failure_map, every_redistribution, testing::ValuesIn(detail::redistributions()),
                          [](const auto& i) { return std::string(i.param->name); });
 
-// All ranks are still there: after a repair every block is on one of them or was on its way, and the next start brings
-// all that are left to their places.
-TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_left) {
+// Redistributions that fail on one rank, of all ranks, which are still there. `go_on(r, mine, survivors)` of each says
+// how many blocks there were, and how many are lost.
+template <class GoOn>
+void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on) {
   const unsigned trials = failures_to_try(6);
   int repairs = 0;
   int blocks = 0;
@@ -210,7 +211,7 @@ TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_le
     const std::size_t words = seed % 3 == 0 ? 1024 : seed % 3 == 1 ? 3 : 300;
     block_traffic& mine = kept(block_traffic(seed, comm.get(), words));
     redistribution& r = kept(redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(words), MPI_UINT64_T,
-                                            comm.get(), {.algorithm = GetParam()->name}));
+                                            comm.get(), {.algorithm = algorithm.name}));
     std::mt19937 random(seed);
     const int n = static_cast<int>(random() % 40);
     if (test::rank_in(comm.get()) == static_cast<int>(seed) % test::size_of(comm.get()))
@@ -225,14 +226,30 @@ TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_le
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (failed == 0) continue;
     ++repairs;
-    const failure::block_map map = r.repair(survivors.get());
-    EXPECT_EQ(mine.lies(map), 0U) << "seed " << seed;
-    const auto [all, missing] = mine.go_on(r, map, survivors.get());
+    SCOPED_TRACE(seed);
+    const auto [all, missing] = go_on(r, mine, survivors.get());
     blocks += all;
     lost += missing;
   }
   EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || repairs > 0);
   EXPECT_LE(lost, blocks / 2) << repairs;
+}
+
+// After a repair every block is on one of them or was on its way, and the next start brings all that are left to their
+// places.
+TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_left) {
+  repairs(*GetParam(), [](redistribution& r, block_traffic& mine, MPI_Comm survivors) {
+    const failure::block_map map = r.repair(survivors);
+    EXPECT_EQ(mine.lies(map), 0U);
+    return mine.go_on(r, map, survivors);
+  });
+}
+
+// The same, and the next start brings all that are left to where they were.
+TEST_P(every_redistribution, is_rolled_back_with_every_block_that_is_left) {
+  repairs(*GetParam(), [](redistribution& r, block_traffic& mine, MPI_Comm survivors) {
+    return mine.go_back(r, r.roll_back(survivors, mine.map().ranks, mine.map().indices), survivors);
+  });
 }
 
 // Elements that know where they go; their places there follow from the migration.

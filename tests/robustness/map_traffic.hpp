@@ -107,9 +107,62 @@ class block_traffic {
     return wrong;
   }
 
+  // Starts what a map of roll_back() has left, and compares the array with what it was before. How many blocks there
+  // were on all ranks, and how many are not back.
+  std::pair<int, int> go_back(redistribution& r, const failure::block_map& map, MPI_Comm comm) {
+    forget_all_but(map);
+    start_again(r, map);
+    int counts[3] = {0, 0, 0};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(mine_.blocks); ++k) {
+      std::size_t right = 0;
+      for (std::size_t w = 0; w < words_; ++w)
+        right += data_[k * words_ + w] == name(mine_.ranks[k], mine_.indices[k], w);
+      counts[0] += mine_.ranks[k] >= 0;
+      counts[1] += mine_.ranks[k] >= 0 && right == words_;
+    }
+    return all_found(counts, map, comm);
+  }
+
   // Starts what `map` has left, and compares the array with what all have had. How many blocks there were on all ranks,
   // and how many are lost.
   std::pair<int, int> go_on(redistribution& r, const failure::block_map& map, MPI_Comm comm) {
+    const auto n = static_cast<std::size_t>(mine_.blocks);
+    start_again(r, map, true);
+    // What is where it belongs, and what is with a map.
+    int counts[3] = {0, 0, 0};
+    for (std::size_t k = 0; k < n; ++k) {
+      counts[0] += mine_.ranks[k] >= 0;
+      std::size_t right = 0;
+      for (std::size_t w = 0; w < words_; ++w) right += data_[k * words_ + w] == name(rank_, static_cast<int>(k), w);
+      counts[1] += right == words_;
+    }
+    return all_found(counts, map, comm);
+  }
+
+ private:
+  // Overwrites the places in which, as the map says, there is no block.
+  void forget_all_but(const failure::block_map& map) {
+    std::vector<bool> whole(static_cast<std::size_t>(mine_.blocks), false);
+    for (const auto* list : {&map.incoming, &map.outgoing})
+      for (const failure::part& p : *list)
+        for (count_t k = 0; p.at >= 0 && p.what != failure::state::staged && k < p.length; ++k)
+          whole[static_cast<std::size_t>(p.at + k)] = true;
+    for (std::size_t k = 0; k < whole.size(); ++k)
+      if (!whole[k]) std::fill_n(data_.begin() + static_cast<std::ptrdiff_t>(k * words_), words_, origin{0});
+  }
+  // `counts`: blocks of this rank, those that are right, 0. On all ranks: how many there were, and how many are lost.
+  static std::pair<int, int> all_found(int (&counts)[3], const failure::block_map& map, MPI_Comm comm) {
+    for (const auto* list : {&map.incoming, &map.outgoing})
+      for (const failure::part& p : *list) {
+        if (p.what == failure::state::staged) counts[1] += static_cast<int>(p.length);
+        if (p.what == failure::state::missing) counts[2] += static_cast<int>(p.length);
+      }
+    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT, MPI_SUM, comm);
+    EXPECT_EQ(counts[1] + counts[2], counts[0]) << "a block is not just one of: in its place, held by a map, missing";
+    return {counts[0], counts[2]};
+  }
+  // `keeps`: a rank whose part had ended well has all for it; its map need not list them.
+  void start_again(redistribution& r, const failure::block_map& map, bool keeps = false) {
     const auto n = static_cast<std::size_t>(mine_.blocks);
     std::vector<int> ranks(n, -1);
     std::vector<int> places(n, 0);
@@ -119,33 +172,13 @@ class block_traffic {
           ranks[static_cast<std::size_t>(p.at + k)] = list == &map.incoming ? rank_ : p.peer;
           places[static_cast<std::size_t>(p.at + k)] = static_cast<int>(p.offset + k);
         }
-    // A rank whose part had ended well has all; its map need not list them.
-    const bool ended = map.incoming.empty();
-    for (std::size_t k = 0; ended && k < n; ++k)
+    for (std::size_t k = 0; keeps && map.incoming.empty() && k < n; ++k)
       if (data_[k * words_] == name(rank_, static_cast<int>(k), 0) && ranks[k] < 0) {
         ranks[k] = rank_;
         places[k] = static_cast<int>(k);
       }
     r(std::span<const int>(ranks), std::span<const int>(places));
-    // What is where it belongs, and what is with a map.
-    int counts[3] = {0, 0, 0};
-    for (std::size_t k = 0; k < n; ++k) {
-      counts[0] += mine_.ranks[k] >= 0;
-      std::size_t right = 0;
-      for (std::size_t w = 0; w < words_; ++w) right += data_[k * words_ + w] == name(rank_, static_cast<int>(k), w);
-      counts[1] += right == words_;
-    }
-    for (const auto* list : {&map.incoming, &map.outgoing})
-      for (const failure::part& p : *list) {
-        if (p.what == failure::state::staged) counts[1] += static_cast<int>(p.length);
-        if (p.what == failure::state::missing) counts[2] += static_cast<int>(p.length);
-      }
-    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT, MPI_SUM, comm);
-    EXPECT_GE(counts[1] + counts[2], counts[0]) << "a block is neither in its place, nor held by a map, nor missing";
-    return {counts[0], counts[0] - counts[1]};
   }
-
- private:
   static origin name(int to, int index, std::size_t word) {
     return static_cast<origin>(to + 2) << 48U | static_cast<origin>(static_cast<unsigned>(index + 8)) << 16U | word;
   }

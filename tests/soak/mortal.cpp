@@ -3,8 +3,6 @@
 // smaller communicator, which must be right; else mpirun must end the job. See CONTRIBUTING.md.
 #include <fmt/format.h>
 #include <mpi.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,11 +12,11 @@
 #include <limits>
 
 #include "mpi/failure.hpp"
-#include "robustness/faults.hpp"
 #include "soak/common_options.hpp"
 #include "soak/hostile_calls.hpp"
 #include "soak/left_over.hpp"
 #include "soak/mortal_trial.hpp"
+#include "soak/mortal_ways.hpp"
 #include "soak/watchdog.hpp"
 #include "taquin/taquin.hpp"
 #if __has_include(<mpi-ext.h>)
@@ -56,7 +54,7 @@ struct rank_state {
   progress& at = progresses.front();
   std::string bad;  ///< the first thing that was wrong
   std::uint64_t calls = 0;
-  double longest = 0;  ///< until a rank was out of its call
+  double longest = 0;  ///< seconds after a rank was lost, until another one was out of its call
 
   void doing(const char* what) { at.doing.store(what, std::memory_order_relaxed); }
   void wrong(const std::string& what) {
@@ -68,44 +66,6 @@ struct rank_state {
     MPI_Comm_size(alive, &size);
   }
 };
-
-// ---- What happens to the rank ----
-
-int milliseconds_asleep = 0;
-
-void be_killed() { kill(getpid(), SIGKILL); }
-void be_stopped() {
-  const pid_t self = getpid();
-  const pid_t waker = _Fork();  // fork() may wait for a lock that this rank holds
-  if (waker == 0) {
-    usleep(static_cast<useconds_t>(milliseconds_asleep) * 1000U);
-    kill(self, SIGCONT);
-    _exit(0);
-  }
-  kill(self, SIGSTOP);
-}
-void be_at_the_end() { std::exit(3); }
-void be_aborted() {
-  signal(SIGABRT, SIG_DFL);  // MPI libraries print where it was, for which they take memory: it may be locked here
-  std::abort();
-}
-
-void (*what_happens(way how))() {
-  if (how == way::stop) return be_stopped;
-  if (how == way::exit) return be_at_the_end;
-  return how == way::abort ? be_aborted : be_killed;
-}
-
-void arm_for(const trial& t) {
-  milliseconds_asleep = t.asleep;
-  if (t.how == way::exception) return;
-  if (!t.by_clock) return test::at_step(t.n, what_happens(t.how));
-  static void (*then)() = nullptr;
-  then = what_happens(t.how);
-  signal(SIGALRM, [](int /*signal*/) { then(); });
-  const itimerval once{{0, 0}, {0, t.microseconds}};
-  setitimer(ITIMER_REAL, &once, nullptr);
-}
 
 // ---- Calls ----
 
@@ -128,6 +88,7 @@ ending of_class(int code) {
 struct outcome {
   ending how = ending::right;
   std::string text;
+  std::vector<int> failed{};  // as the error names them; not known in C
 };
 
 // `leaves`: this rank throws before that step, and what it has made goes with it; −1: it does not.
@@ -144,7 +105,7 @@ outcome attempt(hostile_call& c, const hostile_recipe& r, int rank, int leaves) 
     }
     return {};
   } catch (const peer_failed& e) {
-    return {ending::failed, e.what()};
+    return {ending::failed, e.what(), e.ranks()};
   } catch (const peer_left& e) {
     return {ending::left, e.what()};
   } catch (const error& e) {
@@ -167,18 +128,23 @@ void call_until_lost(rank_state& s, const trial& t, MPI_Comm comm, std::vector<s
     s.doing(name_of(r.what));
     const bool now = offends && number == t.call;
     if (now) arm_for(t);
-    const double begin = MPI_Wtime();
+    const double begin = seconds_now();
     made.push_back(make_call(r, comm, rank));
     const bool throws = now && t.how == way::exception;
     const outcome o = attempt(*made.back(), r, rank, throws && r.harm == offence::none ? t.n : -1);
-    if (throws) std::exit(4);
+    if (throws) {
+      write_obituary();
+      std::exit(4);
+    }
     ++s.calls;
     if (o.how == ending::right) s.wrong(made.back()->wrong());
     s.wrong(made.back()->outside());
     if (offends && t.loses() && number == t.call + 1) be_killed();  // its steps were fewer
     if (o.how == ending::right || o.how == ending::refused) continue;
-    s.longest = std::max(s.longest, MPI_Wtime() - begin);
+    if (t.loses()) s.longest = std::max(s.longest, seconds_now() - std::max(begin, time_of_death()));
     if (!t.loses()) s.wrong("an error without a reason: " + o.text);
+    if (std::ranges::any_of(o.failed, [&](int one) { return one != t.offender; }))
+      s.wrong("the error names ranks that have not failed: " + o.text);
     if (o.how == ending::left && t.how != way::exception) s.wrong("the error names no failure: " + o.text);
     return;
   }
@@ -318,11 +284,14 @@ int run_all(const settings& o) {
   const int world = s.size;
   std::array<int, static_cast<std::size_t>(way::kinds)> by_way{};
   const std::vector<way> ways = named(o.only);
+  const char* const own = std::getenv("TMPDIR");
+  const std::string directory = own == nullptr ? "/tmp" : own;
   for (std::uint64_t i = o.first; i - o.first < o.trials && failures == 0; ++i) {
     const int p = std::min(o.ranks, world);
     if (s.size < std::max(p, 2)) break;
     s.at.problem = i;
     const trial t = make_trial(hash(o.seed, i), s.size, p, ways);
+    obituary = fmt::format("{}/mortal.{}.{}", directory, o.seed, i);
     if (o.shows && s.rank == 0)
       fmt::print(stderr, "{}: {}: {}\n", i, describe(t), describe(make_mortal_call(t, t.call, t.p())));
     run_trial(s, t, o);

@@ -24,7 +24,7 @@ processes() { ps -eo comm= | grep -vc '^\(sh\|ps\|grep\|sleep\)$'; }
 fail() {
   failures=$((failures + 1))
   echo "mortal: job with --seed $seed --first $first: $1"
-  tail -n 40 "$out"
+  tail -n 400 "$out"
 }
 
 # What is left of a job when mpirun has ended; its daemons may take a moment.

@@ -75,11 +75,12 @@ rank_group in_place_operation::own_node(const context& c) const noexcept {
 // little memory that the algorithm needs it more. The same on all ranks of the node.
 std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) const noexcept {
   constexpr std::size_t part = 8;  // of the memory allowed
+  const shape& s = *c.shape;
   const int ranks = node_ranks(c);
   if (ranks == 1) return 0;
   const std::size_t room = node_offers::bytes(ranks);
   const std::size_t bytes = c.reused ? channel::share(ranks, room) + channel::bookkeeping(ranks) : room;
-  return bytes <= allowed / part ? bytes : 0;
+  return bytes <= allowed / part && least(s) + bytes <= allowed ? bytes : 0;
 }
 
 // Plans have a channel of their own; blocking calls use their communicator's, or that of its node. Collective among the

@@ -276,6 +276,8 @@ void catch_everything() {
   std::vector<int> few(4);
   redistribution whole(few.data(), 4, 1, MPI_INT, MPI_COMM_WORLD);
   expect(whole.repair(MPI_COMM_WORLD).known, "redistribution::repair");
+  expect(whole.roll_back(MPI_COMM_WORLD, std::span<const int>(), std::span<const int>()).known,
+         "redistribution::roll_back");
 }
 
 }  // namespace
