@@ -9,7 +9,8 @@ namespace taquin::bench {
 
 namespace {
 
-// A tree of that many children at each level, which carries the numbers.
+// A tree of that many children at each level, which carries the numbers. Without a barrier messages of the next call mix
+// with those of this one, and libsc 2.2 crashes.
 template <int Children>
 class tree final : public finder {
  public:
@@ -22,6 +23,7 @@ class tree final : public finder {
     fill(to_, to);
     fill(payload_, numbers);
     sc_notify_ext(to_, from_, payload_, Children, Children, Children, comm_);
+    MPI_Barrier(comm_);
     read(from_, from);
     read(payload_, came);
   }
