@@ -1,6 +1,6 @@
-// bench_sparse_peers K BYTES [REPETITIONS [CALLS]]: a sparse exchange of BYTES to each of K random ranks by taquin and by
-// other libraries (peers.hpp), in turn, every byte verified. Medians of the slowest rank's times, and of their ratios to
-// the fastest other one's in the same repetition.
+// bench_sparse_peers K BYTES [REPETITIONS [CALLS]]: a sparse exchange of BYTES to each of K random ranks by taquin and
+// by other libraries (peers.hpp), in turn, every byte verified. Medians of the slowest rank's times, and of their
+// ratios to the fastest other one's in the same repetition.
 #include "peers.hpp"
 
 #include <fmt/format.h>

@@ -9,8 +9,8 @@ namespace taquin::bench {
 
 namespace {
 
-// A tree of that many children at each level, which carries the numbers. Without a barrier messages of the next call mix
-// with those of this one, and libsc 2.2 crashes.
+// A tree of that many children at each level, which carries the numbers. Without a barrier messages of the next call
+// mix with those of this one, and libsc 2.2 crashes.
 template <int Children>
 class tree final : public finder {
  public:
