@@ -176,6 +176,14 @@ int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destina
                              MPI_Comm_f2c(*comm), sparse, incoming, elements);
 }
 
+int taquin_f_sparse_exchange(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
+                             handle type, handle comm, TAQUIN_Allocate *allocate, void *context, int *incoming,
+                             int **sources, MPI_Count **recvcounts, void **buffer) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Sparse_exchange(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
+                                MPI_Comm_f2c(*comm), allocate, context, incoming, sources, recvcounts, buffer);
+}
+
 int taquin_f_sparse_data(TAQUIN_Sparse sparse, const CFI_cdesc_t *buffer) {
   const struct sentinels none = {"", ""};
   return TAQUIN_Sparse_data(sparse, address(buffer, none, RECV_INVALID));

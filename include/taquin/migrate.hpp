@@ -209,7 +209,7 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// Afterwards the vector holds what arrived, ordered by source and then by position there. `type` describes one T; by
 /// default its bytes. Fewer than 2^31 elements per rank.
 ///
-/// Extra memory on a rank of p with at most m elements of l bytes before or after: at most 12·p + 8·m bytes and what
+/// Extra memory on a rank of p with at most m elements of l bytes before or after: at most 8·m bytes and what
 /// taquin::redistribution takes. Where what arrives fits the vector's capacity there is no second copy of the data.
 /// Otherwise the vector grows to exactly what arrives, before anything moves. While it grows std::vector has its old
 /// and its new storage at once; the old one counts as extra memory against `o.memory`. To avoid that call reserve()

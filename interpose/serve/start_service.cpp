@@ -189,47 +189,51 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
   if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots_->most_in_slot()) return {};
   turn t{.kind = kind_of(x)};
   contest& c = contests_[t.kind];
-  if (!c.decided) {
-    const int number = c.starts++;
-    if (number == 2 * tries + ahead / 2) tell(t.kind);
-    if (number == 2 * tries + ahead) decide(t.kind);
-    t.timed = number < 2 * tries;
-    t.by_slots = number >= tries;
-  }
-  if (c.decided) t.by_slots = !c.lost;
+  if (c.decided && t.kind < first_kinds && ++c.starts == again) c = {.number = c.number + 1, .won = c.won};
+  t.by_slots = c.won;
+  t.of = c.number;
+  if (c.decided) return t;
+  const int number = c.starts++;
+  if (number == 2 * tries + ahead / 2) tell(t.kind);
+  if (number == 2 * tries + ahead) decide(t.kind);
+  t.timed = number < 2 * tries;
+  t.by_slots = t.timed ? number >= tries : c.won;
   return t;
 }
 
 void start_service::took(const turn& t, double seconds) noexcept {
   contest& c = contests_[t.kind];
+  if (t.of != c.number) return;
   double& best = t.by_slots ? c.slots : c.library;
   best = std::min(best, seconds);
 }
 
-start_service::told& start_service::note(int rank, std::size_t kind) const noexcept {
-  return reinterpret_cast<told*>(slots_->notes(rank))[kind];
+start_service::told::times& start_service::note(int rank, std::size_t kind) const noexcept {
+  return reinterpret_cast<told*>(slots_->notes(rank))[kind].last[contests_[kind].number % 2];
 }
 
 // Also where this rank has not completed all of them yet.
 void start_service::tell(std::size_t kind) noexcept {
-  told& mine = note(rank_, kind);
+  told::times& mine = note(rank_, kind);
   mine.library = contests_[kind].library;
   mine.slots = contests_[kind].slots;
-  mine.there.store(1, std::memory_order_release);
+  mine.of.store(contests_[kind].number, std::memory_order_release);
 }
 
 void start_service::decide(std::size_t kind) {
+  contest& c = contests_[kind];
   double library = 0;
   double slots = 0;
   for (std::size_t r = 0; r < places_.size(); ++r) {
-    const told& one = note(static_cast<int>(r), kind);
+    const told::times& one = note(static_cast<int>(r), kind);
     mpi::backoff waiting(shared().messages->get(), tag_, nullptr);
-    while (one.there.load(std::memory_order_acquire) == 0) waiting.pause();
+    while (one.of.load(std::memory_order_acquire) != c.number) waiting.pause();
     library = std::max(library, one.library);
     slots = std::max(slots, one.slots);
   }
-  contests_[kind].decided = true;
-  contests_[kind].lost = !(slots < library);
+  c.decided = true;
+  c.starts = 0;
+  c.won = slots < library;
 }
 
 outcome start_service::by_slots() const { return {"neighbour_slots", {}, slots_->memory()}; }

@@ -25,12 +25,14 @@ class start_service {
  public:
   static constexpr int tries = 3;
   static constexpr int ahead = 16;
+  static constexpr int again = 512;  ///< calls after which a kind whose blocks may have changed is measured again
 
   /// Who does a call.
   struct turn {
     bool by_slots = false;
     bool timed = false;
     std::size_t kind = 0;
+    std::uint32_t of = 0;  ///< the kind's contest
   };
 
   /// The communicator's; made with its first call. Null where the MPI library does all its calls, on all ranks. Local.
@@ -57,18 +59,23 @@ class start_service {
   static constexpr int first_kinds = 2;  // alltoallv and alltoallw; the others are alltoall by its block's size
   static constexpr int kinds = 24;
 
-  // What a rank tells the others of its times, in memory that they share.
+  // What a rank tells the others of its times, in memory that they share. Those of the contest before stay: a rank
+  // that tells the next but one has decided the next, for which all ranks had read them.
   struct told {
-    std::atomic<std::uint32_t> there;
-    double library;
-    double slots;
+    struct times {
+      std::atomic<std::uint32_t> of;  // the contest, from 1 on
+      double library;
+      double slots;
+    };
+    std::array<times, 2> last;
   };
   struct contest {
-    int starts = 0;
+    std::uint32_t number = 1;
+    int starts = 0;  // since the last one was decided
     double library = std::numeric_limits<double>::max();
     double slots = std::numeric_limits<double>::max();
     bool decided = false;
-    bool lost = false;
+    bool won = true;  // the last one, by the slots
   };
 
   start_service() = default;
@@ -77,7 +84,7 @@ class start_service {
   void attach(MPI_Comm comm);
   void begin_slots();
   void settle();
-  [[nodiscard]] told& note(int rank, std::size_t kind) const noexcept;
+  [[nodiscard]] told::times& note(int rank, std::size_t kind) const noexcept;
   void tell(std::size_t kind) noexcept;
   void decide(std::size_t kind);
 

@@ -5,6 +5,7 @@
 namespace taquin::detail {
 
 thread_local const void* called_from::site_ = nullptr;
+thread_local bool unobserved::here_ = false;
 
 const taquin_observer* observer() noexcept {
   static const taquin_observer* const found = []() -> const taquin_observer* {

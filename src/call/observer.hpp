@@ -42,11 +42,26 @@ class called_from {
   const void* before_;
 };
 
+/// While it lives, this thread's calls are not recorded: they are parts of another one.
+class unobserved {
+ public:
+  unobserved() noexcept : before_(std::exchange(here_, true)) {}
+  unobserved(const unobserved&) = delete;
+  unobserved& operator=(const unobserved&) = delete;
+  ~unobserved() { here_ = before_; }
+  static bool here() noexcept { return here_; }
+
+ private:
+  static thread_local bool here_;
+  bool before_;
+};
+
 /// A call that is recorded, where something records. What throws is left out.
 class observed_call {
  public:
   observed_call(MPI_Comm comm, bool at_once, const void* site)
-      : by_(observer()), call_(by_ == nullptr ? nullptr : by_->make(comm, at_once, called_from::site_or(site))) {}
+      : by_(unobserved::here() ? nullptr : observer()),
+        call_(by_ == nullptr ? nullptr : by_->make(comm, at_once, called_from::site_or(site))) {}
   observed_call(observed_call&& other) noexcept : by_(other.by_), call_(std::exchange(other.call_, nullptr)) {}
   observed_call& operator=(observed_call&&) = delete;
   ~observed_call() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -11,10 +12,10 @@
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
-#include "mpi/collectives.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/choices.hpp"
+#include "redistribute/numbers.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -31,8 +32,8 @@ struct migration::state {
     running.algorithm = "migrate";
     running.meet(comm);
     running.stage([&] {
-      // Destinations, indices, and three numbers per rank.
-      const std::size_t needed = 2 * sizeof(int) * elements + 3 * sizeof(int) * as_size(running.comm()->size());
+      // Destinations, indices, and a number per rank.
+      const std::size_t needed = 2 * sizeof(int) * elements + sizeof(int) * as_size(running.comm()->size());
       proposal p;
       if (lacks_memory) p.invalid = out_of_memory();
       if (elements > most_elements)
@@ -54,6 +55,7 @@ struct migration::state {
   }
 
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  std::optional<invalid_argument> count(const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
   static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
@@ -64,6 +66,9 @@ struct migration::state {
   memory_budget budget;
   std::optional<std::pmr::vector<int>> ranks;
   std::optional<std::pmr::vector<int>> indices;
+  std::optional<std::pmr::vector<int>> next;  // of each rank: elements for it, then where its next one goes
+  numbers leave{&budget};
+  numbers begin_at{&budget};
   std::size_t arriving = 0;
   bool any_grows = false;  // on any rank: the same on all
 };
@@ -77,47 +82,63 @@ migration::~migration() = default;
 std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
 std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  return state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
+  return state_->plan(invalid_text, room, storage);
+}
+
+// The ranks that elements go to, and how many to each.
+std::optional<invalid_argument> migration::state::count(const char* invalid_text) {
+  const int p = running.comm()->size();
+  if (invalid_text != nullptr) return invalid_argument{invalid_text};
+  for (std::size_t k = 0; k < ranks->size(); ++k)
+    if (const int r = (*ranks)[k]; r < 0 || r >= p)
+      return invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+  try {
+    next.emplace(as_size(p), 0, &budget);
+    for (const int r : *ranks) ++(*next)[as_size(r)];
+    const auto peers = as_size(p) - as_size(std::ranges::count(*next, 0));
+    for (auto list : {&numbers::ranks, &numbers::values}) (leave.*list).reserve(peers);
+    for (auto list : {&numbers::ranks, &numbers::values}) (begin_at.*list).reserve(peers);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  for (int r = 0; r < p; ++r) {
+    if ((*next)[as_size(r)] == 0) continue;
+    leave.ranks.push_back(r);
+    leave.values.push_back((*next)[as_size(r)]);
+  }
+  return std::nullopt;
 }
 
 std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  mpi::communicator& comm = *running.comm();
-  const int p = comm.size();
+  numbers come(&budget);
+  running.stage([&] { running.agree_again({.invalid = count(invalid_text)}, "a migration"); });
+  numbers_exchange tell{user, options};
   std::optional<invalid_argument> invalid;
-  if (invalid_text != nullptr) invalid = invalid_argument{invalid_text};
-  for (std::size_t k = 0; !invalid && k < ranks->size(); ++k)
-    if (const int r = (*ranks)[k]; r < 0 || r >= p)
-      invalid = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
-  std::pmr::vector<int> out(&budget);
-  std::pmr::vector<int> in(&budget);
-  if (!invalid) try {
-      out.resize(as_size(p));
-      in.resize(as_size(p));
-    } catch (const std::bad_alloc&) {
-      invalid = out_of_memory();
-    }
-  running.agree_again({.invalid = invalid}, "a migration");
-  for (const int r : *ranks) ++out[as_size(r)];
-  mpi::alltoall(std::span<const int>(out), std::span(in), comm);
-  const auto total = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
-  if (total > most_elements)
+  if (!tell(leave, come, budget)) invalid = out_of_memory();
+  const auto total = std::accumulate(come.values.begin(), come.values.end(), std::uint64_t{0});
+  if (!invalid && total > most_elements)
     invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
-  else if (total > room && !storage)
+  else if (!invalid && total > room && !storage)
     invalid =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
   arriving = as_size(total);
   // The old storage, which is there until the vector has grown; the budget object does not count it.
   const std::size_t needed = !invalid && total > room ? budget.used() + *storage : 0;
-  any_grows = running.agree_again({.invalid = invalid,
-                                   .lacking = needed > options.memory ? needed : 0,
-                                   .limit = options.memory,
-                                   .any = arriving > ranks->size()},
-                                  "a vector that grows, and for which nothing was reserved,");
-  if (options.stats != nullptr) options.stats->peak_memory = std::max(options.stats->peak_memory, needed);
+  running.stage([&] {
+    any_grows = running.agree_again({.invalid = invalid,
+                                     .lacking = needed > options.memory ? needed : 0,
+                                     .limit = options.memory,
+                                     .any = arriving > ranks->size()},
+                                    "a vector that grows, and for which nothing was reserved,");
+  });
   // By source, then by position: every source learns where its elements begin.
-  std::exclusive_scan(in.begin(), in.end(), in.begin(), 0);
-  mpi::alltoall(std::span<const int>(in), std::span(out), comm);
-  for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = out[as_size((*ranks)[k])]++;
+  std::exclusive_scan(come.values.begin(), come.values.end(), come.values.begin(), 0);
+  static_cast<void>(tell(come, begin_at, budget));  // it has memory for them
+  for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
+  for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
+  if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, tell.peak});
+  next.reset();
+  for (numbers* n : {&leave, &begin_at}) *n = numbers(&budget);
   return arriving;
 }
 

@@ -364,6 +364,37 @@ contains
     call taquin_sparse_end(s, ierror)
     CHECK(ierror == MPI_SUCCESS)
   end subroutine
+  type(c_ptr) function room(bytes, context) bind(C)
+    integer(c_size_t), value :: bytes
+    type(c_ptr), value :: context
+    integer(c_int64_t), pointer :: array(:)
+    integer, pointer :: calls
+    call c_f_pointer(context, calls)
+    calls = calls + 1
+    allocate(array((bytes + 7) / 8))
+    room = c_loc(array)
+  end function
+  ! Each rank sends to the one above and to itself.
+  subroutine sparse_in_one_call()
+    integer :: sent(3), incoming, ierror
+    integer, target :: calls
+    integer, pointer :: sources(:), came(:)
+    integer(MPI_COUNT_KIND), pointer :: lengths(:)
+    type(c_ptr) :: at(3)
+    calls = 0
+    sent = [3 * rank, 3 * rank + 1, 3 * rank + 2]
+    call taquin_sparse_exchange(sent, 2, [mod(rank + 1, ranks), rank], [1_MPI_COUNT_KIND, 2_MPI_COUNT_KIND], &
+      MPI_INTEGER, world, room, c_loc(calls), incoming, at(1), at(2), at(3), ierror)
+    CHECK(ierror == MPI_SUCCESS .and. incoming == 2 .and. calls == 3)
+    call c_f_pointer(at(1), sources, [incoming])
+    call c_f_pointer(at(2), lengths, [incoming])
+    call c_f_pointer(at(3), came, [3])
+    CHECK(sum(lengths) == 3 .and. any(sources == rank) .and. any(sources == mod(rank + ranks - 1, ranks)))
+    CHECK(any(came == 3 * rank + 1) .and. any(came == 3 * rank + 2) .and. any(came == 3 * mod(rank + ranks - 1, ranks)))
+    call taquin_sparse_exchange(sent, 2, [ranks, rank], [1_MPI_COUNT_KIND, 2_MPI_COUNT_KIND], MPI_INTEGER, world, room, &
+      c_loc(calls), incoming, at(1), at(2), at(3), ierror)
+    CHECK(class_of(ierror) == MPI_ERR_RANK)
+  end subroutine
 end module
 
 program calls
@@ -384,6 +415,7 @@ program calls
   call errors_reach_every_rank()
   call blocks_are_redistributed()
   call what_is_asked_is_answered()
+  call sparse_in_one_call()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, world, ierror)
   if (rank == 0 .and. total == 0) print '(a)', 'fortran: fine'
   call MPI_Comm_free(world, ierror)

@@ -223,7 +223,7 @@ add_executable(interpose_started started.c)
 target_link_libraries(interpose_started PRIVATE MPI::MPI_C)
 set(by_whom "native [0-9]+, neighbour_slots [0-9]+")
 if(NOT TAQUIN_MPI STREQUAL "openmpi")
-  set(by_whom "native 635")
+  set(by_whom "native 1739")
 endif()
 taquin_rank_counts(rank_counts 2 3 4)
 foreach(ranks ${rank_counts})
@@ -231,6 +231,6 @@ foreach(ranks ${rank_counts})
   neighbour_test(started_exchanges_np${ranks} "algorithms +${by_whom}[\n].*status 0"
     "${started} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_started>")
   neighbour_test(started_exchanges_unobserved_np${ranks} "^status 0" "${started} $<TARGET_FILE:interpose_started>")
-  neighbour_test(started_exchanges_without_shared_memory_np${ranks} "algorithms +native 635[\n].*status 0"
+  neighbour_test(started_exchanges_without_shared_memory_np${ranks} "algorithms +native 1739[\n].*status 0"
     "${started} TAQUIN_REPORT=summary TAQUIN_SHARED_MEMORY=0 $<TARGET_FILE:interpose_started>")
 endforeach()

@@ -57,8 +57,7 @@ class migration_memory : public refusal {
   }
   // Everything to its place but the storage of the vector itself.
   [[nodiscard]] std::size_t extra(std::size_t most) const {
-    return promised("slots", static_cast<std::size_t>(ranks), most, sizeof(large)) + 8 * most +
-           12 * static_cast<std::size_t>(ranks);
+    return promised("slots", static_cast<std::size_t>(ranks), most, sizeof(large)) + 8 * most;
   }
   void expect_all_on_rank_0() const {
     ASSERT_EQ(elements.size(), static_cast<std::size_t>(rank == 0 ? n * ranks : 0));

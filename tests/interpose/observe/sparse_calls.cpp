@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "taquin/migrate.hpp"
 #include "taquin/sparse.hpp"
 #include "taquin/taquin.h"
 #include "workloads/traffic.hpp"
@@ -55,6 +56,13 @@ void exchange_in_c(const ring& r) {
   for (void* one : {static_cast<void*>(sources), static_cast<void*>(come), data}) std::free(one);
 }
 
+// It finds its targets by sparse exchanges, which are not the program's.
+void migrate_elements(const ring& r) {
+  std::vector<int> elements(4, r.rank);
+  taquin::migrate(
+      elements, [&](int) { return (r.rank + 1) % r.ranks; }, MPI_COMM_WORLD);
+}
+
 void exchange_in_two_steps(const ring& r) {
   taquin::sparse_call call(r.blocks(), MPI_COMM_WORLD);
   std::vector<double> came(static_cast<std::size_t>(call.total()));
@@ -72,6 +80,7 @@ int make_calls() {
       static_cast<void>(taquin::sparse_exchange(r.destinations, r.counts, r.data, MPI_COMM_WORLD));
     for (int i = 0; i < in_c; ++i) exchange_in_c(r);
     exchange_in_two_steps(r);
+    migrate_elements(r);
     try {  // one that fails on all ranks is no call
       const std::vector<int> nobody{r.ranks};
       const std::vector<count_t> none{0};

@@ -1,0 +1,34 @@
+// A number to each of some ranks, by a sparse exchange: how ranks tell each other what follows.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "base/memory_budget.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace taquin::detail {
+
+/// Numbers of ranks, which are in ascending order.
+struct numbers {
+  explicit numbers(std::pmr::memory_resource* memory) : ranks(memory), values(memory) {}
+  std::pmr::vector<int> ranks;
+  std::pmr::vector<int> values;
+};
+
+/// Part of a migration on `comm`.
+struct numbers_exchange {
+  MPI_Comm comm;
+  const redistribute_options& choices;
+  std::size_t peak = 0;  ///< the most bytes in use, those of the budget before included
+
+  /// Sends the numbers of `mine` to their ranks; `come` gets those that other ranks have for this one, and takes from
+  /// the budget, which bounds all that is taken meanwhile. Collective. Throws on all ranks before anything is sent.
+  /// Where `come` has no memory it returns false, on this rank alone: the others have their numbers.
+  [[nodiscard]] bool operator()(const numbers& mine, numbers& come, memory_budget& budget);
+};
+
+}  // namespace taquin::detail
