@@ -68,7 +68,7 @@ bool run_idle_by_messages(const exchange& x, const options& o) {
     throw usage_error(invalid, MPI_ERR_ARG, comm->rank());
   mpi::count_call(comm->calls());
   const mpi::in_call here(comm->record.get(), facts_of(x));
-  constexpr std::uint64_t every = 8;  // asking the MPI library takes longer than such a call
+  constexpr std::uint64_t every = 64;  // asking the MPI library takes longer than such a call
   if (number % every == 0) comm->look_for_leavers();
   run_idle(x, o, comm->rank(), comm->size());
   return true;
