@@ -133,7 +133,8 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
   });
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(come.values.begin(), come.values.end(), come.values.begin(), 0);
-  static_cast<void>(tell(come, begin_at, budget));  // it has memory for them
+  // There is memory for the numbers, but not for all that the exchange takes: then this rank leaves the migration.
+  if (!tell(come, begin_at, budget)) running.stage([] { throw std::bad_alloc(); });
   for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
   for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
   if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, tell.peak});

@@ -278,6 +278,9 @@ void catch_everything() {
   expect(whole.repair(MPI_COMM_WORLD).known, "redistribution::repair");
   expect(whole.roll_back(MPI_COMM_WORLD, std::span<const int>(), std::span<const int>()).known,
          "redistribution::roll_back");
+  expect(whole.roll_back(MPI_COMM_WORLD, std::span<const int>(), std::span<const count_t>()).known,
+         "redistribution::roll_back with wide indices");
+  expect(whole.roll_back(MPI_COMM_WORLD, 0, count_view(), count_view()).known, "redistribution::roll_back with views");
 }
 
 }  // namespace

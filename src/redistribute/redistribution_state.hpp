@@ -1,0 +1,315 @@
+// What a redistribution keeps: the agreed sizes, the memory for any map, and the moves that are under way.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/checked.hpp"
+#include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
+#include "call/call.hpp"
+#include "call/failure_map.hpp"
+#include "mpi/collectives.hpp"
+#include "node/detect.hpp"
+#include "node/internode.hpp"
+#include "protocol/mpi_port.hpp"
+#include "redistribute/access.hpp"
+#include "redistribute/block_reader.hpp"
+#include "redistribute/check_map.hpp"
+#include "redistribute/choices.hpp"
+#include "redistribute/footprint.hpp"
+#include "redistribute/node_steps.hpp"
+#include "redistribute/pushed.hpp"
+#include "redistribute/redistribution_map.hpp"
+#include "redistribute/repair.hpp"
+#include "taquin/error.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace taquin {
+
+using namespace detail;
+
+struct redistribution::state final {
+  /// A redistribution's arguments.
+  struct arguments {
+    void* data;
+    count_t blocks;
+    count_t length;
+    MPI_Datatype type;
+    MPI_Comm comm;
+    const char* invalid_text;  // of the interface on top; null: none
+  };
+
+  state(const arguments&, const redistribute_options& o)
+      : running(facts, patience_of(o), o.stats), budget(o.memory), options(o) {}
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { running.forget(); }
+
+  void begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
+    forget_map();
+    running.meet(x.comm);
+    running.stage([&] {
+      const element e = describe(x, lacks_memory);
+      proposed.algorithm = options.algorithm;
+      const agreed all = running.agree(proposed, &budget);
+      if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
+      tell_blocks(x.blocks, e, all);
+      prepare(x, e, all);
+    });
+  }
+
+  // What this rank brings to the agreement.
+  element describe(const arguments& x, bool lacks_memory) {
+    proposal& p = proposed;
+    p.invalid =
+        lacks_memory ? out_of_memory() : check_arguments(x.data, x.blocks, x.length, x.type, options, x.invalid_text);
+    const element e = p.invalid ? element{} : element::of(x.type);
+    if (!p.invalid && !(checked(x.blocks) * x.length * std::max(e.size, e.extent)).fits())
+      p.invalid = invalid_argument{
+          fmt::format("{} blocks of {} elements make more than 2^56 bytes", x.blocks, x.length), MPI_ERR_COUNT};
+    p.choices = choices_of(options);
+    p.memory = options.memory;
+    p.max_block_bytes = p.min_block_bytes = p.invalid ? 0 : static_cast<std::uint64_t>(x.length * e.size);
+    return e;
+  }
+
+  // The limits of all ranks are compared with the need of the one that needs most.
+  [[noreturn]] static void refuse_limit(std::size_t needed, const agreed& all) {
+    throw on_all_ranks(budget_exceeded(
+        fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
+        all.memory));
+  }
+
+  // How many blocks each rank has, and whether others can read them where they are.
+  void tell_blocks(count_t mine, const element& e, const agreed& all) {
+    mpi::communicator& comm = *running.comm();
+    const auto ranks = detail::as_size(comm.size());
+    if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
+    blocks.emplace(ranks, 0, &budget);
+    if (detail::internode::known(comm) != nullptr) nodes = nodes_of(comm, {});
+    const channel* const node = running.node();
+    const bool copies =
+        node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
+    const bool readable = copies && all.max_block_bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
+    const count_t told = readable ? mine : ~mine;  // complemented: they cannot be read
+    mpi::allgather(told, std::span(*blocks), comm.get());
+    readers = who_reads(*blocks, nodes.get(), comm.rank());
+    for (count_t& b : *blocks)
+      if (b < 0) b = ~b;
+  }
+
+  void prepare(const arguments& x, const element& e, const agreed& all) {
+    mpi::communicator& comm = *running.comm();
+    const std::size_t bytes = all.max_block_bytes;
+    const int tag = comm.next_tag();
+    std::size_t least = 0;  // blocks of a rank that has some
+    std::size_t most = 0;
+    for (const count_t b : *blocks) {
+      const auto n = detail::as_size(b);
+      if (n > 0) least = least == 0 ? n : std::min(least, n);
+      most = std::max(most, n);
+    }
+    chosen = find_redistribution(options.algorithm);
+    running.algorithm = chosen->name;
+    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm.size(), most, bytes); };
+    const auto sized = [&](std::size_t blocks_of_rank, slot chunk) {
+      return bounded(redistribution_sizes(bytes, blocks_of_rank, chunk), options.in_flight, comm.size());
+    };
+    sizes = sized(least, std::numeric_limits<slot>::max());
+    while (sizes.chunk > 1 && need() > all.memory) sizes = sized(least, sizes.chunk - 1);
+    const std::size_t needed = need();
+    steps = {.blocks = *blocks,
+             .block_bytes = bytes,
+             .number = static_cast<std::uint32_t>(tag),
+             .staging = sizes.staging_slots() - 1,
+             .readable = readers.has_value(),
+             .check = options.check};
+    by_steps = options.algorithm == "auto" && running.node() != nullptr && node_steps::suit(steps, *running.node());
+    pushes = options.algorithm == "auto" && running.node() == nullptr && pushed_blocks::suit(*blocks, sizes);
+    if (x.blocks == 0) sizes = sized(0, sizes.chunk);
+    if (needed > all.memory) refuse_limit(needed, all);
+    units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
+    net.emplace(comm, tag, *units, redistribution_limits(sizes, comm.size()), &budget);
+    if (readers) net->let_read(*readers);
+    if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
+  }
+
+  // Forgets the last redistribution.
+  void begin_next(std::string_view algorithm) {
+    running.check_idle("the redistribution");
+    running.algorithm = algorithm;
+    forget_map();
+    left.reset();
+    ended = false;
+  }
+
+  void start(const given_map& given) {
+    begin_next(chosen->name);
+    in_error_forget(
+        [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); },
+        &given);
+  }
+
+  // start() and wait(). Where that can be done in two steps of the node's memory, it is.
+  void run(const given_map& given) {
+    if (channel* const node = running.node_if_there(); by_steps && node != nullptr && run_by_steps(*node, given))
+      return;
+    start(given);
+    wait();
+    by_steps = false;  // memory, or permission to read, is missing: it would be missing again
+  }
+
+  bool run_by_steps(channel& node, const given_map& given) {
+    begin_next(node_steps::name);
+    in_error_forget(
+        [&] {
+          running.count();
+          ended = running.stage([&] { return node_steps::run(steps, node, *units, budget, given, options.stats); });
+        },
+        &given);
+    if (ended) running.account([](statistics&) {}, budget.peak());
+    return ended;
+  }
+
+  bool test() {
+    if (!moving) return true;
+    bool over = false;
+    in_error_forget([&] { over = running.test(); });
+    if (over) end();
+    return over;
+  }
+  void wait() {
+    if (!moving) return;
+    in_error_forget([&] { running.wait(); });
+    end();
+  }
+
+  template <class Step>
+  void in_error_forget(Step step, const given_map* given = nullptr) {
+    try {
+      step();
+    } catch (...) {
+      keep(given);
+      moving.reset();
+      throw;
+    }
+  }
+
+  /// Keeps the map of what is whole, for failure::blocks() and for repair(). `given`: the destinations of a start that
+  /// has failed.
+  void keep(const given_map* given) noexcept {
+    if (!moving && given == nullptr) return;
+    keep_map_of([&] {
+      const int rank = running.comm()->rank();
+      if (!moving && check_ranges(*given, *blocks, rank)) return failure::block_map{};
+      left.emplace(moving ? moving->map() : map_of(*given, units->unit_bytes(), rank));
+      return left->known ? *left : failure::block_map{};
+    });
+  }
+
+  void end() {
+    ended = true;
+    running.account([&](statistics& s) { moving->account(s); }, budget.peak());
+    moving.reset();
+  }
+
+  /// Blocks on their way to their places.
+  class transfer final : public operation {
+   public:
+    transfer(state& s, const given_map& given)
+        : memory(&s.budget),
+          all_(s),
+          copied_(s.units->bytes_copied()),
+          bad_(check_ranges(given, *s.blocks, s.running.comm()->rank())),
+          map_(*s.units, memory),
+          known_(memory),
+          m_{.memory = memory,
+             .rank = s.running.comm()->rank(),
+             .ranks = s.running.comm()->size(),
+             .map = &map_,
+             .net = &*s.net,
+             .sizes = s.sizes,
+             .least_progress = s.options.least_progress,
+             .known = &known_},
+          steps_(run_steps()) {
+      s.net->begin_run();
+      for (slot k = 0; !bad_ && k < static_cast<slot>(given.length); ++k)
+        if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
+          map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
+    }
+
+    transfer(const transfer&) = delete;
+    transfer& operator=(const transfer&) = delete;
+    ~transfer() override {
+      all_.net->abandon();
+    }  // after an error messages may still arrive in memory that is freed now
+
+    void start() override { steps_.start(); }
+    bool test() override { return all_.net->test(steps_); }
+    void wait() override { all_.net->wait(steps_); }
+    void account(statistics& s) const override {
+      s.rounds += m_.rounds;
+      s.messages += all_.net->messages();
+      s.bytes_sent += all_.net->bytes_sent() + all_.net->control_bytes();
+      s.bytes_copied += all_.units->bytes_copied() - copied_;
+    }
+
+    [[nodiscard]] failure::block_map map() const { return map_of(map_, known_, m_.rank); }
+
+    std::pmr::memory_resource* memory;  // of the tasks
+
+   private:
+    task run_steps() {
+      if (all_.pushes) {
+        bool done = false;
+        co_await pushed_blocks::run(m_, known_, *all_.blocks, !bad_, done);
+        if (done) all_.running.algorithm = pushed_blocks::name;
+        if (done) co_return;
+      }
+      co_await agree_on(m_, bad_);
+      co_await exchange_targets(m_, known_);
+      if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
+      co_await redistribute_blocks(m_, *all_.chosen);
+    }
+
+    state& all_;
+    std::uint64_t copied_;  // before the call
+    std::optional<invalid_argument> bad_;
+    block_map map_;
+    targets known_;
+    machine m_;
+    task steps_;
+  };
+
+  static failure::block_map repair(std::unique_ptr<state>& self, MPI_Comm survivors,
+                                   const std::optional<given_map>& back);
+
+  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
+  call running;          // first: what follows uses its communicator
+  memory_budget budget;  // before what returns its memory to it
+  redistribute_options options;
+  proposal proposed;
+  std::shared_ptr<const node_view> nodes;  // where there are several that share memory
+  std::optional<std::pmr::vector<count_t>> blocks;
+  node_steps::setting steps;
+  bool by_steps = false;              // calls that wait go in two steps: the same on all ranks
+  bool pushes = false;                // few blocks are sent without being asked for: the same on all ranks
+  std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
+  const redistribution_algorithm* chosen = nullptr;
+  buffer_sizes sizes;
+  std::optional<store> units;
+  std::optional<mpi_port> net;
+  std::optional<transfer> moving;
+  std::optional<failure::block_map> left;  // of the last one, where it has failed in the middle
+  bool ended = false;                      // the last one, well
+};
+
+}  // namespace taquin
