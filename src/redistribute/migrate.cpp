@@ -55,7 +55,7 @@ struct migration::state {
   }
 
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
-  std::optional<invalid_argument> count(const char* invalid_text);
+  call::findings count(const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
   static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
@@ -86,32 +86,34 @@ std::size_t migration::plan(const char* invalid_text, std::size_t room, std::opt
 }
 
 // The ranks that elements go to, and how many to each.
-std::optional<invalid_argument> migration::state::count(const char* invalid_text) {
+call::findings migration::state::count(const char* invalid_text) {
   const int p = running.comm()->size();
-  if (invalid_text != nullptr) return invalid_argument{invalid_text};
+  if (invalid_text != nullptr) return {.invalid = invalid_argument{invalid_text}};
   for (std::size_t k = 0; k < ranks->size(); ++k)
     if (const int r = (*ranks)[k]; r < 0 || r >= p)
-      return invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+      return {.invalid = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK}};
   try {
     next.emplace(as_size(p), 0, &budget);
     for (const int r : *ranks) ++(*next)[as_size(r)];
     const auto peers = as_size(p) - as_size(std::ranges::count(*next, 0));
     for (auto list : {&numbers::ranks, &numbers::values}) (leave.*list).reserve(peers);
     for (auto list : {&numbers::ranks, &numbers::values}) (begin_at.*list).reserve(peers);
+  } catch (const budget_exceeded& e) {
+    return {.lacking = e.used() + e.requested(), .limit = options.memory};
   } catch (const std::bad_alloc&) {
-    return out_of_memory();
+    return {.invalid = out_of_memory(), .limit = options.memory};
   }
   for (int r = 0; r < p; ++r) {
     if ((*next)[as_size(r)] == 0) continue;
     leave.ranks.push_back(r);
     leave.values.push_back((*next)[as_size(r)]);
   }
-  return std::nullopt;
+  return {.limit = options.memory};
 }
 
 std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
   numbers come(&budget);
-  running.stage([&] { running.agree_again({.invalid = count(invalid_text)}, "a migration"); });
+  running.stage([&] { running.agree_again(count(invalid_text), "a migration"); });
   numbers_exchange tell{user, options};
   std::optional<invalid_argument> invalid;
   if (!tell(leave, come, budget)) invalid = out_of_memory();

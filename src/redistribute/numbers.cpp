@@ -37,7 +37,8 @@ bool numbers_exchange::operator()(const numbers& mine, numbers& come, memory_bud
     failed = true;
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;
-    const std::size_t needed = before + e.requested() + e.used();
+    const std::size_t least = e.requested() + e.used();
+    const std::size_t needed = before + least + least / 4 + 1;
     throw on_all_ranks(budget_exceeded(
         fmt::format("a migration needs at least {} bytes of extra memory, {} are allowed", needed, budget.limit()),
         needed, 0, budget.limit()));
