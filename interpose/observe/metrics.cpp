@@ -35,9 +35,8 @@ struct family {
 
 std::string labels_of(int rank, const site_log& s) {
   const call_site where = s.object.empty() ? call_site{} : resolve(s.object, s.offset);
-  return fmt::format("rank=\"{}\",call=\"{}\",function=\"{}\",file=\"{}\",line=\"{}\"", rank,
-                     name_of_call(s.kind, s.form), escaped(where.function),
-                     escaped(where.file.substr(where.file.rfind('/') + 1)), where.line);
+  return fmt::format(R"(rank="{}",call="{}",function="{}",file="{}",line="{}")", rank, name_of_call(s.kind, s.form),
+                     escaped(where.function), escaped(where.file.substr(where.file.rfind('/') + 1)), where.line);
 }
 
 }  // namespace

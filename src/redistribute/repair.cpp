@@ -176,83 +176,113 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
   map.incoming = std::move(coming);
 }
 
-// The judge of a block is told by the rank that has it, and by the one that had it before. It tells the first one where
-// the block was, and the second one what nobody has.
+namespace {
+
+// Where blocks were before. The judge of a block is told by the rank that has it, and by the one that had it before. It
+// tells the first one where the block was, and the second one what nobody has.
+class origins_of_blocks {
+ public:
+  origins_of_blocks(const failure::block_map& map, const judges& of, const given_map& given, mpi::communicator& now)
+      : of_(of), given_(given), now_(now), homes_(now.size()), nowhere_(now.size()) {
+    for (const part& p : map.incoming)
+      for_each_block(p, [&](const part& one) {
+        if (one.what != state::missing) keep(one, of.me);
+      });
+    for (const part& p : map.outgoing) for_each_block(p, [&](const part& one) { keep(one, one.peer); });
+  }
+
+  void judge(bool over) {
+    numbers holders(now_.size());
+    for (std::size_t k = 0; k < here_.size(); ++k)
+      for (const int n : {here_[k].peer, static_cast<int>(here_[k].offset), static_cast<int>(k)})
+        holders.to[of_.judge(here_[k].peer)].push_back(n);
+    holders.exchange(now_);
+    numbers origins(now_.size());
+    for (int k = 0; k < given_.length; ++k)
+      if (const auto to = static_cast<int>(given_.ranks[k]); to >= 0)
+        for (const int n : {to, static_cast<int>(given_.indices[k]), k}) origins.to[of_.judge(to)].push_back(n);
+    origins.exchange(now_);
+
+    std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
+    for (std::size_t r = 0; r < holders.to.size(); ++r)
+      for (auto told = holders.from(r); !told.empty(); told = told.subspan(3))
+        held.emplace(block_name{told[0], told[1]}, std::pair{r, told[2]});
+    for (std::size_t r = 0; r < origins.to.size(); ++r)
+      for (auto told = origins.from(r); !told.empty(); told = told.subspan(3)) {
+        const auto found = held.find({told[0], told[1]});
+        const int home = of_.old[r];
+        if (found != held.end()) {
+          for (const int n : {found->second.second, home, told[2]}) homes_.to[found->second.first].push_back(n);
+        } else if (over && told[0] == of_.me) {
+          located_.push_back({state::stands, home, told[2], 1, told[1]});
+        } else {
+          nowhere_.to[r].push_back(told[2]);
+          nowhere_.to[r].push_back(told[0]);
+        }
+      }
+    homes_.exchange(now_);
+    nowhere_.exchange(now_);
+  }
+
+  // The map of what the judges have told.
+  void write(failure::block_map& map) {
+    locate();
+    map.outgoing.clear();
+    std::vector<part> mine;
+    for (const part& one : located_) {
+      if (one.peer != of_.me) {
+        append(map.outgoing, one);
+        continue;
+      }
+      mine.push_back(one);
+      mine.back().peer = static_cast<int>(given_.ranks[static_cast<int>(one.offset)]);
+      if (one.what == state::stands) mine.back().what = one.at == one.offset ? state::arrived : state::displaced;
+    }
+    for (std::size_t r = 0; r < nowhere_.to.size(); ++r)
+      for (auto told = nowhere_.from(r); !told.empty(); told = told.subspan(2))
+        mine.push_back({state::missing, told[1], told[0], 1, -1});
+    std::ranges::sort(mine, {}, &part::offset);
+    map.incoming.clear();
+    for (const part& one : mine) append(map.incoming, one);
+  }
+
+ private:
+  void keep(const part& one, int to) {
+    here_.push_back(one);
+    here_.back().peer = to;
+  }
+
+  // Every block that is here, with the rank and the place that had it; −1 where that rank has failed.
+  void locate() {
+    const auto as_it_is = [](const part& p) { return p.what == state::staged ? state::staged : state::stands; };
+    std::vector<bool> homeless(here_.size(), true);
+    for (std::size_t r = 0; r < homes_.to.size(); ++r)
+      for (auto told = homes_.from(r); !told.empty(); told = told.subspan(3)) {
+        const part& one = here_[as_size(told[0])];
+        homeless[as_size(told[0])] = false;
+        located_.push_back({as_it_is(one), told[1], told[2], 1, one.at});
+      }
+    for (std::size_t k = 0; k < here_.size(); ++k)
+      if (homeless[k]) located_.push_back({as_it_is(here_[k]), -1, -1, 1, here_[k].at});
+    std::ranges::sort(located_, {}, [](const part& p) { return std::pair(p.at, p.offset); });
+  }
+
+  const judges& of_;
+  const given_map& given_;
+  mpi::communicator& now_;
+  std::vector<part> here_;     // blocks, with the rank that they are for
+  numbers homes_;              // of a holder's blocks: number, rank and place
+  numbers nowhere_;            // of an origin's: place, and the rank that it was for
+  std::vector<part> located_;  // blocks, with where they were
+};
+
+}  // namespace
+
 void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now) {
   const judges of(before, now);
-  std::vector<part> here;
-  const auto keep = [&](const part& one, int to) {
-    here.push_back(one);
-    here.back().peer = to;
-  };
-  for (const part& p : map.incoming)
-    for_each_block(p, [&](const part& one) {
-      if (one.what != state::missing) keep(one, of.me);
-    });
-  for (const part& p : map.outgoing) for_each_block(p, [&](const part& one) { keep(one, one.peer); });
-  numbers holders(now.size());
-  for (std::size_t k = 0; k < here.size(); ++k)
-    for (const int n : {here[k].peer, static_cast<int>(here[k].offset), static_cast<int>(k)})
-      holders.to[of.judge(here[k].peer)].push_back(n);
-  holders.exchange(now);
-  numbers origins(now.size());
-  for (int k = 0; k < given.length; ++k)
-    if (const auto to = static_cast<int>(given.ranks[k]); to >= 0)
-      for (const int n : {to, static_cast<int>(given.indices[k]), k}) origins.to[of.judge(to)].push_back(n);
-  origins.exchange(now);
-
-  std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
-  for (std::size_t r = 0; r < holders.to.size(); ++r)
-    for (auto told = holders.from(r); !told.empty(); told = told.subspan(3))
-      held.emplace(block_name{told[0], told[1]}, std::pair{r, told[2]});
-  numbers homes(now.size());    // of a holder's blocks: number, rank and place
-  numbers nowhere(now.size());  // of an origin's: place, and the rank that it was for
-  std::vector<part> arrived;    // what no map lists, because all has arrived here
-  for (std::size_t r = 0; r < origins.to.size(); ++r)
-    for (auto told = origins.from(r); !told.empty(); told = told.subspan(3)) {
-      const auto found = held.find({told[0], told[1]});
-      const int home = of.old[r];
-      if (found != held.end()) {
-        for (const int n : {found->second.second, home, told[2]}) homes.to[found->second.first].push_back(n);
-      } else if (over && told[0] == of.me) {
-        arrived.push_back({state::stands, home, told[2], 1, told[1]});
-      } else {
-        nowhere.to[r].push_back(told[2]);
-        nowhere.to[r].push_back(told[0]);
-      }
-    }
-  homes.exchange(now);
-  nowhere.exchange(now);
-
-  std::vector<bool> homeless(here.size(), true);
-  for (std::size_t r = 0; r < homes.to.size(); ++r)
-    for (auto told = homes.from(r); !told.empty(); told = told.subspan(3)) {
-      const auto k = as_size(told[0]);
-      homeless[k] = false;
-      const state what = here[k].what == state::staged ? state::staged : state::stands;
-      arrived.push_back({what, told[1], told[2], 1, here[k].at});
-    }
-  for (std::size_t k = 0; k < here.size(); ++k)
-    if (homeless[k])
-      arrived.push_back({here[k].what == state::staged ? state::staged : state::stands, -1, -1, 1, here[k].at});
-  std::ranges::sort(arrived, {}, [](const part& p) { return std::pair(p.at, p.offset); });
-  map.outgoing.clear();
-  std::vector<part> mine;
-  for (const part& one : arrived) {
-    if (one.peer != of.me) {
-      append(map.outgoing, one);
-      continue;
-    }
-    mine.push_back(one);
-    mine.back().peer = static_cast<int>(given.ranks[static_cast<int>(one.offset)]);
-    if (one.what == state::stands) mine.back().what = one.at == one.offset ? state::arrived : state::displaced;
-  }
-  for (std::size_t r = 0; r < nowhere.to.size(); ++r)
-    for (auto told = nowhere.from(r); !told.empty(); told = told.subspan(2))
-      mine.push_back({state::missing, told[1], told[0], 1, -1});
-  std::ranges::sort(mine, {}, &part::offset);
-  map.incoming.clear();
-  for (const part& one : mine) append(map.incoming, one);
+  origins_of_blocks all(map, of, given, now);
+  all.judge(over);
+  all.write(map);
 }
 
 }  // namespace taquin::detail
