@@ -126,6 +126,7 @@ void communicator::late_frees::free_all() noexcept {
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
   if (record != nullptr && record->lost && !finalized()) {
+    if (is_revoked(comm_)) kept.clear();  // nobody can still be in the node's memory
     keep_for_ever();
     return MPI_SUCCESS;
   }
@@ -138,8 +139,8 @@ int communicator::drop() noexcept {
 }
 
 // Messages of a call that was left in the middle may still arrive. MPI libraries reuse the context of a freed
-// communicator for the next one, which would receive them. So this communicator is never freed, nor are those that were
-// made from it.
+// communicator for the next one, which would receive them. So this communicator is never freed, nor, unless it is
+// revoked, are those that were made from it, with the memory of nodes.
 void communicator::keep_for_ever() noexcept {
   static std::atomic<communicator*> all{nullptr};
   next_ = all.load(std::memory_order_relaxed);

@@ -30,7 +30,10 @@ class slots {
   slots() noexcept = default;
   slots(const slots&) = delete;
   slots& operator=(const slots&) = delete;
-  ~slots() {
+  ~slots() { clear(); }
+
+  /// Destroys all of them. Nothing is put after that.
+  void clear() noexcept {
     while (used_ > 0) all_[order_[--used_]] = nullptr;
   }
 
