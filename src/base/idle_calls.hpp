@@ -14,6 +14,10 @@ struct idle_calls {
   std::uint32_t period = 0;   ///< calls until ranks meet again; 0: the last call moved data
   std::uint64_t until = 0;    ///< the last of these calls
 
+  /// The communicator's call of this number and kind goes to the MPI library.
+  [[nodiscard]] bool covers(std::uint64_t number, std::uint32_t kind) const noexcept {
+    return number <= until && kind == choices;
+  }
   /// After the communicator's call of this number, in which ranks met: whether it was idle, which all ranks know alike.
   void note(std::uint32_t kind, bool idle, std::uint64_t number) noexcept {
     if (!idle) {

@@ -28,16 +28,8 @@ const mpi::slot<const node_view> given_nodes;
 
 /// The ranks of `comm` as ranks of MPI_COMM_WORLD, MPI_UNDEFINED for those that are not in it.
 std::vector<int> world_ranks(MPI_Comm comm, int size) {
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  TAQUIN_MPI(PMPI_Comm_group(comm, &group));
-  TAQUIN_MPI(PMPI_Comm_group(MPI_COMM_WORLD, &world));
-  std::vector<int> mine(as_size(size));
-  std::vector<int> theirs(mine.size());
-  std::iota(mine.begin(), mine.end(), 0);
-  TAQUIN_MPI(PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data()));
-  TAQUIN_MPI(PMPI_Group_free(&group));
-  TAQUIN_MPI(PMPI_Group_free(&world));
+  std::vector<int> theirs(as_size(size));
+  mpi::translate_ranks(comm, 0, MPI_COMM_WORLD, theirs);
   return theirs;
 }
 

@@ -61,9 +61,8 @@ bool run_idle_by_messages(const exchange& x, const options& o) {
   mpi::communicator* const comm = mpi::communicator::known(x.comm);
   chooser* const choices = comm == nullptr ? nullptr : chooser::known(*comm);
   if (choices == nullptr) return false;
-  const idle_calls& idle = choices->idle();
   const std::uint64_t number = comm->calls().calls.load(std::memory_order_relaxed) + 1;
-  if (number > idle.until || !may_be_idle(x, o) || idle.choices != choices_of(x, false)) return false;
+  if (!choices->idle().covers(number, choices_of(x, false)) || !may_be_idle(x, o)) return false;
   if (const char* const invalid = invalid_exchange::of(x); invalid != nullptr)
     throw usage_error(invalid, MPI_ERR_ARG, comm->rank());
   mpi::count_call(comm->calls());

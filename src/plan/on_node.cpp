@@ -1,13 +1,11 @@
 #include "plan/on_node.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <memory_resource>
 #include <new>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -16,7 +14,6 @@
 #include "base/fingerprint.hpp"
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
-#include "base/option_table.hpp"
 #include "base/pair_weights.hpp"
 #include "exchange/facts.hpp"
 #include "exchange/validate.hpp"
@@ -168,8 +165,7 @@ node_call try_on_node(const exchange& x, const options& o, bool unasked, channel
     if (!state->kept.has(rank_places::kept_as)) share_calls(x.comm, *state);
     watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
   }
-  if (number <= node->idle().until && timeout.seconds == 0 && !by_name(o) &&
-      node->idle().choices == choices_of(x, false)) [[unlikely]] {
+  if (node->idle().covers(number, choices_of(x, false)) && timeout.seconds == 0 && !by_name(o)) [[unlikely]] {
     node->look_at_notes();
     run_idle(x, o, node->rank(), node->size());
     return {.served = true, .error_at_end = nullptr};

@@ -271,8 +271,10 @@ struct redistribution::state final {
       if (all_.pushes) {
         bool done = false;
         co_await pushed_blocks::run(m_, known_, *all_.blocks, !bad_, done);
-        if (done) all_.running.algorithm = pushed_blocks::name;
-        if (done) co_return;
+        if (done) {
+          all_.running.algorithm = pushed_blocks::name;
+          co_return;
+        }
       }
       co_await agree_on(m_, bad_);
       co_await exchange_targets(m_, known_);

@@ -13,6 +13,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/groups.hpp"
 
 namespace taquin::detail {
 
@@ -35,16 +36,8 @@ using block_name = std::pair<int, int>;  // the rank and the place that it goes 
 std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
   int p = 0;
   TAQUIN_MPI(PMPI_Comm_size(before, &p));
-  std::vector<int> old(as_size(p));
-  std::iota(old.begin(), old.end(), 0);
-  std::vector<int> there(old.size());
-  MPI_Group from = MPI_GROUP_NULL;
-  MPI_Group to = MPI_GROUP_NULL;
-  TAQUIN_MPI(PMPI_Comm_group(before, &from));
-  TAQUIN_MPI(PMPI_Comm_group(now, &to));
-  TAQUIN_MPI(PMPI_Group_translate_ranks(from, p, old.data(), to, there.data()));
-  PMPI_Group_free(&from);
-  PMPI_Group_free(&to);
+  std::vector<int> there(as_size(p));
+  mpi::translate_ranks(before, 0, now, there);
   return there;
 }
 
@@ -67,8 +60,8 @@ struct judges {
 };
 
 // An exchange of several numbers between each two ranks, with their counts.
-struct numbers {
-  explicit numbers(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
+struct number_table {
+  explicit number_table(int ranks) : to(as_size(ranks)), layout(4 * as_size(ranks)) {}
 
   void exchange(mpi::communicator& comm) {
     const std::size_t p = to.size();
@@ -138,7 +131,7 @@ void unstage(failure::block_map& map, store& units) {
 // another rank has claimed before.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
   const judges of(before, now);
-  numbers claims(now.size());
+  number_table claims(now.size());
   for (const part& p : map.outgoing)
     for_each_block(p, [&](const part& one) {
       auto& to = claims.to[of.judge(one.peer)];
@@ -151,7 +144,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
     for_each_block(p, [&](const part& one) {
       if (one.what != state::missing) known.emplace(of.me, static_cast<int>(one.offset));
     });
-  numbers answers(now.size());
+  number_table answers(now.size());
   for (std::size_t r = 0; r < answers.to.size(); ++r) {
     const auto asked = claims.from(r);
     for (std::size_t k = 0; k < asked.size(); k += 2) {
@@ -192,12 +185,12 @@ class origins_of_blocks {
   }
 
   void judge(bool over) {
-    numbers holders(now_.size());
+    number_table holders(now_.size());
     for (std::size_t k = 0; k < here_.size(); ++k)
       for (const int n : {here_[k].peer, static_cast<int>(here_[k].offset), static_cast<int>(k)})
         holders.to[of_.judge(here_[k].peer)].push_back(n);
     holders.exchange(now_);
-    numbers origins(now_.size());
+    number_table origins(now_.size());
     for (int k = 0; k < given_.length; ++k)
       if (const auto to = static_cast<int>(given_.ranks[k]); to >= 0)
         for (const int n : {to, static_cast<int>(given_.indices[k]), k}) origins.to[of_.judge(to)].push_back(n);
@@ -271,8 +264,8 @@ class origins_of_blocks {
   const given_map& given_;
   mpi::communicator& now_;
   std::vector<part> here_;     // blocks, with the rank that they are for
-  numbers homes_;              // of a holder's blocks: number, rank and place
-  numbers nowhere_;            // of an origin's: place, and the rank that it was for
+  number_table homes_;         // of a holder's blocks: number, rank and place
+  number_table nowhere_;       // of an origin's: place, and the rank that it was for
   std::vector<part> located_;  // blocks, with where they were
 };
 

@@ -24,8 +24,7 @@ std::byte* at(const blocks& side, int peer) noexcept { return static_cast<std::b
 
 bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
   if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
-  const std::size_t left =
-      budget.limit() == unlimited ? unlimited : budget.limit() - std::min(budget.limit(), budget.used());
+  const std::size_t left = budget.limit() - std::min(budget.limit(), budget.used());
   if (!x.in_place && step.share() > left) return false;
   const auto most = static_cast<count_t>(step.most_bytes());
   if (x.kind == exchange::form::alltoall)
