@@ -42,6 +42,8 @@ struct piggybacking {
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: none.
   std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
+  /// The longest block that such a message carries straight to its rank; 0 where blocks are forwarded.
+  std::size_t (*one_hop)(int ranks, const options&) noexcept = nullptr;
   /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
   /// case memory() must be over that limit as well: the exchange then fails on all ranks.
   piggyback_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;

@@ -28,7 +28,7 @@ using record = fact_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-/// The rounds of the reduction. A message is a record and its payload; an exchange in place has no payload.
+/// The rounds of the reduction. A message is a record and its payload.
 class dissemination {
  public:
   dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
@@ -37,9 +37,9 @@ class dissemination {
         rounds_(comm.size()),
         payload_(payload),
         memory_(memory),
-        head_(in_place ? sizeof(record) : record::head),
+        head_(agreement_head(in_place)),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
-        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->capacity()), memory) {}
+        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->outgoing()), memory) {}
 
   /// Reduces `v` over all ranks. A rank with another payload, or with none, may be sent a longer message than it can
   /// receive. Every rank then has either the whole result or the flag that something was lost.
@@ -246,20 +246,21 @@ void refuse(int rank, const invalid_argument_record& told) {
 }
 
 int agreement_radix(int ranks) noexcept {
+  if (ranks == 3 || ranks == 4) return 4;
   int radix = 2;
   while (radix < most_radix && radix * radix < ranks) radix *= 2;
   return radix;
 }
 
-std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept {
-  return as_size(agreement_radix(ranks) - 1) * (agreement_head + capacity);
+std::size_t agreement_bytes(int ranks, std::size_t outgoing) noexcept {
+  return as_size(agreement_radix(ranks) - 1) * agreement_head(true) + outgoing;
 }
 
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
   rank_facts ours = static_cast<const rank_facts&>(mine);
   ours.choices >>= 1U;  // the record's numbers are signed
-  ours.carried = way.blocks != nullptr;
+  ours.carried = way.blocks != nullptr || (way.payload != nullptr && way.payload->whole());
   ours.early = ours.begun = way.early != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
   v.tell(ours);
@@ -267,8 +268,10 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
     combine_on_node(*way.node, v);
   else if (way.between != nullptr)
     combine_between(tag, way, v);
-  else
+  else {
+    if (way.early != nullptr) way.early->begin();
     dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
+  }
   // Where something was lost, the result is not complete on some rank. All ranks know that, come here, and learn which
   // rank has the invalid argument.
   agreed all{v.of_all()};

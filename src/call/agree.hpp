@@ -47,23 +47,31 @@ class piggyback {
   virtual ~piggyback() = default;
   /// The most bytes that any message of any rank carries. The same on all ranks.
   [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
+  /// The most bytes that this rank's messages of a round carry together.
+  [[nodiscard]] virtual std::size_t outgoing() const noexcept = 0;
+  /// They carry all blocks of this rank to theirs, and none of another.
+  [[nodiscard]] virtual bool whole() const noexcept = 0;
   /// Writes what the message of round `round` and digit `digit` carries; returns its bytes.
   virtual std::size_t load(int round, int digit, std::span<std::byte> to) = 0;
-  /// Where the next message lands: agreement_head bytes of the agreement's own, then at most capacity().
+  /// Where the next message lands: agreement_head() bytes of the agreement's own, then at most capacity().
   virtual std::byte* receive_slot() noexcept = 0;
   /// Takes the payload of such a message; `from` is the payload, behind the agreement's own bytes.
   virtual void unload(int round, int digit, std::span<const std::byte> from) = 0;
 };
 
 /// What the agreement itself puts before each message's payload.
-constexpr std::size_t agreement_head = fact_record::head;
+constexpr std::size_t agreement_head(bool in_place) noexcept {
+  return in_place ? sizeof(fact_record) : fact_record::head;
+}
 
 /// For a rank that has nothing valid to send, while other ranks have a payload: carries nothing.
 class empty_piggyback final : public piggyback {
  public:
   empty_piggyback(std::size_t capacity, std::pmr::memory_resource* memory)
-      : capacity_(capacity), receive_slot_(agreement_head + capacity, memory) {}
+      : capacity_(capacity), receive_slot_(agreement_head(true) + capacity, memory) {}
   [[nodiscard]] std::size_t capacity() const noexcept override { return capacity_; }
+  [[nodiscard]] std::size_t outgoing() const noexcept override { return 0; }
+  [[nodiscard]] bool whole() const noexcept override { return false; }
   std::size_t load(int, int, std::span<std::byte>) override { return 0; }
   std::byte* receive_slot() noexcept override { return receive_slot_.data(); }
   void unload(int, int, std::span<const std::byte>) override {}
@@ -73,12 +81,13 @@ class empty_piggyback final : public piggyback {
   raw_buffer receive_slot_;
 };
 
-/// The radix of the agreement's rounds: the least power of two with which two rounds suffice, at most 8. With more
-/// ranks than cores, measurements show that fewer rounds are faster than fewer messages, until a round has many
-/// messages. A power of two makes each rank talk to few others in a round where p is one as well.
+/// The radix of the agreement's rounds: among up to four ranks one round suffices; otherwise the least power of two
+/// with which two do, at most 8. With more ranks than cores, measurements show that fewer rounds are faster than fewer
+/// messages, until a round has many messages. A power of two makes each rank talk to few others in a round where p is
+/// one as well.
 int agreement_radix(int ranks) noexcept;
-/// Bytes that agree() takes with a payload of this capacity; without one it takes none.
-std::size_t agreement_bytes(int ranks, std::size_t capacity) noexcept;
+/// Bytes that agree() takes with a payload whose messages of a round have so many bytes; without one it takes none.
+std::size_t agreement_bytes(int ranks, std::size_t outgoing) noexcept;
 
 /// A rank's blocks for the others, which a step among nodes carries.
 class carried_blocks {
@@ -119,9 +128,9 @@ struct agreement_way {
   channel* node = nullptr;
   internode* between = nullptr;
   carried_blocks* blocks = nullptr;  ///< with `between`
-  early_start* early = nullptr;      ///< with `between`; its messages have the tag `early_tag`
+  early_start* early = nullptr;      ///< between nodes, without payload; its messages have the tag `early_tag`
   int early_tag = 0;
-  piggyback* payload = nullptr;  ///< with neither
+  piggyback* payload = nullptr;  ///< with neither `node` nor `between`
 };
 
 /// The way of a communicator whose blocking calls have the channel `node`, or null. Collective when asked for the first

@@ -113,10 +113,13 @@ void preparation::describe_shape() {
        .single_copies = node != nullptr && node->single_copies(),
        .uniform = all_.uniform};
   detail::describe(all_, s);
-  // In place, one choice can be served by the step alone.
+  // In place, one choice can be served by the agreement alone.
   const bool carries = !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice());
   if (inter() || reused_ || !carries) return;
-  if (const internode* const step = internode::known(*comm())) s.carried_block = step->most_bytes();
+  if (const internode* const step = internode::known(*comm()))
+    s.carried_block = step->most_bytes();
+  else if (node == nullptr)
+    s.one_hop_block = bruck_v.carried.one_hop(ranks_, o_);
 }
 
 void preparation::choose() {
@@ -142,14 +145,13 @@ void preparation::choose() {
 }
 
 void preparation::choose_freely() {
-  const algorithm* const carried = all_.carried ? &node_aggregated : chooser::last_choice(*comm(), x_.kind);
   chooser& choices = chooser::of(*comm());
   p_.chosen = choices.choose(p_.shape, o_, reused_, p_.shape.memory_limit);
   took_heap_ = took_heap_ || choices.took_heap();
   if (all_.early && p_.chosen != &spread_out) {
     choices.forget_last();  // its time is not that of the choice
     p_.chosen = &spread_out;
-  } else if (p_.chosen != carried && !all_.early) {
+  } else if (p_.chosen != begun_ && !all_.early) {
     p_.body.reset();  // another algorithm was chosen: the blocks that travelled are not used
   }
   // A plan in which no rank has data for another must not make ranks wait. Direct exchanges have no messages then.
@@ -228,18 +230,27 @@ agreed preparation::agree(const proposal& mine, const agreement_way& way, std::p
   return p_.running.agree(mine, tag_ + mpi::communicator::agreement_tag, way, memory);
 }
 
+// The last call's algorithm has blocks for the messages of the agreement. The same on all ranks whose calls are alike.
+bool preparation::has_payload(const algorithm* last) const noexcept {
+  return last != nullptr && last->carried.prepare != nullptr && last->carried.capacity(ranks_, o_) > 0 &&
+         (!x_.in_place || (free_choice() && last->carried.one_hop(ranks_, o_) > 0));
+}
+
+// In place nothing may be left to be sent once blocks have arrived.
+bool preparation::fits_in_one_hop() const noexcept {
+  return mine_.max_block_bytes <= bruck_v.carried.one_hop(ranks_, o_) && (x_.symmetric || x_.send.element.contiguous());
+}
+
 agreed preparation::agree_with_payload() {
   agreement_way way = way_of(*comm(), p_.running.node());
   // Other ranks may not have asked for "auto"; only the agreement tells.
   const algorithm* a = name_ == automatic ? chooser::last_choice(*comm(), x_.kind) : find_algorithm(name_);
-  const bool carry = !reused_ && ranks_ > 1;
-  if (way.between != nullptr) return agree_between(way, a, carry);
-  if (way.node != nullptr || !carry || x_.in_place || a == nullptr || a->carried.prepare == nullptr ||
-      a->carried.capacity(ranks_, o_) == 0)
-    return agree(mine_, way, &p_.budget);
+  const bool may = !reused_ && ranks_ > 1 && way.node == nullptr;
+  if (!may || way.between != nullptr || !has_payload(a)) return agree_and_begin(way, a, may);
   const std::size_t capacity = a->carried.capacity(ranks_, o_);
+  begun_ = a;
   try {
-    if (!mine_.invalid) {
+    if (!mine_.invalid && (!x_.in_place || fits_in_one_hop())) {
       piggyback_ptr payload;
       try {
         payload = a->carried.prepare(x_, *comm(), tag_, o_, p_.budget);
@@ -249,7 +260,9 @@ agreed preparation::agree_with_payload() {
       }
       way.payload = payload.get();
       p_.body = std::move(payload);
-      return agree(mine_, way, &p_.budget);
+      const agreed all = agree(mine_, way, &p_.budget);
+      if (x_.in_place && !all.carried) p_.body.reset();
+      return all;
     }
     empty_piggyback nothing(capacity, &p_.budget);
     way.payload = &nothing;
@@ -293,32 +306,41 @@ bool preparation::tune() {
   return true;
 }
 
-// The algorithm of the last call of this form decides how this call begins: small blocks go into the step's messages,
-// or large blocks are sent at once. Before the first call nothing was chosen.
-void preparation::begin_between(agreement_way& way, const algorithm* last) {
+// The algorithm of the last call of this form decides how this call begins: small blocks go into the messages of a step
+// among nodes, or large blocks are sent at once. Before the first call nothing was chosen.
+void preparation::begin(agreement_way& way, const algorithm* last) {
   const bool first = free_choice() && chooser::known(*comm()) == nullptr;
-  const bool carries = first || (last != nullptr && last->carried.between_nodes);
+  const bool carries = way.between != nullptr && (first || (last != nullptr && last->carried.between_nodes));
   if (carries && carried_exchange::possible(x_, *way.between, p_.budget)) {
     auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
     way.blocks = blocks.get();
+    begun_ = &node_aggregated;
     p_.body = std::move(blocks);
     return;
   }
-  if (x_.in_place || last != &spread_out || mine_.large || !early_exchange::posts_all(o_, ranks_) ||
-      mine_.max_block_bytes > static_cast<std::uint64_t>(early_start::most_bytes))
-    return;
-  const shape s{.ranks = ranks_, .kind = x_.kind};
+  begin_early(way, last);
+}
+
+// Messages that are not too long are sent before ranks have agreed.
+void preparation::begin_early(agreement_way& way, const algorithm* last) {
+  const shape s{.ranks = ranks_,
+                .kind = x_.kind,
+                .in_place = x_.in_place,
+                .large = mine_.large,
+                .max_block_bytes = mine_.max_block_bytes};
+  if (last != &spread_out || !early_exchange::suits(s, o_)) return;
   if (early_exchange::footprint(s) > o_.memory - std::min(o_.memory, p_.budget.used())) return;
   const context c{comm(), tag_, &s, &o_, nullptr, false, unlimited};
   auto direct = make_operation<early_exchange>(p_.budget, x_, c, p_.budget);
   way.early = direct.get();
   way.early_tag = tag_;
+  begun_ = &spread_out;
   p_.body = std::move(direct);
 }
 
-agreed preparation::agree_between(agreement_way& way, const algorithm* last, bool may) {
+agreed preparation::agree_and_begin(agreement_way& way, const algorithm* last, bool may) {
   try {
-    if (may && !mine_.invalid) begin_between(way, last);
+    if (may && !mine_.invalid) begin(way, last);
   } catch (const std::bad_alloc&) {
     mine_.invalid = out_of_memory();
   }

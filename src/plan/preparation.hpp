@@ -31,8 +31,11 @@ class preparation {
   // The agreement. Its messages carry the small blocks of a blocking call where the algorithm supports that.
   agreed agree_with_payload();
   // Between nodes a call begins before ranks have agreed on it: docs/internals/nodes.md.
-  agreed agree_between(agreement_way& way, const algorithm* last, bool may);
-  void begin_between(agreement_way& way, const algorithm* last);
+  agreed agree_and_begin(agreement_way& way, const algorithm* last, bool may);
+  [[nodiscard]] bool has_payload(const algorithm* last) const noexcept;
+  [[nodiscard]] bool fits_in_one_hop() const noexcept;
+  void begin(agreement_way& way, const algorithm* last);
+  void begin_early(agreement_way& way, const algorithm* last);
   void complete_unwanted() noexcept;
   agreed agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory);
 
@@ -60,7 +63,8 @@ class preparation {
   proposal mine_;
   int tag_ = 0;
   agreed all_;
-  bool took_heap_ = false;  // since the agreement, on all ranks
+  const algorithm* begun_ = nullptr;  // the algorithm whose part comes with the agreement
+  bool took_heap_ = false;            // since the agreement, on all ranks
 };
 
 }  // namespace taquin::detail

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "algorithms/direct/spread_out.hpp"
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
@@ -235,7 +236,8 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
 
 namespace {
 
-constexpr double worth_measuring = 8;  // predicted times that differ by more are believed
+constexpr std::uint64_t always_carried = 4096;  // bytes that are copied twice in less time than a message takes
+constexpr double worth_measuring = 8;           // predicted times that differ by more are believed
 
 // The form, how uneven blocks are, and the bytes to an octave.
 std::uint64_t kind_of(const shape& s) noexcept {
@@ -243,6 +245,11 @@ std::uint64_t kind_of(const shape& s) noexcept {
   const auto largest = static_cast<std::uint64_t>(std::bit_width(s.max_block_bytes));
   return ((octave << 8U | largest) << 4U | static_cast<std::uint64_t>(skew_of(s)) << 2U) |
          static_cast<std::uint64_t>(s.kind);
+}
+
+// Messages of spread_out are sent while ranks agree, those of the MPI library afterwards.
+bool begins_early(const shape& s, const options& o) noexcept {
+  return s.carried_block == 0 && early_exchange::suits(s, o);
 }
 
 // Whether it is worth while to measure both. Where the agreement can carry the blocks of one that serves, that is one
@@ -262,9 +269,13 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   auto [at, is_new] = contests_.try_emplace(kind);
   contest& c = at->second;
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
-  if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
+  const bool carried = s.in_one_hop() && s.max_block_bytes <= always_carried && serves(&bruck_v);
+  if (carried) {
+    c = contest(&bruck_v, nullptr);
+  } else if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
-    const auto best = ranking(s, o, false, limit, profile_);
+    auto best = ranking(s, o, false, limit, profile_);
+    if (begins_early(s, o) && std::ranges::count(best, &spread_out) > 0) std::erase(best, &native);
     const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
     if (first == nullptr)  // on all ranks: it follows from the shape
       throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));

@@ -9,8 +9,9 @@
 // Memory:  when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
 //          reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
 //          threshold and the largest block.
-// Limits:  separate buffers.
-// Wins:    small blocks, equal or not, among more than a few ranks.
+// Limits:  separate buffers; in place where the agreement carries all blocks in one round.
+// Wins:    small blocks, equal or not. Among at most four ranks each block goes straight to its rank, so that blocks of
+//          up to 32 KiB travel with the agreement.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -41,7 +42,15 @@ constexpr count_t message_bytes = 3584;
 constexpr count_t least_threshold = 16;
 constexpr count_t most_blocking = 256;
 
+// Where one round reaches all ranks no block is forwarded, and much longer ones travel with the agreement: as long as a
+// rank without memory can still receive them (piggyback_capacity).
+constexpr count_t most_in_one_hop(int radix) noexcept {
+  const count_t message = early_start::most_bytes / radix - static_cast<count_t>(agreement_head(true));
+  return std::min<count_t>(message - static_cast<count_t>(sizeof(size_field)), unknown_size - 1) / 8 * 8;
+}
+
 route blocking_route(int ranks, int radix) noexcept {
+  if (radix >= ranks) return {ranks, radix, most_in_one_hop(radix)};
   const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
   const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
   return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
@@ -50,9 +59,39 @@ route blocking_route(int ranks, int radix) noexcept {
 // The agreement carries blocks only with its own radix.
 bool piggybacks(const options& o) noexcept { return !o.bruck.radix; }
 
-route piggyback_route(int ranks) noexcept {
-  route r = blocking_route(ranks, std::min(agreement_radix(ranks), std::max(ranks, 2)));
-  r.head = agreement_head;
+route piggyback_route(int ranks, bool in_place) noexcept {
+  route r = blocking_route(ranks, agreement_radix(ranks));
+  r.head = agreement_head(in_place);
+  return r;
+}
+
+// With the agreement or after it.
+route route_of_call(int ranks, const options& o, bool in_place) noexcept {
+  return piggybacks(o) ? piggyback_route(ranks, in_place) : blocking_route(ranks, radix_of(o, ranks));
+}
+
+std::size_t one_hop(int ranks, const options& o) noexcept {
+  if (!piggybacks(o) || agreement_radix(ranks) < ranks) return 0;
+  return as_size(most_in_one_hop(agreement_radix(ranks)));
+}
+
+// Bytes of a round's messages at most, for a rank that sends as much in all.
+std::size_t outgoing(const route& r, std::uint64_t sent) noexcept {
+  const std::size_t most = as_size(r.radix - 1) * r.capacity(true);
+  return r.one_hop() ? std::min<std::size_t>(most, sent + as_size(r.ranks) * sizeof(size_field)) : most;
+}
+
+// Of the blocks that travel in the rounds.
+std::uint64_t bytes_in_rounds(const blocks& side, const route& r) noexcept {
+  std::uint64_t sum = 0;
+  for (int peer = 0; peer < r.ranks; ++peer)
+    if (const count_t bytes = side[peer].bytes(); bytes <= r.threshold) sum += static_cast<std::uint64_t>(bytes);
+  return sum;
+}
+
+// With what this rank receives, which its memory follows where no block is forwarded.
+route of_rank(route r, const exchange& x) noexcept {
+  if (r.one_hop()) r.most_received = bytes_in_rounds(x.recv, r);
   return r;
 }
 
@@ -79,7 +118,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
     static void lost(int code) { mpi::check(code, "MPI_Recv"); }
   };
   const auto most = as_size(r.radix - 1);
-  const raw_buffer buffer(most * capacity, memory);
+  const raw_buffer buffer(machine.outgoing(), memory);
   std::pmr::vector<MPI_Request> requests(most, memory);
   for_each_weight(r.ranks, r.radix, [&](count_t weight) {
     const auto digits = static_cast<int>(std::min<count_t>(r.radix - 1, (r.ranks - 1) / weight));
@@ -87,8 +126,8 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
   });
 }
 
-std::size_t log_rounds_bytes(const route& r, std::size_t capacity) noexcept {
-  return as_size(r.radix - 1) * (capacity + sizeof(MPI_Request));
+std::size_t log_rounds_bytes(const route& r, std::size_t messages) noexcept {
+  return messages + as_size(r.radix - 1) * sizeof(MPI_Request);
 }
 
 // One blocking call.
@@ -113,6 +152,10 @@ class bruck_v_body final : public piggyback_operation {
   }
 
   [[nodiscard]] std::size_t capacity() const noexcept override { return route_.capacity(true); }
+  [[nodiscard]] std::size_t outgoing() const noexcept override {
+    return detail::outgoing(route_, route_.one_hop() ? bytes_in_rounds(x_.send, route_) : 0);
+  }
+  [[nodiscard]] bool whole() const noexcept override { return route_.one_hop() && !state_.any_direct(); }
   std::size_t load(int round, int digit, std::span<std::byte> to) override {
     return load(weight_of(round), count_t{digit}, to);
   }
@@ -171,31 +214,34 @@ class bruck_v_body final : public piggyback_operation {
 };
 
 std::size_t blocking_memory(const shape& s, const options& o) noexcept {
-  const route r = piggybacks(o) ? piggyback_route(s.ranks) : blocking_route(s.ranks, radix_of(o, s.ranks));
+  route r = route_of_call(s.ranks, o, s.in_place);
+  r.most_received = s.max_received_bytes;
   const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
-  const std::size_t rounds = log_rounds_bytes(r, r.capacity(true));
+  const std::size_t messages = outgoing(r, s.max_rank_bytes);
+  const std::size_t rounds = log_rounds_bytes(r, messages);
   return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
-         (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, r.capacity(true))) : rounds);
+         (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, messages)) : rounds);
 }
 
 // A rank whose budget is too small for its part must still receive the messages of the others, in memory that no budget
 // counts. So that memory is bounded; the bound is reached beyond some hundred ranks.
 std::size_t piggyback_capacity(int ranks, const options& o) noexcept {
   if (!piggybacks(o)) return 0;
-  const std::size_t capacity = piggyback_route(ranks).capacity(true);
-  const std::size_t taken = agreement_bytes(ranks, capacity) + agreement_head + capacity;
-  return taken <= as_size(early_start::most_bytes) ? capacity : 0;
+  const route r = piggyback_route(ranks, true);
+  const std::size_t taken = agreement_bytes(ranks, outgoing(r, unlimited)) + r.head + r.capacity(true);
+  return taken <= as_size(early_start::most_bytes) ? r.capacity(true) : 0;
 }
 
 piggyback_ptr prepare_piggyback(const exchange& x, mpi::communicator& comm, int tag, const options& o,
                                 memory_budget& budget) {
-  return make_operation<bruck_v_body>(budget, x, comm, tag, o, piggyback_route(comm.size()), true, &budget);
+  const route r = of_rank(piggyback_route(comm.size(), x.in_place), x);
+  return make_operation<bruck_v_body>(budget, x, comm, tag, o, r, true, &budget);
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
-    const route r = blocking_route(mine.ranks, radix_of(*c.opts, mine.ranks));
+    const route r = of_rank(route_of_call(mine.ranks, *c.opts, x.in_place), x);
     return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, false, &budget);
   }
   const route r = reused_route(mine.ranks, *c.opts);
@@ -206,9 +252,15 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
                                   execution_of(x, c), &budget);
 }
 
+bool supports(const shape& s) noexcept {
+  return separate_buffers(s) || (!s.inter && s.in_one_hop() && (s.one_unit || s.max_rank_bytes == 0));
+}
+
 std::size_t memory(const shape& s, const options& o) noexcept {
   const route r = reused_route(s.ranks, o);
-  const std::size_t reused = bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, r.capacity(false));
+  if (s.in_place) return blocking_memory(s, o);
+  const std::size_t reused =
+      bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(false));
   return std::max(blocking_memory(s, o), reused);
 }
 
@@ -245,7 +297,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
 // A call has the agreement's rounds in any case. Only the added bytes of its messages count.
 seconds piggyback_cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
-  const route r = piggyback_route(s.ranks);
+  const route r = piggyback_route(s.ranks, s.in_place);
   const figures f = bruck::count(r.ranks, r.radix);
   if (f.rounds == 0) return t.copies(1, t.mean_block());
   const division d(s, t, r.threshold);
@@ -268,10 +320,14 @@ const algorithm bruck_v{
     .source = "Träff et al. §3.5, and beyond",
     .rounds = "⌈log_r p⌉",
     .serves_inside = true,
+    .supports = supports,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .carried = {.cost = piggyback_cost, .capacity = piggyback_capacity, .prepare = prepare_piggyback},
+    .carried = {.cost = piggyback_cost,
+                .capacity = piggyback_capacity,
+                .one_hop = one_hop,
+                .prepare = prepare_piggyback},
 };
 
 }  // namespace taquin::detail

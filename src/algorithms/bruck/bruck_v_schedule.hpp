@@ -35,6 +35,7 @@ class size_history {
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
     return now_.load(weight, digit, to);
   }
+  [[nodiscard]] std::size_t outgoing() const noexcept { return as_size(route_.radix - 1) * route_.capacity(false); }
   [[nodiscard]] std::byte* receive_slot() noexcept { return receive_slot_.data(); }
   void unload(count_t weight, count_t digit, std::span<const std::byte> from) {
     now_.unload(weight, digit, from);

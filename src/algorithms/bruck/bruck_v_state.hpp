@@ -33,6 +33,11 @@ struct route {
   int radix = 2;
   count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
   std::size_t head = 0;   ///< bytes that come before each message and are not its own
+  /// The most bytes of blocks that arrive at a rank of its own, or at any: what is set aside where none is forwarded.
+  std::uint64_t most_received = unlimited;
+
+  /// Each block goes straight to its rank.
+  [[nodiscard]] bool one_hop() const noexcept { return radix >= ranks; }
 
   /// Most bytes of a message: its sizes, and its data when `with_data` is set.
   [[nodiscard]] std::size_t capacity(bool with_data) const noexcept;
@@ -111,7 +116,8 @@ class bruck_v_state {
   local_exchange x_;
   route route_;
   bruck_v_sizes sizes_;
-  // What has arrived, message after message: as much memory is touched as data came, and nothing is moved.
+  // What has arrived, message after message: as much memory is touched as data came, and nothing is moved. Behind it
+  // there is always room for the longest message, whatever a rank sends that has other counts than this one.
   raw_buffer arrived_;
   std::size_t used_ = 0;
   std::pmr::vector<std::uint32_t> places_;  // of each element that has moved

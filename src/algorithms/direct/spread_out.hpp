@@ -30,6 +30,11 @@ class early_exchange final : public operation, public early_start {
   /// All of its messages are in flight when it has begun: a rank that receives those of others, because the call has
   /// failed, makes no progress with its own.
   static bool posts_all(const options& o, int ranks) noexcept { return ranks <= in_flight_of(o); }
+  /// Blocks are not too long, and all of them may be in flight.
+  static bool suits(const shape& s, const options& o) noexcept {
+    return !s.in_place && !s.large && posts_all(o, s.ranks) &&
+           s.max_block_bytes <= static_cast<std::uint64_t>(most_bytes);
+  }
 
   void begin() override { sends_->start(); }
   [[nodiscard]] count_t sent(int peer) const override { return peer == rank_ ? 0 : x_.send.bytes(peer); }

@@ -107,12 +107,19 @@ TEST_F(bruck_v, exchanges_with_the_check_that_forbids_piggybacking) {
 
 TEST_F(bruck_v, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_less) {
   const sides s = make();
-  std::uint64_t largest = 0;
-  for (int i = 0; i < ranks_; ++i)
-    for (int j = 0; j < ranks_; ++j)
-      largest = std::max<std::uint64_t>(largest, static_cast<std::uint64_t>(elements(i, j)) * 8);
-  const detail::shape sh{
-      .ranks = ranks_, .kind = exchange::form::alltoallw, .uniform = false, .max_block_bytes = largest};
+  detail::shape sh{.ranks = ranks_, .kind = exchange::form::alltoallw, .uniform = false};
+  for (int i = 0; i < ranks_; ++i) {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    for (int j = 0; j < ranks_; ++j) {
+      const auto bytes = static_cast<std::uint64_t>(elements(i, j)) * 8;
+      sh.max_block_bytes = std::max(sh.max_block_bytes, bytes);
+      sent += bytes;
+      received += static_cast<std::uint64_t>(elements(j, i)) * 8;
+    }
+    sh.max_rank_bytes = std::max(sh.max_rank_bytes, sent);
+    sh.max_received_bytes = std::max(sh.max_received_bytes, received);
+  }
   options o{.algorithm = "bruck_v"};
   const std::size_t elements_bytes =  // alltoallw's own
       2 * static_cast<std::size_t>(ranks_) * (sizeof(element) + sizeof(mpi::datatype));

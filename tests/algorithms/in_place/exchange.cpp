@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -105,6 +106,32 @@ TEST(in_place_exchange, random_problems_with_random_budgets) {
       while (!again.test()) {
       }
       ASSERT_EQ(work, expected(p, buffers, o, element::bytes(1), work)) << seed;
+    }
+  }
+}
+
+// Calls begin as the one before, of another size, was done: small blocks of some travel with the agreement.
+TEST(in_place_exchange, sizes_change_from_call_to_call) {
+  const auto rank = static_cast<std::size_t>(rank_of());
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    constexpr std::array<count_t, 5> most{1200, 100, 7, 12000, 70000};
+    const auto p = random_problem(ranks(), most.at(seed % most.size()), seed, {seed % 2 == 0, seed % 5, seed % 7});
+    const in_place_buffers buffers(p, element::bytes(1));
+    auto work = buffers.before[rank];
+    const arguments a(p, rank_of());
+    statistics st;
+    options o{.stats = &st};
+    if (seed % 3 != 0) o.memory = std::size_t{65536} << (seed % 3);
+    std::size_t taken = 0;
+    {
+      const test::heap_watch watch;
+      exchange_in(work, a, MPI_BYTE, o);
+      taken = watch.peak();
+    }
+    ASSERT_EQ(work, buffers.expected[rank]) << seed << ", by " << st.algorithm;
+    EXPECT_LE(st.peak_memory, o.memory) << st.algorithm;
+    if (seed > 2) {  // the first calls make the communicator's own state as well
+      EXPECT_LE(taken, o.memory) << st.algorithm;
     }
   }
 }
