@@ -25,6 +25,7 @@
 #include "mpi/failure.hpp"
 #include "mpi/simulated_time.hpp"
 #include "node/comm_channel.hpp"
+#include "node/lives.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -34,6 +35,9 @@ namespace {
 int on_delete(MPI_Comm comm, int, void* value, void*) noexcept {
   auto* const a = static_cast<comm_channel*>(value);
   a->record->shown = nullptr;
+  if (a->first_calls > 0)
+    lives::of_process().learn(as_size(a->first_calls) + a->record->calls.load(std::memory_order_relaxed),
+                              as_size(a->for_library) >> (2 * a->steps));
   channels_of_process::get().remove(*a);
   channels_of_process::get().keep(comm, *a);
   delete a;
@@ -159,14 +163,16 @@ class spare_to_agree_on {
 
 enum class way { library, spare, to_make };
 
-// One reduction, the same in all calls until the channel is made, so that ranks in different calls learn of it; none
-// where a spare channel serves.
+// One agreement, the same in all calls until the channel is made, so that ranks in different calls learn of it; none
+// where a spare channel serves. In the last of the calls that go to the MPI library ranks agree on whether further ones
+// do.
 way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
   int rank = 0;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (mpi::simulated || ranks == 1 || (a != nullptr && a->first_calls == first_call::most(ranks))) return way::to_make;
+  if (mpi::simulated || ranks == 1 || (a != nullptr && a->told && a->first_calls == a->for_library))
+    return way::to_make;
   std::unique_ptr<comm_channel> fresh;
   std::uint64_t number = 0;
   if (a == nullptr) {
@@ -183,27 +189,50 @@ way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
       call = nullptr;
     }
   }
-  if (call == nullptr || !call->unasked()) {
+  const int before = a == nullptr ? 0 : a->first_calls;
+  const int planned = a == nullptr ? first_call::most(ranks) : a->for_library;
+  const int steps = a == nullptr ? 0 : a->steps;
+  bool told = false;
+  bool more = false;
+  bool long_blocks = false;
+  if (call == nullptr || !call->unasked() || before == planned) {
     std::optional<spare_to_agree_on> spare;
     if (fresh != nullptr && number != 0) spare.emplace(number);
     const bool can = call != nullptr && call->prepare(rank, ranks);
-    std::array<std::uint64_t, 3> all{can ? 0U : 1U, can ? call->differs() : 0U,
-                                     spare ? spare->differs(rank, ranks) : 0U};
-    mpi::allreduce(std::span<std::uint64_t>(all), MPI_SUM, comm);
-    if (spare && spare->is_there() && all[2] == 0) {
+    first_agreement agreement;
+    const first_words all = agreement.sum({.cannot = can ? 0U : 1U,
+                                           .differs = can ? call->differs() : 0U,
+                                           .other_memory = spare ? spare->differs(rank, ranks) : 0U,
+                                           .goes_on = lives::of_process().end_soon(steps) ? 0U : 1U},
+                                          can ? call : nullptr, ranks, a == nullptr || !a->long_blocks, comm);
+    if (spare && spare->is_there() && all.other_memory == 0) {
       spare->serve(*fresh);
       a = keep(comm, std::move(fresh));
       return way::spare;
     }
-    if (all[0] != 0 || all[1] != 0) return way::to_make;
+    told = before + 1 >= planned;
+    more = told && all.goes_on == 0;
+    if (all.cannot != 0 || all.differs != 0 || (before == planned && !more)) return way::to_make;
+    agreement.deliver(*call, ranks);
+    long_blocks = all.long_blocks != 0;
   }
-  if (a == nullptr) a = keep(comm, std::move(fresh));
+  if (a == nullptr) {
+    a = keep(comm, std::move(fresh));
+    a->for_library = planned;
+  }
   ++a->first_calls;
+  a->told = told && !more;
+  a->long_blocks = long_blocks;
+  if (more) {
+    a->for_library *= static_cast<int>(lives::factor);
+    ++a->steps;
+  }
   call->by_library = true;
   return way::library;
 }
 
-comm_channel* make(MPI_Comm comm) {
+// In place of `before`, which has counted first calls, or null.
+comm_channel* make(MPI_Comm comm, comm_channel* before) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
@@ -239,6 +268,11 @@ comm_channel* make(MPI_Comm comm) {
     a->record->shown = &a->shared.note(a->shared.rank());
   }
   a->made = true;
+  if (before != nullptr) {
+    a->first_calls = std::exchange(before->first_calls, 0);
+    a->for_library = before->for_library;
+    a->steps = before->steps;
+  }
   return keep(comm, std::move(a));
 }
 
@@ -270,7 +304,7 @@ channel* blocking_channel(MPI_Comm comm, first_call* first) {
   if (a == nullptr || !a->made) {
     const way w = first_way(comm, a, first);
     if (w == way::library) return nullptr;
-    if (w == way::to_make) a = make(comm);
+    if (w == way::to_make) a = make(comm, a);
     if (w == way::spare && a->shared.provisional()) return &a->shared;
   }
   channel* shared = a->shared.empty() ? nullptr : &a->shared;

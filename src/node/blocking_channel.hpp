@@ -8,33 +8,10 @@
 
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
+#include "node/first_call.hpp"
 #include "node/places.hpp"
 
 namespace taquin::detail {
-
-/// What a rank brings to one of the first calls on a communicator. The call goes to the MPI library if every rank's
-/// call can: memory that ranks share takes long to make, and many communicators are made for a call or two.
-class first_call {
- public:
-  first_call(const first_call&) = delete;
-  first_call& operator=(const first_call&) = delete;
-  /// How many of a communicator's calls may go to the MPI library.
-  static constexpr int most(int ranks) noexcept { return ranks <= 64 ? 2 : 4; }
-  /// The call goes to the MPI library without agreement, and the MPI library judges the arguments. The same on all
-  /// ranks.
-  [[nodiscard]] virtual bool unasked() const noexcept = 0;
-  /// Takes all memory that the call in the MPI library needs. False where this rank cannot make it.
-  virtual bool prepare(int rank, int ranks) noexcept = 0;
-  /// The sum of this over all ranks is 0 if ranks make the same call, and otherwise only by a rare chance. After
-  /// prepare().
-  [[nodiscard]] virtual std::uint64_t differs() const noexcept = 0;
-  /// Makes the call in the MPI library, on all ranks. Nothing is made for the communicator.
-  bool by_library = false;
-
- protected:
-  first_call() = default;
-  ~first_call() = default;
-};
 
 /// The channel of an intracommunicator; null where its ranks are not all on one node, cannot share memory, or the
 /// process has enough of them, and where `first` goes to the MPI library. Collective until it was made; freed with the

@@ -46,6 +46,10 @@ struct kept_channel {
 /// What a communicator has, as an attribute of it.
 struct comm_channel : kept_channel {
   int first_calls = 0;             // calls that went to the MPI library
+  int for_library = 0;             // how many are to, as far as ranks have agreed
+  int steps = 0;                   // how often they have agreed on more
+  bool told = false;               // and that these are all
+  bool long_blocks = false;        // the last of them had some
   bool made = false;               // all that a communicator has; before that it counts such calls, or is lost
   bool for_others = true;          // the channel may serve another communicator
   comm_channel* before = nullptr;  // of those in use

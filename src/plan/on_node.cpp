@@ -15,6 +15,8 @@
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
 #include "base/pair_weights.hpp"
+#include "base/sizes.hpp"
+#include "datatypes/typed_copy.hpp"
 #include "exchange/facts.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/failure.hpp"
@@ -85,9 +87,31 @@ class first_by_library final : public first_call {
     return sum;
   }
 
+  [[nodiscard]] count_t longest() const noexcept override {
+    const blocks& b = arguments_->known.send;
+    count_t most = 0;
+    for (int peer = 0; peer < ranks_; ++peer) most = std::max(most, b.bytes(peer));
+    return most;
+  }
+
+  void write(int peer, std::span<std::byte> room) const override {
+    const blocks& b = arguments_->known.send;
+    if (b.bytes(peer) == 0) return;
+    pack(static_cast<const std::byte*>(b.base) + b.offset(peer), b.counts[peer], b.element_of(peer), room.data());
+  }
+
+  void read(int peer, std::span<const std::byte> room) override {
+    const blocks& b = arguments_->known.recv;
+    const count_t n = std::min(b.bytes(peer), static_cast<count_t>(room.size()));
+    if (n > 0)
+      unpack_first(room.data(), n, static_cast<std::byte*>(b.base) + b.offset(peer), b.counts[peer],
+                   b.element_of(peer));
+    made_ = true;
+  }
+
   node_call run() {
     if (arguments_ == nullptr) return {.left_to_caller = true, .error_at_end = nullptr};
-    arguments_->call->run();
+    if (!made_) arguments_->call->run();
     if (o_.stats != nullptr)
       account_for_library(arguments_->known, rank_, ranks_, arguments_->budget.peak(), *o_.stats);
     return {.served = true, .error_at_end = nullptr};
@@ -106,6 +130,7 @@ class first_by_library final : public first_call {
   const exchange& x_;
   const options& o_;
   bool unasked_;
+  bool made_ = false;  // its blocks have come
   int rank_ = 0;
   int ranks_ = 1;
   std::unique_ptr<arguments> arguments_;

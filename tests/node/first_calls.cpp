@@ -77,6 +77,53 @@ TEST_F(first_calls, are_the_mpi_librarys_and_later_ones_are_not) {
   }
 }
 
+// Sizes around what the records of the agreement hold, types with holes, and blocks that only some ranks have.
+TEST_F(first_calls, put_every_byte_in_its_place) {
+  unsigned seed = 0;
+  for (const std::size_t type : {0U, 1U, 3U, 5U, 7U}) {
+    std::vector<type_pair> types;
+    types.push_back(all_types[type].make());
+    for (const auto kind : {form::alltoall, form::alltoallv, form::alltoallw})
+      for (const count_t most : {4, 60, 110, 470, 1000}) {
+        const problem x = some_problem(kind, p_, most, ++seed, types);
+        SCOPED_TRACE(fmt::format("form {}, type {}, most {}", static_cast<int>(kind), type, most));
+        const scoped_comm own(duplicate(MPI_COMM_WORLD));
+        rank_buffers mine(x, rank_);
+        for (int number = 0; number < 2; ++number) {
+          mine.fill(number);
+          run(mine.given_to(own.get()));
+          EXPECT_EQ(mine.wrong_bytes(), 0U);
+        }
+      }
+  }
+}
+
+// Nothing is made for communicators that are freed after a few calls, until one is not. Where ranks share memory, that
+// of a freed one serves instead.
+TEST_F(first_calls, are_more_where_communicators_were_freed_soon) {
+  if (p_ == 1 || shares_memory()) GTEST_SKIP() << "takes ranks that send messages";
+  const auto calls_by_library = [&](int calls) {
+    const scoped_comm own(duplicate(MPI_COMM_WORLD));
+    int by_library = 0;
+    for (int i = 0; i < calls; ++i) {
+      EXPECT_EQ(call(own.get(), i % 3 == 1 ? 300 : 5), "");
+      by_library += stats_.algorithm == "native" ? 1 : 0;
+    }
+    return by_library;
+  };
+  // A long life, so that what the tests before have done does not count.
+  for (int i = 0; i < 4; ++i) calls_by_library(40);
+  EXPECT_EQ(calls_by_library(5), 2);
+  EXPECT_EQ(calls_by_library(5), 2);
+  EXPECT_EQ(calls_by_library(5), 5);
+  EXPECT_EQ(calls_by_library(12), 8);
+  EXPECT_EQ(calls_by_library(5), 5);
+  for (int i = 0; i < 3; ++i) calls_by_library(20);
+  EXPECT_EQ(calls_by_library(20), 20) << "after three that lived for 20 calls";
+  for (int i = 0; i < 3; ++i) calls_by_library(40);
+  EXPECT_EQ(calls_by_library(40), 2);
+}
+
 TEST_F(first_calls, with_something_wrong_on_one_rank_fail_on_all) {
   for (const bool second : {false, true}) {
     const scoped_comm own(duplicate(MPI_COMM_WORLD));

@@ -1,0 +1,47 @@
+#include "node/first_call.hpp"
+
+#include "base/sizes.hpp"
+#include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t words = sizeof(first_words) / sizeof(std::uint64_t);
+
+void add(first_words& sum, const first_words& one) noexcept {
+  sum.cannot += one.cannot;
+  sum.differs += one.differs;
+  sum.other_memory += one.other_memory;
+  sum.goes_on += one.goes_on;
+  sum.long_blocks += one.long_blocks;
+}
+
+}  // namespace
+
+first_words first_agreement::sum(first_words mine, const first_call* call, int ranks, bool with_blocks, MPI_Comm comm) {
+  const bool fits = call != nullptr && call->longest() <= static_cast<count_t>(sizeof(record::block));
+  mine.long_blocks = fits ? 0 : 1;
+  if (ranks > most_ranks || !with_blocks) {
+    static_assert(sizeof(first_words) == words * sizeof(std::uint64_t));
+    mpi::allreduce(std::span(reinterpret_cast<std::uint64_t*>(&mine), words), MPI_SUM, comm);
+    return mine;
+  }
+  std::array<record, most_ranks> to{};
+  for (int peer = 0; peer < ranks; ++peer) {
+    to[as_size(peer)].words = mine;
+    if (fits) call->write(peer, to[as_size(peer)].block);
+  }
+  TAQUIN_MPI(PMPI_Alltoall(to.data(), sizeof(record), MPI_BYTE, from_.data(), sizeof(record), MPI_BYTE, comm));
+  first_words all{.cannot = 0, .goes_on = 0};
+  for (int peer = 0; peer < ranks; ++peer) add(all, from_[as_size(peer)].words);
+  came_ = all.long_blocks == 0;
+  return all;
+}
+
+void first_agreement::deliver(first_call& call, int ranks) const {
+  for (int peer = 0; came_ && peer < ranks; ++peer) call.read(peer, from_[as_size(peer)].block);
+}
+
+}  // namespace taquin::detail
