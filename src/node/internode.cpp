@@ -354,20 +354,23 @@ std::size_t internode::used() const noexcept {
   return memory_.part(local_).bytes() + received / as_size(members_) + as_size(bytes_sent_);
 }
 
-std::size_t internode::share_with(std::size_t block) const noexcept {
+std::size_t internode::share_with(const amount& a) const noexcept {
   const level& n = all_nodes();
-  return footprint(comm_.size(), n.groups(), n.largest(), n.smallest(), block);
+  return footprint(comm_.size(), n.groups(), n.largest(), n.smallest(), a);
 }
 
-std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node,
-                                 std::size_t block) noexcept {
-  const std::size_t each = sizeof(block_run::number) + block;
-  const std::size_t blocks = as_size(ranks) * each;
-  const std::size_t part = run_list::head(nodes) + blocks;
-  const std::size_t inboxes = as_size(nodes) * run_list::head(largest_node) + blocks;
+// A rank's part, its share of what the node receives, and the messages that it sends for all ranks of the node.
+std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node, const amount& a) noexcept {
+  const auto data = [&a](std::size_t blocks, std::uint64_t all) {
+    return blocks * sizeof(block_run::number) + std::min<std::uint64_t>(blocks * a.longest, all);
+  };
+  const std::size_t largest = as_size(largest_node);
   const std::size_t by_turns = as_size((nodes - 2) / std::max(smallest_node, 1) + 1);
-  const std::size_t message = run_list::head(largest_node) + as_size(largest_node) * as_size(largest_node) * each;
-  return part + inboxes + by_turns * message;
+  const std::size_t part = run_list::head(nodes) + data(as_size(ranks), a.sent);
+  const std::size_t inboxes = as_size(nodes) * run_list::head(largest_node) + data(as_size(ranks), a.received);
+  const std::size_t messages =
+      by_turns * run_list::head(largest_node) + data(by_turns * largest * largest, largest * a.sent);
+  return part + inboxes + messages;
 }
 
 // Ranks of the node that have not come; when all have, those that have not sent this node its message.

@@ -106,8 +106,14 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
   [[nodiscard]] std::size_t share() const noexcept { return share_; }
-  /// Of these, what a step uses at most when no block is longer than `block`.
-  [[nodiscard]] std::size_t share_with(std::size_t block) const noexcept;
+  /// What blocks take of a step.
+  struct amount {
+    std::size_t longest = 0;     ///< bytes of the longest block
+    std::uint64_t sent = 0;      ///< bytes of all blocks that a rank sends, at most
+    std::uint64_t received = 0;  ///< that a rank receives
+  };
+  /// Of the share, what a step uses at most where no rank has more than this.
+  [[nodiscard]] std::size_t share_with(const amount& a) const noexcept;
 
   [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
 
@@ -131,8 +137,8 @@ class internode final : private mpi::awaited {
   [[nodiscard]] bool elsewhere(int from) const noexcept { return run_from(from).elsewhere(local_); }
   /// Bytes of its share that this rank has used in the step, once the step is over.
   [[nodiscard]] std::size_t used() const noexcept;
-  /// The most that any rank uses when no block is longer than `block`; the same on all ranks.
-  static std::size_t footprint(int ranks, int nodes, int largest_node, int smallest_node, std::size_t block) noexcept;
+  /// The most that any rank uses then.
+  static std::size_t footprint(int ranks, int nodes, int largest_node, int smallest_node, const amount& a) noexcept;
   /// Messages that this rank has sent in the step, and their bytes.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }

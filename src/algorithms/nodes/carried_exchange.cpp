@@ -26,19 +26,16 @@ bool carried_exchange::possible(const exchange& x, const internode& step, const 
   if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
   const std::size_t left = budget.limit() - std::min(budget.limit(), budget.used());
   if (!x.in_place && step.share() > left) return false;
-  const auto most = static_cast<count_t>(step.most_bytes());
-  if (x.kind == exchange::form::alltoall)
-    return x.send.bytes(0) <= most && step.share_with(as_size(x.send.bytes(0))) <= left;
-  count_t all = 0;
-  count_t longest = 0;
+  internode::amount mine;
   for (const int rank : step.order()) {
-    const count_t bytes = x.send.bytes(rank);
-    all += bytes;
-    longest = std::max(longest, bytes);
+    const auto bytes = as_size(x.send.bytes(rank));
+    mine.longest = std::max(mine.longest, bytes);
+    mine.sent += bytes;
+    mine.received += as_size(x.recv.bytes(rank));
   }
-  if (longest <= most) return step.share_with(as_size(longest)) <= left;
-  const count_t average = all / static_cast<count_t>(step.order().size());
-  return !x.in_place && average <= most / static_cast<count_t>(shape::short_on_average);
+  if (mine.longest <= step.most_bytes()) return step.share_with(mine) <= left;
+  const std::uint64_t average = mine.sent / step.order().size();
+  return !x.in_place && x.kind != exchange::form::alltoall && average <= step.most_bytes() / shape::short_on_average;
 }
 
 std::size_t carried_exchange::footprint(const shape& s) noexcept {
@@ -49,8 +46,9 @@ std::size_t carried_exchange::footprint(const shape& s) noexcept {
         std::min(most, s.max_rank_bytes / s.carried_block) + std::min(most, s.max_received_bytes / s.carried_block);
   }
   return sizeof(carried_exchange) +
-         internode::footprint(s.ranks, s.nodes, s.largest_node, s.smallest_node,
-                              std::min<std::size_t>(s.max_block_bytes, s.carried_block)) +
+         internode::footprint(
+             s.ranks, s.nodes, s.largest_node, s.smallest_node,
+             {std::min<std::size_t>(s.max_block_bytes, s.carried_block), s.max_rank_bytes, s.max_received_bytes}) +
          mpi::request_set::bytes(direct) + direct * (sizeof(int) + sizeof(mpi::datatype));
 }
 
