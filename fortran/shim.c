@@ -167,6 +167,16 @@ int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const
   return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_INVALID));
 }
 
+int taquin_f_redistribution_repair(TAQUIN_Redistribution redistribution, handle survivors, TAQUIN_Block_map *map) {
+  return TAQUIN_Redistribution_repair(redistribution, MPI_Comm_f2c(*survivors), map);
+}
+
+int taquin_f_redistribution_roll_back(TAQUIN_Redistribution redistribution, handle survivors, int length,
+                                      const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map) {
+  return TAQUIN_Redistribution_roll_back(redistribution, MPI_Comm_f2c(*survivors), length, dest_ranks, dest_indices,
+                                         map);
+}
+
 /* ---- Sparse exchanges. ---- */
 
 int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],

@@ -313,6 +313,17 @@ int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length
 int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int *flag);
 /* Completes the redistribution. */
 int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution);
+/* After a failure: survivors agree on where each block is, and go on with the blocks that are left. `survivors`: a
+ * communicator of ranks of the one before, which it replaces; it says what errors do. `map`: where this rank's blocks
+ * are then; ranks in it are those of the communicator before. What it points to is valid until the next such call or
+ * the redistribution is freed. redistribution::repair in taquin/redistribute.hpp says more. Collective over
+ * `survivors`. */
+int TAQUIN_Redistribution_repair(TAQUIN_Redistribution redistribution, MPI_Comm survivors, TAQUIN_Block_map *map);
+/* The other way round: the same, and the map says of each block where it was before the start that has failed, whose
+ * destinations are given once more. redistribution::roll_back in taquin/redistribute.hpp says more. Collective over
+ * `survivors`. */
+int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Comm survivors, int length,
+                                    const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map);
 /* Goes on with another array of the same shape. Local. */
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
 /* Extra bytes in use now. Local. */

@@ -110,6 +110,37 @@ class plan_object {
   bool started_ = false;
 };
 
+/// Parts as rows of five numbers.
+py::array_t<std::int64_t> rows_of(const std::vector<failure::part>& parts) {
+  py::array_t<std::int64_t> rows({static_cast<py::ssize_t>(parts.size()), py::ssize_t{5}});
+  auto to = rows.mutable_unchecked<2>();
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const failure::part& p = parts[k];
+    const auto row = static_cast<py::ssize_t>(k);
+    to(row, 0) = static_cast<std::int64_t>(p.what);
+    to(row, 1) = p.peer;
+    to(row, 2) = p.offset;
+    to(row, 3) = p.length;
+    to(row, 4) = p.at;
+  }
+  return rows;
+}
+
+/// Known, unit bytes, outgoing, incoming, staged.
+py::tuple map_to_python(const failure::block_map& map) {
+  return py::make_tuple(map.known, map.unit_bytes, rows_of(map.outgoing), rows_of(map.incoming),
+                        py::bytes(reinterpret_cast<const char*>(map.staged.data()), map.staged.size()));
+}
+
+// Destinations of blocks. A length below zero is one that every rank hears of.
+struct destinations {
+  destinations(const std::optional<int_array>& r, const std::optional<count_array>& p)
+      : length(r && p ? r->size() : -1), ranks(r && p ? r->data() : nullptr), places(r && p ? p->data() : nullptr) {}
+  count_t length;
+  count_view ranks;
+  count_view places;
+};
+
 class redistribution_object {
  public:
   redistribution_object(std::uintptr_t address, count_t blocks, count_t block_bytes, const py::object& comm,
@@ -125,16 +156,12 @@ class redistribution_object {
   redistribution_object(const redistribution_object&) = delete;
   redistribution_object& operator=(const redistribution_object&) = delete;
 
-  // A length below zero is one that every rank hears of.
   void redistribute(const std::optional<int_array>& ranks, const std::optional<count_array>& places) {
     const in_use guard(busy_);
     check_running();
-    const bool good = ranks && places;
-    const count_t length = good ? ranks->size() : -1;
-    const std::int32_t* r = good ? ranks->data() : nullptr;
-    const std::int64_t* p = good ? places->data() : nullptr;
+    const destinations to(ranks, places);
     const py::gil_scoped_release released;
-    (*object_)(length, count_view(r), count_view(p));
+    (*object_)(to.length, to.ranks, to.places);
   }
   void sort(int_array ranks, int_array places) {
     const in_use guard(busy_);
@@ -143,6 +170,20 @@ class redistribution_object {
     const std::span<int> p(places.mutable_data(), static_cast<std::size_t>(places.size()));
     const py::gil_scoped_release released;
     object_->sort(r, p);
+  }
+  py::tuple repair(const py::object& survivors) {
+    const in_use guard(busy_);
+    check_running();
+    const MPI_Comm handle = comm_of(survivors);
+    return map_after([&] { return object_->repair(handle); });
+  }
+  py::tuple roll_back(const py::object& survivors, const std::optional<int_array>& ranks,
+                      const std::optional<count_array>& places) {
+    const in_use guard(busy_);
+    check_running();
+    const MPI_Comm handle = comm_of(survivors);
+    const destinations to(ranks, places);
+    return map_after([&] { return object_->roll_back(handle, to.length, to.ranks, to.places); });
   }
   void set_data(std::uintptr_t address) {
     const in_use guard(busy_);
@@ -154,6 +195,17 @@ class redistribution_object {
   [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
 
  private:
+  // The map that `repair` makes.
+  template <class Repair>
+  py::tuple map_after(Repair repair) {
+    failure::block_map map;
+    {
+      const py::gil_scoped_release released;
+      map = repair();
+    }
+    return map_to_python(map);
+  }
+
   choices choices_;
   std::unique_ptr<redistribution> object_;
   count_t blocks_ = 0;
@@ -234,28 +286,6 @@ py::dict array_interface(const pages& memory) {
   return d;
 }
 
-/// Parts as rows of five numbers.
-py::array_t<std::int64_t> rows_of(const std::vector<failure::part>& parts) {
-  py::array_t<std::int64_t> rows({static_cast<py::ssize_t>(parts.size()), py::ssize_t{5}});
-  auto to = rows.mutable_unchecked<2>();
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const failure::part& p = parts[k];
-    const auto row = static_cast<py::ssize_t>(k);
-    to(row, 0) = static_cast<std::int64_t>(p.what);
-    to(row, 1) = p.peer;
-    to(row, 2) = p.offset;
-    to(row, 3) = p.length;
-    to(row, 4) = p.at;
-  }
-  return rows;
-}
-
-py::tuple failure_blocks() {
-  const failure::block_map& map = failure::blocks();
-  return py::make_tuple(map.known, map.unit_bytes, rows_of(map.outgoing), rows_of(map.incoming),
-                        py::bytes(reinterpret_cast<const char*>(map.staged.data()), map.staged.size()));
-}
-
 }  // namespace
 
 }  // namespace taquin::python
@@ -273,7 +303,9 @@ PYBIND11_MODULE(_core, m) {
   m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
         py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), "Runs a sparse exchange.");
 
-  m.def("failure_blocks", &failure_blocks, "The map of what is whole: known, unit bytes, outgoing, incoming, staged.");
+  m.def(
+      "failure_blocks", [] { return map_to_python(taquin::failure::blocks()); },
+      "The map of what is whole: known, unit bytes, outgoing, incoming, staged.");
 
   py::class_<plan_object>(m, "Plan", "A prepared exchange.")
       .def(py::init<const std::string&, const py::object&, const py::object&, const py::object&, const py::dict&>(),
@@ -293,6 +325,8 @@ PYBIND11_MODULE(_core, m) {
            py::arg("address"), py::arg("blocks"), py::arg("block_bytes"), py::arg("comm"), py::arg("keywords"))
       .def("redistribute", &redistribution_object::redistribute, py::arg("ranks"), py::arg("places"))
       .def("sort", &redistribution_object::sort, py::arg("ranks"), py::arg("places"))
+      .def("repair", &redistribution_object::repair, py::arg("survivors"))
+      .def("roll_back", &redistribution_object::roll_back, py::arg("survivors"), py::arg("ranks"), py::arg("places"))
       .def("set_data", &redistribution_object::set_data, py::arg("address"))
       .def_property_readonly("algorithm", &redistribution_object::algorithm)
       .def_property_readonly("memory", &redistribution_object::memory)

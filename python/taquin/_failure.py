@@ -79,6 +79,11 @@ def failure_blocks() -> BlockMap:
     >>> taquin.failure_blocks().outgoing
     []
     """
-    known, unit_bytes, outgoing, incoming, staged = _core.failure_blocks()
+    return block_map(_core.failure_blocks())
+
+
+def block_map(given: _core._Map) -> BlockMap:
+    """As the library gives it."""
+    known, unit_bytes, outgoing, incoming, staged = given
     parts = [[Part(State(int(row[0])), *map(int, row[1:])) for row in rows] for rows in (outgoing, incoming)]
     return BlockMap(known, unit_bytes, parts[0], parts[1], staged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 import numpy as np
 from mpi4py import MPI
@@ -10,10 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._errors import UsageError
+from ._failure import BlockMap, block_map
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, describe, given, keywords
 from ._rows import Array, bytes_of_row, check_rows, fill
 from ._statistics import Statistics
+
+T = TypeVar("T")
 
 
 class Redistribution:
@@ -75,6 +78,14 @@ class Redistribution:
         """Sends row k to place `places[k]` of rank `ranks[k]`, places counted in rows from 0. Rows with rank -1, and
         rows beyond the given ones, may be overwritten. Collective. An invalid map is a UsageError on every rank, with
         the rows unchanged."""
+        self._with_destinations(ranks, places, self._redistribution.redistribute)
+
+    def _with_destinations(
+        self,
+        ranks: ArrayLike,
+        places: ArrayLike,
+        call: Callable[[Optional[NDArray[np.int32]], Optional[NDArray[np.int64]]], T],
+    ) -> T:
         invalid: Optional[Exception] = None
         to: Optional[NDArray[np.int32]] = None
         at: Optional[NDArray[np.int64]] = None
@@ -94,7 +105,7 @@ class Redistribution:
         except Exception as wrong:
             invalid, to, at = wrong, None, None
         try:
-            self._redistribution.redistribute(to, at)
+            return call(to, at)
         except UsageError as error:
             if invalid is not None:
                 raise UsageError(f"{error} ({describe(invalid)})", error.rank, error.peer, error.error_class) from invalid
@@ -109,6 +120,42 @@ class Redistribution:
             if not values.flags.c_contiguous or not values.flags.writeable:
                 raise UsageError("ranks and places must be contiguous and writable: they are sorted with the rows")
         self._redistribution.sort(ranks, places)
+
+    def repair(self, survivors: MPI.Comm) -> BlockMap:
+        """After a failure: the ranks of `survivors`, a communicator of ranks of the one before, agree on where each row
+        is, and go on with the rows that are left. Collective over `survivors`.
+
+        In the map a row is ``ARRIVED`` in its place; with one rank that had it last (``STANDS``, ``DISPLACED``, or
+        ``STAGED`` where the array is full); or lost (``MISSING``). Ranks in it are those of the communicator before.
+
+        >>> import numpy, taquin
+        >>> from mpi4py import MPI
+        >>> redistribute = taquin.Redistribution(numpy.zeros((2, 3)), MPI.COMM_WORLD)
+        >>> redistribute.repair(MPI.COMM_WORLD).known
+        True
+        """
+        check_comm(survivors, intra=True)
+        return block_map(self._redistribution.repair(survivors))
+
+    def roll_back(self, survivors: MPI.Comm, ranks: ArrayLike, places: ArrayLike) -> BlockMap:
+        """The other way round: as :meth:`repair`, and the map says of each row where it was before the call that has
+        failed, whose arguments are given once more. Rows of ranks that have failed have peer and offset -1. A call with
+        what the map says brings the others back. Collective over `survivors`.
+
+        >>> import numpy, taquin
+        >>> from mpi4py import MPI
+        >>> comm = MPI.COMM_WORLD
+        >>> rows = numpy.arange(3)
+        >>> redistribute = taquin.Redistribution(rows, comm)
+        >>> redistribute([comm.rank] * 3, [1, 2, 0])
+        >>> before = redistribute.roll_back(comm, [comm.rank] * 3, [1, 2, 0])
+        >>> [(part.at, part.offset, part.length) for part in before.incoming]
+        [(1, 0, 2), (0, 2, 1)]
+        """
+        check_comm(survivors, intra=True)
+        return block_map(
+            self._with_destinations(ranks, places, lambda to, at: self._redistribution.roll_back(survivors, to, at))
+        )
 
     @property
     def array(self) -> Array:

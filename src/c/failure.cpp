@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "c/block_map.hpp"
 #include "c/translate.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
@@ -23,19 +24,22 @@ static_assert(static_cast<int>(state::stands) == TAQUIN_STANDS && static_cast<in
               static_cast<int>(state::unknown) == TAQUIN_UNKNOWN &&
               static_cast<int>(state::displaced) == TAQUIN_DISPLACED);
 
+TAQUIN_Block_map taquin::detail::as_c(const failure::block_map& map) noexcept {
+  const auto parts = [](const std::vector<part>& list) { return reinterpret_cast<const TAQUIN_Part*>(list.data()); };
+  const auto count = [](std::size_t n) { return static_cast<MPI_Count>(n); };
+  return {.known = map.known ? 1 : 0,
+          .unit_bytes = static_cast<MPI_Count>(map.unit_bytes),
+          .outgoing_size = count(map.outgoing.size()),
+          .outgoing = parts(map.outgoing),
+          .incoming_size = count(map.incoming.size()),
+          .incoming = parts(map.incoming),
+          .staged_units = map.unit_bytes > 0 ? count(map.staged.size()) / static_cast<MPI_Count>(map.unit_bytes) : 0,
+          .staged = map.staged.data()};
+}
+
 extern "C" int TAQUIN_Failure_blocks(TAQUIN_Block_map* map) {
   return taquin::detail::guarded(MPI_COMM_NULL, [&] {
     if (map == nullptr) throw taquin::usage_error("null address for the map", MPI_ERR_ARG);
-    const taquin::failure::block_map& all = taquin::failure::blocks();
-    const auto parts = [](const std::vector<part>& list) { return reinterpret_cast<const TAQUIN_Part*>(list.data()); };
-    const auto count = [](std::size_t n) { return static_cast<MPI_Count>(n); };
-    *map = {.known = all.known ? 1 : 0,
-            .unit_bytes = static_cast<MPI_Count>(all.unit_bytes),
-            .outgoing_size = count(all.outgoing.size()),
-            .outgoing = parts(all.outgoing),
-            .incoming_size = count(all.incoming.size()),
-            .incoming = parts(all.incoming),
-            .staged_units = all.unit_bytes > 0 ? count(all.staged.size()) / static_cast<MPI_Count>(all.unit_bytes) : 0,
-            .staged = all.staged.data()};
+    *map = taquin::detail::as_c(taquin::failure::blocks());
   });
 }

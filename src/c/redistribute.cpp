@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invalid_argument.hpp"
+#include "c/block_map.hpp"
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
@@ -17,6 +18,7 @@
 using taquin::count_t;
 using taquin::count_view;
 using taquin::usage_error;
+using taquin::detail::as_c;
 using taquin::detail::guarded;
 using taquin::detail::redistribution_access;
 using taquin::detail::take_invalid_text;
@@ -25,6 +27,7 @@ struct TAQUIN_Redistribution_state {
   MPI_Comm comm;  // whose error handler is called
   taquin::statistics counted{};
   std::optional<taquin::redistribution> redistribution{};
+  taquin::failure::block_map repaired{};  // what a program's map points into
 };
 
 namespace {
@@ -34,6 +37,17 @@ int with(TAQUIN_Redistribution r, F f) noexcept {
   return guarded(r == nullptr ? MPI_COMM_NULL : r->comm, [&] {
     if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
     f(*r->redistribution);
+  });
+}
+
+// `repair(redistribution, invalid text)`, after which its communicator is `survivors`.
+template <class Repair>
+int repaired(TAQUIN_Redistribution r, MPI_Comm survivors, TAQUIN_Block_map* map, Repair repair) noexcept {
+  return guarded(survivors, [&] {
+    if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
+    r->repaired = repair(*r->redistribution, map == nullptr ? "null address for the map" : nullptr);
+    r->comm = survivors;
+    if (map != nullptr) *map = as_c(r->repaired);
   });
 }
 
@@ -87,6 +101,20 @@ int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int* flag) 
 
 int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution) {
   return with(redistribution, [](taquin::redistribution& r) { r.wait(); });
+}
+
+int TAQUIN_Redistribution_repair(TAQUIN_Redistribution redistribution, MPI_Comm survivors, TAQUIN_Block_map* map) {
+  return repaired(redistribution, survivors, map, [&](taquin::redistribution& r, const char* invalid_text) {
+    return redistribution_access::repair(r, survivors, invalid_text);
+  });
+}
+
+int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Comm survivors, int length,
+                                    const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map* map) {
+  return repaired(redistribution, survivors, map, [&](taquin::redistribution& r, const char* invalid_text) {
+    return redistribution_access::roll_back(r, survivors, length, count_view(dest_ranks), count_view(dest_indices),
+                                            invalid_text);
+  });
 }
 
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void* data) {

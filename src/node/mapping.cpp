@@ -63,14 +63,44 @@ bool may_make_file(std::size_t bytes) noexcept {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
+constexpr int most_attempts = 100;  // signals of a profiler interrupt what takes pages
+
 // Takes the pages of a file's first bytes now: memory that is not there would be noticed at the first access, by a
 // signal. False where it is not there.
 bool take_pages(int file, std::size_t bytes) noexcept {
-  constexpr int most_attempts = 100;  // signals of a profiler interrupt it
   for (int attempt = 0; attempt < most_attempts; ++attempt)
     if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;
   return false;
 }
+
+#ifdef MADV_POPULATE_WRITE
+// The same for a part of the memory, in whole pages, without an access.
+bool take_part(std::byte* from, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(from) % page;
+  int code = -1;
+  for (int attempt = 0; attempt < most_attempts && code != 0; ++attempt) {
+    code = madvise(from - before, before + bytes, MADV_POPULATE_WRITE);
+    if (code != 0 && errno != EINTR) return false;
+  }
+  return code == 0;
+}
+
+// Linux 5.14 and later.
+bool can_take_parts() noexcept {
+  static const bool can = [] {
+    void* const page = mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    const bool taken = take_part(static_cast<std::byte*>(page), 1);
+    munmap(page, 1);
+    return taken;
+  }();
+  return can;
+}
+#else
+bool take_part(std::byte* /*from*/, std::size_t /*bytes*/) noexcept { return false; }
+bool can_take_parts() noexcept { return false; }
+#endif
 
 }  // namespace
 
@@ -92,9 +122,14 @@ mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {
   if (!may_make_file(all)) return {};
   const int file = memfd_create("taquin", MFD_CLOEXEC);
   if (file < 0) return {};
+  const bool in_parts = when == pages::in_parts && can_take_parts();
   const bool made =
-      ftruncate(file, static_cast<off_t>(all)) == 0 && (when == pages::as_written || take_pages(file, all));
+      ftruncate(file, static_cast<off_t>(all)) == 0 && (when == pages::as_written || in_parts || take_pages(file, all));
   std::byte* memory = made ? map(file, all) : nullptr;
+  if (memory != nullptr && in_parts && !take_part(memory, header)) {
+    munmap(memory, all);
+    memory = nullptr;
+  }
   if (memory == nullptr) {
     ::close(file);
     return {};
@@ -103,6 +138,8 @@ mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {
   std::memcpy(memory, &key.token, sizeof key.token);
   return {memory, bytes};
 }
+
+bool mapping::take(std::byte* from, std::size_t bytes) noexcept { return !can_take_parts() || take_part(from, bytes); }
 
 mapping mapping::attach(const mapping_key& key) noexcept {
   if (key.file < 0) return {};

@@ -34,6 +34,7 @@ class mapping {
   /// When the system is asked for the pages.
   enum class pages : std::uint8_t {
     now,        ///< all of them: memory that is not there is an error here
+    in_parts,   ///< by take(), before they are written or read; all of them where the system has no such call
     as_written  ///< each when it is first written, as malloc does
   };
   /// New memory of `bytes` bytes after the header, all zero. Others can attach while the key is open. Empty when the
@@ -41,6 +42,8 @@ class mapping {
   static mapping create(std::size_t bytes, mapping_key& key, pages when);
   /// The memory behind a key that another process of this machine has made. Empty when it cannot be reached.
   static mapping attach(const mapping_key& key) noexcept;
+  /// Takes the pages of these bytes of memory that was made `in_parts`. False where the system has none left.
+  [[nodiscard]] static bool take(std::byte* from, std::size_t bytes) noexcept;
   /// Closes the owner's file: nobody can attach any more. Mappings stay.
   static void close(mapping_key& key) noexcept;
 

@@ -65,27 +65,37 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
 }
 
-failure::block_map redistribution::repair(MPI_Comm survivors) { return state::repair(state_, survivors, {}); }
+failure::block_map redistribution::repair(MPI_Comm survivors) { return state::repair(state_, survivors, {}, nullptr); }
 failure::block_map redistribution::roll_back(MPI_Comm survivors, count_t length, const count_view& dest_ranks,
                                              const count_view& dest_indices) {
-  return state::repair(state_, survivors, given_map{length, dest_ranks, dest_indices});
+  return redistribution_access::roll_back(*this, survivors, length, dest_ranks, dest_indices, nullptr);
 }
 failure::block_map redistribution::roll_back(MPI_Comm survivors, std::span<const int> dest_ranks,
                                              std::span<const int> dest_indices) {
-  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices));
+  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices), nullptr);
 }
 failure::block_map redistribution::roll_back(MPI_Comm survivors, std::span<const int> dest_ranks,
                                              std::span<const count_t> dest_indices) {
-  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices));
+  return state::repair(state_, survivors, given_map::of(dest_ranks, dest_indices), nullptr);
+}
+failure::block_map detail::redistribution_access::repair(redistribution& r, MPI_Comm survivors,
+                                                         const char* invalid_text) {
+  return redistribution::state::repair(r.state_, survivors, {}, invalid_text);
+}
+failure::block_map detail::redistribution_access::roll_back(redistribution& r, MPI_Comm survivors, count_t length,
+                                                            const count_view& dest_ranks,
+                                                            const count_view& dest_indices, const char* invalid_text) {
+  return redistribution::state::repair(r.state_, survivors, given_map{length, dest_ranks, dest_indices}, invalid_text);
 }
 
 // The new object is made first, so that all survivors have an error of one of them before anything is changed.
 failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, MPI_Comm survivors,
-                                                 const std::optional<given_map>& back) {
+                                                 const std::optional<given_map>& back, const char* invalid_text) {
   state& was = *self;
   check_communicator(survivors, "redistribution");
   store& mine = *was.units;
   auto bad = back ? check_ranges(*back, *was.blocks, was.running.comm()->rank()) : std::nullopt;
+  if (invalid_text != nullptr) bad = of_interface(invalid_text);
   if (was.moving) bad = invalid_argument{"the redistribution is under way: wait for it, or leave it"};
   auto next = begin_together<state>(arguments{mine.border() > 0 ? mine.at(0) : nullptr, mine.border(), mine.length(),
                                               mine.element().type, survivors, bad ? bad->what.c_str() : nullptr},

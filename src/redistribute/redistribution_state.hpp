@@ -118,6 +118,7 @@ struct redistribution::state final {
       most = std::max(most, n);
     }
     chosen = find_redistribution(options.algorithm);
+    options.algorithm = options.algorithm == "auto" ? "auto" : chosen->name;  // for repair(): the caller's may be gone
     running.algorithm = chosen->name;
     const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm.size(), most, bytes); };
     const auto sized = [&](std::size_t blocks_of_rank, slot chunk) {
@@ -292,7 +293,7 @@ struct redistribution::state final {
   };
 
   static failure::block_map repair(std::unique_ptr<state>& self, MPI_Comm survivors,
-                                   const std::optional<given_map>& back);
+                                   const std::optional<given_map>& back, const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
   call running;          // first: what follows uses its communicator

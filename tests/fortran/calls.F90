@@ -339,6 +339,51 @@ contains
     call taquin_redistribution_free(r, ierror)
     CHECK(ierror == MPI_SUCCESS .and. r == TAQUIN_REDISTRIBUTION_NULL)
   end subroutine
+  ! Blocks are brought back to where they were, as the map of a roll back says; then a repair finds all in their places.
+  subroutine blocks_are_rolled_back()
+    type(taquin_redistribution) :: r
+    integer, asynchronous :: data(2, 0:2)
+    integer :: k, ierror, to(0:2), at(0:2)
+    integer(MPI_COUNT_KIND) :: unit_bytes
+    type(taquin_part), pointer :: outgoing(:), incoming(:)
+    type(c_ptr) :: staged
+    data(1, :) = [(10 * rank + k, k = 0, 2)]
+    data(2, :) = -data(1, :)
+    to = [(mod(rank + k, ranks), k = 0, 2)]
+    at = [1, 2, 0]
+    call taquin_redistribution_create(data, 3_MPI_COUNT_KIND, 2_MPI_COUNT_KIND, MPI_INTEGER, world, 'slots', &
+      TAQUIN_UNLIMITED, r, ierror)
+    CHECK(ierror == MPI_SUCCESS)
+    call taquin_redistribution_redistribute(r, 3, to, at, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. any(data(1, :) /= [(10 * rank + k, k = 0, 2)]))
+    call taquin_redistribution_roll_back(r, world, 4, to, at, unit_bytes, outgoing, incoming, staged, ierror)
+    CHECK(class_of(ierror) == MPI_ERR_ARG .and. size(outgoing) == 0 .and. size(incoming) == 0)
+    call taquin_redistribution_roll_back(r, world, 3, to, at, unit_bytes, outgoing, incoming, staged, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. unit_bytes == 8 .and. sum(outgoing%length) + sum(incoming%length) == 3)
+    to = -1
+    call give_back(outgoing, .false.)
+    call give_back(incoming, .true.)
+    call taquin_redistribution_redistribute(r, 3, to, at, ierror)
+    CHECK(ierror == MPI_SUCCESS)
+    CHECK(all(data(1, :) == [(10 * rank + k, k = 0, 2)]) .and. all(data(2, :) == -data(1, :)))
+    call taquin_redistribution_repair(r, world, unit_bytes, outgoing, incoming, staged, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. unit_bytes == 8 .and. size(outgoing) == 0)
+    CHECK(all(incoming%state == TAQUIN_ARRIVED))
+    call taquin_redistribution_free(r, ierror)
+  contains
+    subroutine give_back(parts, own)
+      type(taquin_part), intent(in) :: parts(:)
+      logical, intent(in) :: own
+      integer :: i, j
+      do i = 1, size(parts)
+        do j = 0, int(parts(i)%length) - 1
+          to(parts(i)%at + j) = merge(rank, int(parts(i)%peer), own)
+          at(parts(i)%at + j) = int(parts(i)%offset) + j
+        end do
+      end do
+    end subroutine
+  end subroutine
+
   ! Each rank asks the one above and itself, and gets what they answer.
   subroutine what_is_asked_is_answered()
     type(taquin_sparse) :: s
@@ -414,6 +459,7 @@ program calls
   call options_belong_to_the_communicator()
   call errors_reach_every_rank()
   call blocks_are_redistributed()
+  call blocks_are_rolled_back()
   call what_is_asked_is_answered()
   call sparse_in_one_call()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, world, ierror)

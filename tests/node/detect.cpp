@@ -2,12 +2,25 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <string>
 #include <vector>
 
 #include "taquin/taquin.hpp"
+
+namespace {
+int bindings_set = 0;
+}
+
+// Of this program and its libraries.
+extern "C" int sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t* processors) noexcept {
+  ++bindings_set;
+  return static_cast<int>(syscall(SYS_sched_setaffinity, thread, bytes, processors));
+}
 
 namespace taquin::detail {
 namespace {
@@ -20,6 +33,21 @@ struct world {
   int rank = 0;
   int ranks = 1;
 };
+
+// Moving over all processors takes long where they are busy: a rank waited in it for a minute.
+TEST(nodes, are_found_out_without_moving_the_process) {
+  bindings_set = 0;
+  const cpu_set_t all = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  EXPECT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(bindings_set, 1);  // they are counted
+  binding_of_process();
+  EXPECT_EQ(bindings_set, 1);
+}
 
 void exchange_one_each(const options& o) {
   const world w;

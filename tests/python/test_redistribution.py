@@ -342,3 +342,28 @@ def test_blocks_say_who_has_what():
             taquin.Blocks(shape, grid)
     with pytest.raises(ValueError):
         blocks.local_slice(6)
+
+
+def test_rows_are_rolled_back_to_where_they_were(comm):
+    p, r = comm.size, comm.rank
+    rows = rows_of(r, 30)
+    to, at = (np.arange(30) + r) % p, (np.arange(30) + 7) % 30
+    redistribute = taquin.Redistribution(rows, comm, algorithm="slots")
+    redistribute(to, at)
+    assert not (rows == rows_of(r, 30)).all()
+    with pytest.raises(taquin.UsageError, match="one place per rank"):
+        redistribute.roll_back(comm, to, at[:5])
+    survivors = comm.Dup()
+    before = redistribute.roll_back(survivors, to, at)
+    assert before.known and before.unit_bytes == RECORD.itemsize and before.staged == b""
+    to, at = np.full(30, -1), np.zeros(30, int)
+    for parts, own in (before.outgoing, False), (before.incoming, True):
+        for part in parts:
+            to[part.at : part.at + part.length] = r if own else part.peer
+            at[part.at : part.at + part.length] = range(part.offset, part.offset + part.length)
+    redistribute(to, at)
+    assert (rows == rows_of(r, 30)).all()
+    repaired = redistribute.repair(survivors)
+    assert repaired.outgoing == [] and {part.state for part in repaired.incoming} <= {taquin.State.ARRIVED}
+    del redistribute
+    survivors.Free()

@@ -8,7 +8,10 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -197,9 +200,56 @@ TEST_P(every_redistribution, is_true_after_a_datatype_has_failed) {
 INSTANTIATE_TEST_SUITE_P(failure_map, every_redistribution, testing::ValuesIn(detail::redistributions()),
                          [](const auto& i) { return std::string(i.param->name); });
 
+// A redistribution by the C API, used as one of C++.
+class redistribution_in_c {
+ public:
+  redistribution_in_c(void* data, count_t blocks, count_t length, MPI_Datatype type, MPI_Comm comm,
+                      const redistribute_options& o) {
+    check(TAQUIN_Redistribution_create(data, blocks, length, type, comm, o.algorithm.data(), TAQUIN_UNLIMITED, &r_));
+  }
+  redistribution_in_c(redistribution_in_c&& other) noexcept : r_(std::exchange(other.r_, nullptr)) {}
+  redistribution_in_c& operator=(redistribution_in_c&&) = delete;
+  ~redistribution_in_c() {
+    if (r_ != nullptr) TAQUIN_Redistribution_free(&r_);
+  }
+  void operator()(std::span<const int> ranks, std::span<const int> places) {
+    check(TAQUIN_Redistribution_redistribute(r_, static_cast<int>(ranks.size()), ranks.data(), places.data()));
+  }
+  failure::block_map repair(MPI_Comm survivors) {
+    TAQUIN_Block_map map;
+    check(TAQUIN_Redistribution_repair(r_, survivors, &map));
+    return in_cpp(map);
+  }
+  failure::block_map roll_back(MPI_Comm survivors, std::span<const int> ranks, std::span<const int> places) {
+    TAQUIN_Block_map map;
+    check(TAQUIN_Redistribution_roll_back(r_, survivors, static_cast<int>(ranks.size()), ranks.data(), places.data(),
+                                          &map));
+    return in_cpp(map);
+  }
+
+ private:
+  static void check(int code) {
+    if (code != MPI_SUCCESS) throw std::runtime_error(TAQUIN_Last_error());
+  }
+  static failure::block_map in_cpp(const TAQUIN_Block_map& c) {
+    failure::block_map map{.known = c.known == 1, .unit_bytes = c.unit_bytes};
+    const auto read = [](std::vector<failure::part>& to, const TAQUIN_Part* parts, MPI_Count n) {
+      for (const TAQUIN_Part& p : std::span(parts, static_cast<std::size_t>(n)))
+        to.push_back({static_cast<failure::state>(p.state), p.peer, p.offset, p.length, p.at});
+    };
+    read(map.outgoing, c.outgoing, c.outgoing_size);
+    read(map.incoming, c.incoming, c.incoming_size);
+    const auto* const staged = static_cast<const std::byte*>(c.staged);
+    map.staged.assign(staged, staged + c.staged_units * c.unit_bytes);
+    return map;
+  }
+
+  TAQUIN_Redistribution r_ = TAQUIN_REDISTRIBUTION_NULL;
+};
+
 // Redistributions that fail on one rank, of all ranks, which are still there. `go_on(r, mine, survivors)` of each says
 // how many blocks there were, and how many are lost.
-template <class GoOn>
+template <class Redistribution = redistribution, class GoOn>
 void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on) {
   const unsigned trials = failures_to_try(6);
   int repairs = 0;
@@ -208,9 +258,10 @@ void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on) {
   for (unsigned seed = 0; seed < trials; ++seed) {
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const test::scoped_comm survivors(test::duplicate(MPI_COMM_WORLD));
+    MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);  // of C
     const std::size_t words = seed % 3 == 0 ? 1024 : seed % 3 == 1 ? 3 : 300;
     block_traffic& mine = kept(block_traffic(seed, comm.get(), words));
-    redistribution& r = kept(redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(words), MPI_UINT64_T,
+    Redistribution& r = kept(Redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(words), MPI_UINT64_T,
                                             comm.get(), {.algorithm = algorithm.name}));
     std::mt19937 random(seed);
     const int n = static_cast<int>(random() % 40);
@@ -248,6 +299,15 @@ TEST_P(every_redistribution, is_repaired_and_goes_on_with_every_block_that_is_le
 // The same, and the next start brings all that are left to where they were.
 TEST_P(every_redistribution, is_rolled_back_with_every_block_that_is_left) {
   repairs(*GetParam(), [](redistribution& r, block_traffic& mine, MPI_Comm survivors) {
+    return mine.go_back(r, r.roll_back(survivors, mine.map().ranks, mine.map().indices), survivors);
+  });
+}
+
+// Both in C, by turns.
+TEST_P(every_redistribution, is_repaired_and_rolled_back_in_c) {
+  int turn = 0;
+  repairs<redistribution_in_c>(*GetParam(), [&](redistribution_in_c& r, block_traffic& mine, MPI_Comm survivors) {
+    if (++turn % 2 == 0) return mine.go_on(r, r.repair(survivors), survivors);
     return mine.go_back(r, r.roll_back(survivors, mine.map().ranks, mine.map().indices), survivors);
   });
 }

@@ -109,7 +109,8 @@ class block_traffic {
 
   // Starts what a map of roll_back() has left, and compares the array with what it was before. How many blocks there
   // were on all ranks, and how many are not back.
-  std::pair<int, int> go_back(redistribution& r, const failure::block_map& map, MPI_Comm comm) {
+  template <class Redistribution>
+  std::pair<int, int> go_back(Redistribution& r, const failure::block_map& map, MPI_Comm comm) {
     forget_all_but(map);
     start_again(r, map);
     int counts[3] = {0, 0, 0};
@@ -125,7 +126,8 @@ class block_traffic {
 
   // Starts what `map` has left, and compares the array with what all have had. How many blocks there were on all ranks,
   // and how many are lost.
-  std::pair<int, int> go_on(redistribution& r, const failure::block_map& map, MPI_Comm comm) {
+  template <class Redistribution>
+  std::pair<int, int> go_on(Redistribution& r, const failure::block_map& map, MPI_Comm comm) {
     const auto n = static_cast<std::size_t>(mine_.blocks);
     start_again(r, map, true);
     // What is where it belongs, and what is with a map.
@@ -162,7 +164,8 @@ class block_traffic {
     return {counts[0], counts[2]};
   }
   // `keeps`: a rank whose part had ended well has all for it; its map need not list them.
-  void start_again(redistribution& r, const failure::block_map& map, bool keeps = false) {
+  template <class Redistribution>
+  void start_again(Redistribution& r, const failure::block_map& map, bool keeps = false) {
     const auto n = static_cast<std::size_t>(mine_.blocks);
     std::vector<int> ranks(n, -1);
     std::vector<int> places(n, 0);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "mpi/failure.hpp"
 #include "soak/common_options.hpp"
@@ -54,7 +55,8 @@ struct rank_state {
   progress& at = progresses.front();
   std::string bad;  ///< the first thing that was wrong
   std::uint64_t calls = 0;
-  double longest = 0;  ///< seconds after a rank was lost, until another one was out of its call
+  double longest = 0;               ///< seconds after a rank was lost, until another one was out of its call
+  std::optional<left_over> held{};  ///< after the first trial
 
   void doing(const char* what) { at.doing.store(what, std::memory_order_relaxed); }
   void wrong(const std::string& what) {
@@ -266,11 +268,16 @@ std::vector<way> named(const std::vector<std::string>& names) {
   return ways;
 }
 
-// Memory of communicators that are freed serves later ones with the same ranks: there may be some.
+// Memory of communicators that are freed serves later ones with the same ranks: there may be some. Files and threads
+// may not be more after a trial than after the first one; sockets may, between ranks that had not met.
 void look_for_remains(rank_state& s) {
   constexpr int kept = 16;
   const left_over now = left_over::now();
   if (now.mappings > kept) s.wrong(fmt::format("{} mappings are left", now.mappings));
+  if (!s.held) s.held = now;
+  if (const int more = now.files - now.sockets - (s.held->files - s.held->sockets); more > 0)
+    s.wrong(fmt::format("{} files are left open", more));
+  if (const int more = now.threads - s.held->threads; more > 0) s.wrong(fmt::format("{} threads are left", more));
 }
 
 int run_all(const settings& o) {

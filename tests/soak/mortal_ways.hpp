@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "robustness/faults.hpp"
@@ -48,10 +49,27 @@ inline void be_killed() {
   write_obituary();
   kill(getpid(), SIGKILL);
 }
+// Of a child, in what may be called after _Fork().
+inline bool parent_is_stopped() {
+  char text[256] = "";
+  char name[32] = "/proc/";
+  char* to = name + 6;
+  for (pid_t power = 1000000000, left = getppid(); power > 0; left %= power, power /= 10)
+    if (left >= power || to > name + 6) *to++ = static_cast<char>('0' + left / power);
+  std::strcpy(to, "/stat");
+  const int file = open(name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t bytes = read(file, text, sizeof text - 1);
+  close(file);
+  const char* const end = bytes > 0 ? std::strrchr(text, ')') : nullptr;  // of the program's name
+  return end != nullptr && end[1] == ' ' && end[2] == 'T';
+}
+
 inline void be_stopped() {
   const pid_t self = getpid();
   const pid_t waker = _Fork();  // fork() may wait for a lock that this rank holds
   if (waker == 0) {
+    while (!parent_is_stopped() && getppid() == self) usleep(1000);  // it must not be woken before
     usleep(static_cast<useconds_t>(milliseconds_asleep) * 1000U);
     kill(self, SIGCONT);
     _exit(0);

@@ -51,6 +51,29 @@ bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
   return head(e).acknowledged[i].load(std::memory_order_acquire) == e.written[i];
 }
 
+// Whether the slot has so many bytes of pages, which are taken now where they were not.
+bool neighbourhood::has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept {
+  std::size_t& taken = e.taken[call % slots];
+  if (bytes <= taken) return true;
+  if (!mapping::take(slot_of(e, call).data(), most_in_slot_)) return false;
+  taken = most_in_slot_;
+  return true;
+}
+
+// Of this rank's edges: their heads, and some bytes of each slot.
+bool neighbourhood::take_first_pages() {
+  const std::size_t first = std::min<std::size_t>(256, most_in_slot_);
+  for (edge& e : out_) {
+    if (e.memory == nullptr) continue;
+    if (!mapping::take(e.memory, sizeof(edge_head))) return false;
+    for (std::uint64_t call = 0; call < slots; ++call) {
+      if (!mapping::take(reinterpret_cast<std::byte*>(&slot_of(e, call)), sizeof(slot) + first)) return false;
+      e.taken.at(call) = first;
+    }
+  }
+  return true;
+}
+
 std::size_t neighbourhood::most_in_slot(std::size_t widest) noexcept {
   const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
   return std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
@@ -182,7 +205,7 @@ void neighbour_exchange::write(std::size_t destination) {
     else
       pack(from, b.count, b.element, to);
   };
-  if (neighbourhood::is_free(e, call_)) {
+  if (neighbourhood::is_free(e, call_) && n_->has_room(e, call_, fits ? header.bytes : 0)) {
     e.written[call_ % neighbourhood::slots] = call_;
     neighbourhood::slot& s = n_->slot_of(e, call_);
     s.bytes = header.bytes;

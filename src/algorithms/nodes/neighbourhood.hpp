@@ -11,6 +11,9 @@
 // the receiver. So no rank waits for a rank that is outside MPI after its start, as MPI requires of nonblocking
 // collectives.
 //
+// Pages of slots are taken for the first bytes of each when the memory is made, which takes less time so, and for the
+// others by the first block that has more. Where there are none left, contents are sent as above.
+//
 // Rounds: 1. Bytes: each block twice through shared memory, or once as a message. Memory: below 512 KiB for each rank.
 #pragma once
 
@@ -70,6 +73,7 @@ class neighbourhood {
     std::array<std::uint64_t, slots> written{};  // its sender: the last call in each slot
     int at = MPI_PROC_NULL;                      // the peer, in the communicator of messages
     int tag = 0;                                 // of them; that of small ones is the next
+    std::array<std::size_t, slots> taken{};      // its sender: bytes of contents whose pages are there
   };
   // Messages that have arrived for calls that this rank has not completed.
   struct arrivals {
@@ -84,6 +88,8 @@ class neighbourhood {
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
+  [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
+  [[nodiscard]] bool take_first_pages();
   [[nodiscard]] slot& slot_of(const edge& e, std::uint64_t call) const noexcept;
   void send_around(const edge& e, std::span<const std::byte> contents);
   void receive_around(std::size_t source);

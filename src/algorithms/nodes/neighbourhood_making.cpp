@@ -66,7 +66,7 @@ bool neighbourhood::map(std::span<const int> sources, std::span<const int> desti
   const std::size_t part = list + widest * edge_bytes(most_in_slot_);
 
   mapping_key key;
-  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::now);
+  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::in_parts);
   mapping_key shared = key;
   mpi::broadcast(std::span(&shared, 1), 0, comm_->get());
   if (comm_->rank() != 0) memory_ = mapping::attach(shared);
@@ -74,6 +74,10 @@ bool neighbourhood::map(std::span<const int> sources, std::span<const int> desti
   const auto edge_of = [&](int rank, std::size_t nth) {
     return memory_.data() + as_size(rank) * part + list + nth * edge_bytes(most_in_slot_);
   };
+  for (std::size_t d = 0; !memory_.empty() && d < destinations.size(); ++d)
+    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
+  if (!memory_.empty() && !(mapping::take(memory_.data() + as_size(comm_->rank()) * part, list) && take_first_pages()))
+    memory_ = {};
   if (!memory_.empty()) {
     int* const mine = list_of(comm_->rank());
     *std::ranges::copy(destinations, mine).out = -1;
@@ -84,8 +88,6 @@ bool neighbourhood::map(std::span<const int> sources, std::span<const int> desti
   if (!mapped) return false;
 
   bool known = true;
-  for (std::size_t d = 0; d < destinations.size(); ++d)
-    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
   for (std::size_t s = 0; s < sources.size(); ++s) {
     if (sources[s] < 0) continue;
     const int* const begin = list_of(sources[s]);
@@ -124,10 +126,12 @@ std::shared_ptr<neighbourhood> neighbourhood::among_all(mpi::communicator::lease
     return made->memory_.data() + from * made->part_ + cache_line + up_to_line(notes) +
            to * edge_bytes(made->most_in_slot_);
   };
+  std::array<std::size_t, slots> all_taken{};
+  all_taken.fill(made->most_in_slot_);
   for (std::size_t i = 0; i < p; ++i) {
     const int peer = static_cast<int>(i);
     made->in_.push_back({peer, edge_of(i, as_size(rank)), {}, places[i], tag});
-    made->out_.push_back({peer, edge_of(as_size(rank), i), {}, places[i], 0});
+    made->out_.push_back({peer, edge_of(as_size(rank), i), {}, places[i], 0, all_taken});
   }
   std::byte* const own = made->memory_.data() + as_size(rank) * made->part_;
   std::memset(own, 0, made->part_);  // takes its pages now, not in the first exchanges, which may be timed

@@ -38,6 +38,8 @@ int main(void) {
       (function)TAQUIN_Redistribution_get_statistics,
       (function)TAQUIN_Redistribution_memory,
       (function)TAQUIN_Redistribution_redistribute,
+      (function)TAQUIN_Redistribution_repair,
+      (function)TAQUIN_Redistribution_roll_back,
       (function)TAQUIN_Redistribution_set_data,
       (function)TAQUIN_Redistribution_start,
       (function)TAQUIN_Redistribution_test,
