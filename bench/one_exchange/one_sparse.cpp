@@ -1,19 +1,23 @@
-// Sparse exchanges by one way, each timed and verified, for bench/sparse/scale: in a simulation time is exact, so that
-// nothing has to be repeated. The first makes what later ones use; those of `auto` that measure come before the last.
-//   one_sparse WAY WORKLOAD BYTES CALLS: WAY is of src/algorithms/sparse/sparse.def, auto, a way by hand of
+// Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale: in a simulation time is exact, so that
+// nothing has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the
+// first makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
+//   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, by hand as in
 //   harness/sparse_ways.cpp, or counts_by_taquin: an alltoall of counts and an alltoallv, both by taquin
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <ranges>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/sizes.hpp"
 #include "harness/names.hpp"
-#include "harness/output.hpp"
 #include "harness/pattern.hpp"
 #include "harness/session.hpp"
 #include "harness/sparse_ways.hpp"
@@ -120,52 +124,73 @@ class counts_by_taquin final : public sparse_by_hand {
   std::vector<count_t> sends_, places_, receives_, comes_to_;
 };
 
-int work(const std::vector<std::string>& words, int rank, int ranks) {
-  const std::string& name = words.at(1);
-  const sparse_sent sent = blocks_of(parse_workload(words.at(2)), std::stoll(words.at(3)), rank, ranks);
-  const int calls = std::stoi(words.at(4));
-  const all_senders all(sent, rank, ranks);
-  statistics s;
-  const options o{.algorithm = name, .stats = &s};
-  sparse_came came;
-  std::unique_ptr<sparse_by_hand> by_hand;
-  if (const auto* const way = find_sparse_way(name)) by_hand = way->make(MPI_COMM_WORLD);
-  if (name == "counts_by_taquin") by_hand = std::make_unique<counts_by_taquin>(ranks);
-  const auto exchange = [&] {
-    if (by_hand) return by_hand->run(sent, came);
-    static_cast<void>(
-        detail::sparse_access::make({sent.data.data(), sent.destinations, count_view(sent.counts.data()), MPI_BYTE},
-                                    MPI_COMM_WORLD, o, nullptr, [&](const sparse_call& call) -> void* {
-                                      came.sources.assign(call.sources().begin(), call.sources().end());
-                                      came.counts.assign(call.counts().begin(), call.counts().end());
-                                      came.data.resize(as_size(call.total()));
-                                      return came.data.data();
-                                    }));
-  };
-  std::vector<double> seconds;
-  count_t wrong = 0;
-  for (int i = 0; i < calls; ++i) {
-    std::ranges::fill(came.data, std::byte{0xA5});
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    double took = MPI_Wtime();
-    exchange();
-    took = MPI_Wtime() - took;
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    seconds.push_back(took);
-    wrong += all.wrong_bytes(came);
-  }
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-  output out("-", rank);
-  out.add({{{"way", name},
-            {"used", by_hand ? name : std::string(s.algorithm)},
-            {"workload", words[2]},
-            {"bytes", std::stoll(words[3])},
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(list, ',')) parts.emplace_back(part.begin(), part.end());
+  return parts;
+}
+
+struct run {
+  const std::string& way;
+  const sparse_sent& sent;
+  const all_senders& all;
+  int calls;
+
+  // The record of the last call.
+  [[nodiscard]] nlohmann::json operator()(int ranks) const {
+    statistics s;
+    const options o{.algorithm = way, .stats = &s};
+    sparse_came came;
+    std::unique_ptr<sparse_by_hand> by_hand;
+    if (const auto* const known = find_sparse_way(way)) by_hand = known->make(MPI_COMM_WORLD);
+    if (way == "counts_by_taquin") by_hand = std::make_unique<counts_by_taquin>(ranks);
+    const auto exchange = [&] {
+      if (by_hand) return by_hand->run(sent, came);
+      static_cast<void>(
+          detail::sparse_access::make({sent.data.data(), sent.destinations, count_view(sent.counts.data()), MPI_BYTE},
+                                      MPI_COMM_WORLD, o, nullptr, [&](const sparse_call& call) -> void* {
+                                        came.sources.assign(call.sources().begin(), call.sources().end());
+                                        came.counts.assign(call.counts().begin(), call.counts().end());
+                                        came.data.resize(as_size(call.total()));
+                                        return came.data.data();
+                                      }));
+    };
+    double took = 0;
+    count_t wrong = 0;
+    for (int i = 0; i < calls; ++i) {
+      std::ranges::fill(came.data, std::byte{0xA5});
+      TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+      took = MPI_Wtime();
+      exchange();
+      took = MPI_Wtime() - took;
+      TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+      wrong += all.wrong_bytes(came);
+    }
+    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    return {{"way", way},
+            {"used", by_hand ? way : std::string(s.algorithm)},
             {"ranks", ranks},
-            {"seconds", seconds.back()},
-            {"each_seconds", seconds},
+            {"seconds", took},
             {"peak_memory", s.peak_memory},
-            {"wrong_bytes", wrong}}});
-  out.finish();
+            {"wrong_bytes", wrong}};
+  }
+};
+
+int work(const std::vector<std::string>& words, int rank, int ranks) {
+  count_t wrong = 0;
+  for (const std::string& size : parts_of(words.at(3))) {
+    const sparse_sent sent = blocks_of(parse_workload(words.at(2)), std::stoll(size), rank, ranks);
+    const all_senders all(sent, rank, ranks);
+    for (const std::string& way : parts_of(words.at(1))) {
+      nlohmann::json record = run{way, sent, all, words.size() > 4 ? std::stoi(words[4]) : 3}(ranks);
+      record["workload"] = words[2];
+      record["bytes"] = std::stoll(size);
+      wrong += record["wrong_bytes"].get<count_t>();
+      if (rank != 0) continue;
+      std::puts(record.dump().c_str());
+      std::fflush(stdout);
+    }
+  }
   return wrong == 0 ? 0 : 1;
 }
 
