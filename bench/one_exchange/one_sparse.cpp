@@ -1,6 +1,6 @@
-// Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale: in a simulation time is exact, so that
-// nothing has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the
-// first makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
+// Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale: in a simulation time is exact. Nothing
+// has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the first
+// makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
 //   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, by hand as in
 //   harness/sparse_ways.cpp, or counts_by_taquin: an alltoall of counts and an alltoallv, both by taquin
 #include <mpi.h>
