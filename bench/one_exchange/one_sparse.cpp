@@ -1,4 +1,4 @@
-// Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale: in a simulation time is exact. Nothing
+// Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale. Simulated time is exact: nothing
 // has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the first
 // makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
 //   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, by hand as in
