@@ -1,5 +1,6 @@
-// Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, and by
-// MPI_Neighbor_alltoallv, in turn. mpirun -n 8 bench_neighbours [--neighbours 4] [--reps 30]
+// Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, or between
+// nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, in turn.
+// mpirun -n 8 bench_neighbours [--neighbours 4] [--reps 30] [--calls 100]
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -7,8 +8,10 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <vector>
 
+#include "algorithms/nodes/neighbour_step.hpp"
 #include "algorithms/nodes/neighbourhood.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
@@ -19,8 +22,7 @@ namespace taquin::harness {
 namespace {
 
 // Calls behind each other after a barrier: the mean of the slowest rank.
-double once(const std::function<void()>& call) {
-  constexpr int calls = 100;
+double once(int calls, const std::function<void()>& call) {
   TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
   const double begin = MPI_Wtime();
   for (int i = 0; i < calls; ++i) call();
@@ -29,7 +31,7 @@ double once(const std::function<void()>& call) {
   return time;
 }
 
-int work(int neighbours, int reps, int rank, int ranks) {
+int work(int neighbours, int reps, int calls, int rank, int ranks) {
   std::vector<int> sources;
   std::vector<int> destinations;
   for (int k = 1; k <= std::min(neighbours, ranks - 1); ++k) {
@@ -41,16 +43,18 @@ int work(int neighbours, int reps, int rank, int ranks) {
   TAQUIN_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources.data(), MPI_UNWEIGHTED, n, destinations.data(),
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
   const auto lines = detail::neighbourhood::make(graph, sources, destinations);
-  if (lines == nullptr) {
+  const auto steps = lines == nullptr ? detail::neighbour_step::make(graph, sources, destinations) : nullptr;
+  if (lines == nullptr && steps == nullptr) {
     fmt::print(stderr, "the ranks share no memory\n");
     return 1;
   }
-  detail::neighbour_exchange ours(lines);
+  std::optional<detail::neighbour_exchange> ours;
+  if (lines != nullptr) ours.emplace(lines);
   if (rank == 0)
     fmt::print(
-        "{} ranks, {} neighbours\n\n| bytes | MPI_Neighbor_alltoallv | slots | ratio, 95% interval "
+        "{} ranks, {} neighbours\n\n| bytes | MPI_Neighbor_alltoallv | {} | ratio, 95% interval "
         "|\n|---|---|---|---|\n",
-        ranks, n);
+        ranks, n, lines == nullptr ? "steps" : "slots");
   for (const int bytes : {8, 64, 512, 1024, 4096, 8192, 16384, 65536}) {
     std::vector<char> send(static_cast<std::size_t>(bytes * n), 'a');
     std::vector<char> recv(send.size());
@@ -69,13 +73,17 @@ int work(int neighbours, int reps, int rank, int ranks) {
     std::vector<double> slots;
     std::vector<double> ratios;
     for (int i = 0; i < reps; ++i) {
-      native.push_back(once([&] {
+      native.push_back(once(calls, [&] {
         TAQUIN_MPI(MPI_Neighbor_alltoallv(send.data(), counts.data(), displs.data(), MPI_BYTE, recv.data(),
                                           counts.data(), displs.data(), MPI_BYTE, graph));
       }));
-      slots.push_back(once([&] {
-        ours.start(side(send), side(recv));
-        ours.wait();
+      slots.push_back(once(calls, [&] {
+        if (steps != nullptr) {
+          steps->exchange(side(send), side(recv));
+          return;
+        }
+        ours->start(side(send), side(recv));
+        ours->wait();
       }));
       ratios.push_back(slots.back() / native.back());
     }
@@ -93,12 +101,14 @@ int work(int neighbours, int reps, int rank, int ranks) {
 }  // namespace taquin::harness
 
 int main(int argc, char** argv) {
-  CLI::App app("exchanges among neighbours on one node, beside MPI_Neighbor_alltoallv");
+  CLI::App app("exchanges among neighbours, beside MPI_Neighbor_alltoallv");
   int neighbours = 4;
   int reps = 30;
+  int calls = 100;
   app.add_option("--neighbours", neighbours, "of each rank");
-  app.add_option("--reps", reps, "repetitions, of 100 calls each");
+  app.add_option("--reps", reps, "repetitions");
+  app.add_option("--calls", calls, "of each repetition");
   CLI11_PARSE(app, argc, argv);
   return taquin::harness::in_session(
-      [&](int rank, int ranks) { return taquin::harness::work(neighbours, reps, rank, ranks); });
+      [&](int rank, int ranks) { return taquin::harness::work(neighbours, reps, calls, rank, ranks); });
 }

@@ -87,22 +87,49 @@ void neighbour_service::make_slots(MPI_Comm comm) {
   } catch (const usage_error& e) {  // no communicator is left for taquin
     if (!e.collective()) throw;
   }
-  if (slots_ == nullptr)
-    lost_ = true;
-  else
-    call_.emplace(slots_);
+  if (slots_ != nullptr) call_.emplace(slots_);
+}
+
+bool neighbour_service::make(MPI_Comm comm) {
+  make_slots(comm);
+  if (slots_ != nullptr || std::exchange(step_made_, true)) return slots_ != nullptr || step_ != nullptr;
+  try {
+    step_ = detail::neighbour_step::make(comm, sources_, destinations_);
+  } catch (const usage_error& e) {
+    if (!e.collective()) throw;
+  }
+  return step_ != nullptr;
 }
 
 neighbour_service::by neighbour_service::next_blocking(MPI_Comm comm) {
   if (lost_) return by::library;
-  if (blocking_calls_ > 2 * tries) return by::slots;
+  if (blocking_calls_ > 2 * tries) return next_of_winner();
   if (++blocking_calls_ <= tries) return by::library;
-  make_slots(comm);
-  if (lost_) return by::library;
-  if (blocking_calls_ <= 2 * tries) return by::slots;
+  if (!make(comm)) {
+    lost_ = true;
+    return by::library;
+  }
+  if (blocking_calls_ <= 2 * tries) return by::taquin;
   TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm));
-  lost_ = best_[as_size(by::library)] < best_[as_size(by::slots)];
-  return lost_ ? by::library : by::slots;
+  lost_ = best_[as_size(by::library)] < best_[as_size(by::taquin)];
+  return lost_ ? by::library : by::taquin;
+}
+
+// Steps tell all ranks whether any block was a message. The MPI library then does the next calls, and twice as many
+// when that is so again.
+neighbour_service::by neighbour_service::next_of_winner() noexcept {
+  if (step_ == nullptr) return by::taquin;
+  if (pause_ == 0 && stepped_) {
+    stepped_ = false;
+    pause_ = step_->had_messages() ? next_pause_ : 0;
+    next_pause_ = pause_ == 0 ? least_pause : std::min(2 * next_pause_, most_pause);
+  }
+  if (pause_ > 0) {
+    --pause_;
+    return by::library;
+  }
+  stepped_ = true;
+  return by::taquin;
 }
 
 void neighbour_service::took(by who, double seconds) noexcept {
@@ -111,10 +138,14 @@ void neighbour_service::took(by who, double seconds) noexcept {
 }
 
 void neighbour_service::exchange(const blocks& send, const blocks& recv) {
+  if (step_ != nullptr) return step_->exchange(send, recv);
   call_->start(send, recv);
   call_->wait();
 }
 
-outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots_->memory()}; }
+outcome neighbour_service::by_taquin() const {
+  if (step_ != nullptr) return {"neighbour_step", {}, step_->memory()};
+  return {"neighbour_slots", {}, slots_->memory()};
+}
 
 }  // namespace taquin::interpose

@@ -34,12 +34,12 @@ class neighbour_call final : public served_exchange {
         call_(service_->slots()) {}
 
   [[nodiscard]] bool is_next() const noexcept override {
-    return service_->next_start() == neighbour_service::by::slots;
+    return service_->next_start() == neighbour_service::by::taquin;
   }
   void start() override { call_.start(send_.view(), recv_.view()); }
   [[nodiscard]] bool test() override { return call_.test(); }
   void wait() override { call_.wait(); }
-  [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
+  [[nodiscard]] outcome by_taquin() const override { return service_->by_taquin(); }
 
  private:
   std::shared_ptr<neighbour_service> service_;
@@ -92,7 +92,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
     const auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking(comm);
     const double begun = now();
-    if (who == neighbour_service::by::slots) {
+    if (who == neighbour_service::by::taquin) {
       const held_side send(x.send, s->destinations().size(), false);
       const held_side recv(x.recv, s->sources().size(), false);
       s->exchange(send.view(), recv.view());
@@ -101,7 +101,8 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     }
     if (s != nullptr) s->took(who, now() - begun);
     if (seen)
-      seen->ended(who == neighbour_service::by::slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
+      seen->ended(who == neighbour_service::by::taquin ? s->by_taquin() : outcome{},
+                  among_neighbours(comm, x, s.get()));
     return MPI_SUCCESS;
   });
 }
@@ -112,7 +113,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
-    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::slots;
+    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin;
     if (!by_slots && !observing()) return native();
     const double begun = now();
     std::unique_ptr<neighbour_call> call;
@@ -128,7 +129,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
+    if (seen) in_flight = seen->started(by_slots ? s->by_taquin() : outcome{}, among_neighbours(comm, x, s.get()));
     if (!by_slots) {
       track(*request, std::make_unique<tracked_request>(in_flight));
       return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-// Exchanges among the neighbours of a communicator's topology: by taquin's slots in the memory of one node where three
-// calls are faster so than three by the MPI library.
+// Exchanges among the neighbours of a communicator's topology: by taquin's slots in the memory of one node, or blocking
+// ones by steps among nodes, where three calls are faster so than three by the MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/nodes/neighbour_step.hpp"
 #include "algorithms/nodes/neighbourhood.hpp"
 #include "interpose/serve/served_exchange.hpp"
 #include "taquin/exchange.hpp"
@@ -22,37 +23,48 @@ std::vector<int> neighbours_of(MPI_Comm comm, bool send);
 /// Who does the calls on one communicator. All ranks count the same calls, in the same order.
 class neighbour_service {
  public:
-  enum class by : std::uint8_t { library, slots };
+  enum class by : std::uint8_t { library, taquin };
 
   /// The communicator's; made with its first call. Null where `comm` has no topology. Local.
   static std::shared_ptr<neighbour_service> of(MPI_Comm comm);
 
-  /// Makes the slots now, where they are not there. Collective.
+  /// Makes the slots now, where they are not there, and the ranks are on one node. Collective.
   void make_slots(MPI_Comm comm);
-  /// Who does the next blocking call. In the fourth the slots are made, in the seventh the ranks compare their times.
-  /// Collective.
+  /// Who does the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare their
+  /// times. Collective.
   by next_blocking(MPI_Comm comm);
   /// Who does the next start. Local.
-  [[nodiscard]] by next_start() const noexcept { return slots_ != nullptr && !lost_ ? by::slots : by::library; }
+  [[nodiscard]] by next_start() const noexcept { return slots_ != nullptr && !lost_ ? by::taquin : by::library; }
   /// A blocking call has taken so many seconds.
   void took(by who, double seconds) noexcept;
 
-  /// A blocking exchange by the slots; both sides have elements.
+  /// A blocking exchange by slots or steps; both sides have elements.
   void exchange(const blocks& send, const blocks& recv);
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_; }
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return sources_; }
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return destinations_; }
-  [[nodiscard]] outcome by_slots() const;
+  [[nodiscard]] outcome by_taquin() const;
 
  private:
   static constexpr int tries = 3;
+  static constexpr int least_pause = 16;
+  static constexpr int most_pause = 256;
+
+  // Slots, or steps; false on all ranks where there are neither. Collective.
+  bool make(MPI_Comm comm);
+  by next_of_winner() noexcept;
 
   std::vector<int> sources_, destinations_;
   std::shared_ptr<detail::neighbourhood> slots_;
   std::optional<detail::neighbour_exchange> call_;  // of blocking calls
+  std::unique_ptr<detail::neighbour_step> step_;    // where there are no slots
   std::array<double, 2> best_{};                    // by who
   int blocking_calls_ = 0;
-  bool made_ = false;  // or found out that they cannot be made
+  int pause_ = 0;  // calls that the MPI library does, because steps had messages
+  int next_pause_ = least_pause;
+  bool stepped_ = false;  // the last call, or the last before a pause
+  bool made_ = false;     // slots, or found out that they cannot be made
+  bool step_made_ = false;
   bool lost_ = false;
 };
 

@@ -19,12 +19,13 @@
 
 namespace taquin::detail {
 
-namespace {
+// Where a communicator's state keeps its nodes.
+struct nodes_kept_as {
+  inline static const mpi::slot<const node_view> found;  // or described by TAQUIN_NODES
+  inline static const mpi::slot<const node_view> given;  // by a call's options, the last ones
+};
 
-// Where a communicator's state keeps its nodes: those that were found or that TAQUIN_NODES describes, and those that a
-// call's options gave last.
-const mpi::slot<const node_view> found_nodes;
-const mpi::slot<const node_view> given_nodes;
+namespace {
 
 /// The ranks of `comm` as ranks of MPI_COMM_WORLD, MPI_UNDEFINED for those that are not in it.
 std::vector<int> world_ranks(MPI_Comm comm, int size) {
@@ -105,7 +106,7 @@ mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t)
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {
   if (!option.empty()) return check_sizes_of_nodes(option, comm.size(), "options.nodes");
   const auto& sizes = environment::get().nodes;
-  if (sizes.empty() || comm.kept.has(found_nodes)) return std::nullopt;  // else they were checked before
+  if (sizes.empty() || comm.kept.has(nodes_kept_as::found)) return std::nullopt;  // else they were checked before
   int world = 0;
   TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &world));
   if (auto invalid = check_sizes_of_nodes(sizes, world, "TAQUIN_NODES")) return invalid;
@@ -147,15 +148,16 @@ channel* channel_of_node(const node_view& view) {
 
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option) {
   if (option.empty()) {
-    if (!comm.kept.has(found_nodes))
-      comm.kept.put(found_nodes, environment::get().nodes.empty() ? std::make_shared<const node_view>(find_out(comm))
-                                                                  : given_view(comm, from_environment(comm), {}));
-    return comm.kept.share(found_nodes);
+    if (!comm.kept.has(nodes_kept_as::found))
+      comm.kept.put(nodes_kept_as::found, environment::get().nodes.empty()
+                                              ? std::make_shared<const node_view>(find_out(comm))
+                                              : given_view(comm, from_environment(comm), {}));
+    return comm.kept.share(nodes_kept_as::found);
   }
-  const node_view* const last = comm.kept.get(given_nodes);
+  const node_view* const last = comm.kept.get(nodes_kept_as::given);
   if (last == nullptr || !std::ranges::equal(last->given, option))
-    comm.kept.put(given_nodes, given_view(comm, topology::of_sizes(option), option));
-  return comm.kept.share(given_nodes);
+    comm.kept.put(nodes_kept_as::given, given_view(comm, topology::of_sizes(option), option));
+  return comm.kept.share(nodes_kept_as::given);
 }
 
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {

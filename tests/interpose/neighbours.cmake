@@ -196,6 +196,12 @@ if(TAQUIN_MPI STREQUAL "openmpi")
     LC_ALL=C sort)
   neighbour_test(neighbourhoods_are_reported "neighbour_slots.*status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_neighbourhoods>")
+  set(np5 "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 5 env")
+  foreach(nodes 2,3 1,4 1,2,2)
+    string(REPLACE "," "_" name ${nodes})
+    neighbour_test(neighbourhoods_between_nodes_${name} "neighbour_step.*status 0"
+      "${np5} LD_PRELOAD=${library} TAQUIN_NODES=${nodes} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_neighbourhoods>")
+  endforeach()
 endif()
 
 # Calls in which one rank does harm, on a node, between nodes, and by messages. A call that waits so long fails.

@@ -37,12 +37,12 @@ void sparse_choices::learn(std::uint64_t nanoseconds) noexcept {
   if (std::exchange(running_, false)) contests_[kind_].learn(turn_, nanoseconds);
 }
 
-const sparse_algorithm* sparse_choices::choose(const sparse_shape& s) noexcept {
+const sparse_algorithm* sparse_choices::choose(const sparse_shape& s, const sparse_algorithm* measured) noexcept {
   kind_ = static_cast<std::size_t>(std::bit_width(s.blocks)) % kinds;
   contest& c = contests_[kind_];
   if (c.who(0) == nullptr) {
     const auto [first, second] = best_sparse(s);
-    c = contest(first, second);
+    c = measured != nullptr && measured->suits(s) ? contest(measured, nullptr) : contest(first, second);
   }
   turn_ = c.next();
   running_ = c.who(turn_)->suits(s);

@@ -16,6 +16,10 @@ namespace taquin::detail {
 /// The two ways of the least predicted time, best first; the second is null where it is not worth a measurement.
 std::pair<const sparse_algorithm*, const sparse_algorithm*> best_sparse(const sparse_shape& s) noexcept;
 
+/// The way that rank 0's profile (TAQUIN_PROFILE) knows to be the fastest for such calls, or null: profiles are read by
+/// src/select/, where this is. Collective; the same on all ranks.
+const sparse_algorithm* measured_sparse(mpi::communicator& comm, const sparse_shape& s);
+
 /// What a communicator remembers of its calls. All of it follows from what ranks have agreed on.
 class sparse_choices {
  public:
@@ -28,7 +32,8 @@ class sparse_choices {
   [[nodiscard]] std::uint64_t tell() noexcept { return std::exchange(took_, contest::unknown); }
   /// What the agreement says of it: the time of the rank that came last.
   void learn(std::uint64_t nanoseconds) noexcept;
-  const sparse_algorithm* choose(const sparse_shape& s) noexcept;
+  /// `measured`: what a profile says, or null.
+  const sparse_algorithm* choose(const sparse_shape& s, const sparse_algorithm* measured = nullptr) noexcept;
   /// This rank's time of the call that was chosen for. Local.
   void took(std::uint64_t nanoseconds) noexcept { took_ = nanoseconds; }
 

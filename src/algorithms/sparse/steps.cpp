@@ -2,6 +2,7 @@
 
 #include "algorithms/sparse/state.hpp"
 #include "base/copy_bytes.hpp"
+#include "base/environment.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin {
@@ -82,7 +83,9 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.max_rank_bytes = x.blocks.destinations.size();
   p.last_time = remembered.tell();
   p.choices = choices.value();
-  (x.at_once ? p.large : p.holes) = true;  // facts of exchanges that a sparse one does not need
+  // Facts of exchanges that a sparse one does not need.
+  (x.at_once ? p.large : p.holes) = true;
+  p.moves = !environment::get().profile.empty();
   agreement_way way = way_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
   if (way.between != nullptr && !p.invalid && may_carry) {
@@ -105,8 +108,9 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   carried.reset();
   all_at_once = !all.holes;
   const bool chosen = opts.algorithm == "auto";
-  find(x.blocks, chosen ? *remembered.choose({comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory})
-                        : *find_sparse(opts.algorithm));
+  const sparse_shape shape{comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory};
+  const sparse_algorithm* const measured = chosen && all.moves ? measured_sparse(comm(), shape) : nullptr;
+  find(x.blocks, chosen ? *remembered.choose(shape, measured) : *find_sparse(opts.algorithm));
   if (chosen && all_at_once) measures = &remembered;
 }
 

@@ -50,5 +50,18 @@ TEST(sparse_choice, contests_measure_both_and_stay_with_the_faster) {
   EXPECT_EQ(c.choose(many), best_sparse(many).first) << "of another kind nothing is known";
 }
 
+TEST(sparse_choice, what_a_profile_knows_is_not_measured) {
+  sparse_choices c;
+  const sparse_shape s{16, 4, 32};
+  for (int call = 0; call < 12; ++call) {
+    EXPECT_EQ(c.choose(s, &notify_nbx), &notify_nbx) << call;
+    c.took(1000000);
+    c.learn(c.tell());
+  }
+  sparse_choices other;
+  const sparse_shape many_ranks{64, 4, 32};
+  EXPECT_EQ(other.choose(many_ranks, &notify_nbx), best_sparse(many_ranks).first) << "which it does not serve";
+}
+
 }  // namespace
 }  // namespace taquin::detail

@@ -9,12 +9,16 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/sparse/algorithm.hpp"
 #include "mpi/communicator.hpp"
 #include "support/world.hpp"
+#include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
 
 namespace {
@@ -26,10 +30,14 @@ constexpr int kinds = 3;
 struct counters {
   std::atomic<std::int64_t> ahead[kinds][most_ranks][most_ranks];  // messages less receives, by receiver and sender
   std::atomic<std::int64_t> any[kinds][most_ranks];                // receives from any sender
-  std::atomic<std::int64_t> worst[kinds];
+  std::atomic<std::int64_t> worst[kinds];                          // at a receiver
+  std::atomic<std::int64_t> on_way[most_ranks];                    // of notices, by sender: nobody has taken them
+  std::atomic<std::int64_t> worst_on_way;
+  std::atomic<std::int64_t> sent[kinds];
 };
 counters* all = nullptr;
 bool counting = false;
+std::set<MPI_Request> receives;
 unsigned slow = 0;  // microseconds that this rank loses before each receive
 
 int kind_of(int tag) {
@@ -37,7 +45,18 @@ int kind_of(int tag) {
   return of_call < kinds ? of_call : 0;
 }
 
+bool is_of_notices(int tag) {
+  const int of_call = tag % taquin::mpi::communicator::tags_per_plan;
+  return of_call >= taquin::detail::finding::first_tag && of_call < taquin::mpi::communicator::gate_tag;
+}
+
 int own_rank() { return taquin::test::rank_in(MPI_COMM_WORLD); }
+
+void raise(std::atomic<std::int64_t>& most, std::int64_t to) {
+  std::int64_t known = most;
+  while (to > known && !most.compare_exchange_weak(known, to)) {
+  }
+}
 
 void sent(int to, int tag) {
   const int k = kind_of(tag);
@@ -45,9 +64,13 @@ void sent(int to, int tag) {
   ++all->ahead[k][to][own_rank()];
   std::int64_t unasked = -all->any[k][to];
   for (const auto& n : all->ahead[k][to]) unasked += std::max<std::int64_t>(n, 0);
-  std::int64_t worst = all->worst[k];
-  while (unasked > worst && !all->worst[k].compare_exchange_weak(worst, unasked)) {
-  }
+  raise(all->worst[k], unasked);
+  ++all->sent[k];
+  if (is_of_notices(tag)) raise(all->worst_on_way, ++all->on_way[own_rank()]);
+}
+
+void taken(int from, int tag) {
+  if (counting && is_of_notices(tag)) --all->on_way[from];
 }
 
 void awaits(int from, int tag) {
@@ -63,6 +86,16 @@ void awaits(int from, int tag) {
 template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+template <class Function>
+int completes(const char* name, int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
+  const std::vector<MPI_Request> before(requests, requests + n);
+  const int code = next<Function>(name)(n, requests, done, numbers, statuses);
+  for (int i = 0; i < *done; ++i)  // MPI_UNDEFINED is negative
+    if (receives.erase(before[static_cast<std::size_t>(numbers[i])]) > 0)
+      taken(statuses[i].MPI_SOURCE, statuses[i].MPI_TAG);
+  return code;
 }
 
 }  // namespace
@@ -81,12 +114,25 @@ int PMPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
 
 int PMPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
   awaits(from, tag);
-  return next<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
+  const int code = next<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
+  receives.insert(*request);
+  return code;
+}
+
+int PMPI_Testsome(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
+  return completes<decltype(PMPI_Testsome)>("PMPI_Testsome", n, requests, done, numbers, statuses);
+}
+
+int PMPI_Waitsome(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
+  return completes<decltype(PMPI_Waitsome)>("PMPI_Waitsome", n, requests, done, numbers, statuses);
 }
 
 int PMPI_Improbe(int from, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status) {
   const int code = next<decltype(PMPI_Improbe)>("PMPI_Improbe")(from, tag, comm, found, message, status);
-  if (code == MPI_SUCCESS && *found != 0) awaits(status->MPI_SOURCE, tag);
+  if (code == MPI_SUCCESS && *found != 0) {
+    awaits(status->MPI_SOURCE, tag);
+    taken(status->MPI_SOURCE, tag);
+  }
   return code;
 }
 
@@ -116,6 +162,11 @@ class in_flight : public testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);
     return all->worst[kind];
   }
+  static void begin_again() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (own_rank() == 0) new (all) counters{};
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   // One message of each channel of notices and of each round of the agreement; requests of each rank that gets data.
   static void expect_bounds(const std::string& way, int window) {
     const int p = size_of(MPI_COMM_WORLD);
@@ -123,6 +174,9 @@ class in_flight : public testing::Test {
     EXPECT_LE(worst(0), 16) << way;
     EXPECT_LE(worst(1), std::int64_t{window} * p) << way;
     EXPECT_LE(worst(2), 0) << way << ": data come to receives that are posted";
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_LE(all->worst_on_way, window) << way;
+    for (int rank = 0; rank < p; ++rank) EXPECT_EQ(all->on_way[rank], 0) << way << ": every notice is taken";
   }
   // Each way by itself that serves so many ranks.
   template <class Problem>
@@ -131,9 +185,7 @@ class in_flight : public testing::Test {
     const detail::sparse_shape shape{p, 0, static_cast<std::size_t>(window), unlimited};
     for (const auto* a : detail::sparse_algorithms()) {
       if (a->find == nullptr || (a->most_ranks != nullptr && a->most_ranks(shape) < p)) continue;
-      MPI_Barrier(MPI_COMM_WORLD);
-      if (own_rank() == 0) new (all) counters{};
-      MPI_Barrier(MPI_COMM_WORLD);
+      begin_again();
       problem(std::string(a->name));
     }
   }
@@ -154,6 +206,7 @@ TEST_F(in_flight, many_notices_for_one_slow_rank) {
     const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = way, .in_flight = 4});
     EXPECT_EQ(got.data.size(), me == 0 ? blocks * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
     expect_bounds(way, 4);
+    EXPECT_GT(all->worst_on_way, 0) << "it is counted";
   });
   slow = 0;
 }
@@ -212,6 +265,69 @@ TEST_F(in_flight, direct_ways_refuse_more_ranks_than_messages) {
     }
     EXPECT_EQ(call(p).data.size(), own_rank() == 0 ? static_cast<std::size_t>(p) : 0U) << way;
   }
+}
+
+// Blocks of any number and size for any ranks, itself and the same one several times among them, and for none.
+struct random_blocks {
+  std::vector<int> to, counts, data;
+
+  random_blocks(unsigned problem, int rank, int ranks) {
+    std::mt19937 random(problem * 7919 + static_cast<unsigned>(rank));
+    const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
+    if (problem % 5 == 0 && below(2) == 0) return;
+    for (int n = below(problem % 3 == 0 ? 40 : 6); n > 0; --n) {
+      to.push_back(problem % 4 == 0 ? below(2) % ranks : below(static_cast<unsigned>(ranks)));
+      counts.push_back(below(3) == 0 ? below(20000) : below(30));
+      data.insert(data.end(), static_cast<std::size_t>(counts.back()), rank);
+    }
+  }
+  // Elements for one rank.
+  [[nodiscard]] count_t sum(int for_rank) const {
+    count_t n = 0;
+    for (std::size_t i = 0; i < to.size(); ++i) n += to[i] == for_rank ? counts[i] : 0;
+    return n;
+  }
+};
+
+TEST_F(in_flight, random_problems) {
+  const int me = own_rank();
+  const int p = size_of(MPI_COMM_WORLD);
+  for (unsigned problem = 0; problem < (brief() ? 10U : 24U); ++problem) {
+    const random_blocks mine(problem, me, p);
+    const int window = p + static_cast<int>(problem % 5);
+    by_every_way(window, [&](const std::string& way) {
+      slow = static_cast<int>(problem) % p == me ? 100 : 0;
+      const auto got = sparse_exchange(
+          mine.to, mine.counts, mine.data, MPI_COMM_WORLD,
+          {.algorithm = way, .memory = problem % 2 == 0 ? unlimited : std::size_t{30000}, .in_flight = window});
+      slow = 0;
+      count_t coming = 0;
+      for (int from = 0; from < p; ++from) coming += random_blocks(problem, from, p).sum(me);
+      EXPECT_EQ(static_cast<count_t>(got.data.size()), coming) << way << ", problem " << problem;
+      expect_bounds(way, window);
+    });
+  }
+}
+
+// What is wrong on one rank is known to all before anybody has asked for data or sent any.
+TEST_F(in_flight, invalid_arguments_send_nothing) {
+  const int me = own_rank();
+  const int p = size_of(MPI_COMM_WORLD);
+  const std::vector<int> data(40000, me);
+  const auto call = [&](const std::string& way, int to, int count) {
+    return sparse_exchange(std::vector{me == p - 1 ? to : 0}, std::vector{me == p - 1 ? count : 40000}, data,
+                           MPI_COMM_WORLD, {.algorithm = way});
+  };
+  by_every_way(32, [&](const std::string& way) {
+    for (const auto& [to, count] : {std::pair{p, 40000}, {-1, 40000}, {0, -1}, {0, 39999}}) {
+      EXPECT_THROW(static_cast<void>(call(way, to, count)), usage_error) << way;
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(all->sent[1] + all->sent[2], 0) << way << ": to " << to << ", " << count << " elements";
+    }
+    EXPECT_EQ(call(way, 0, 40000).data.size(), me == 0 ? 40000U * static_cast<std::size_t>(p) : 0U) << way;
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_GT(all->sent[2], 0) << "it is counted";
+  });
 }
 
 // Whatever rank is late, and wherever it is: the slow one waits before each of its receives.
