@@ -1,4 +1,4 @@
-// Messages from whatever rank that are looked for and then received.
+// Messages that are looked for and then received, from whatever rank or from one.
 #pragma once
 
 #include <mpi.h>
@@ -16,15 +16,15 @@ struct probed {
   int bytes = 0;
 
   /// True where there is one with this tag.
-  bool look(MPI_Comm on, int with_tag) {
+  bool look(MPI_Comm on, int with_tag, int source = MPI_ANY_SOURCE) {
     int found = 0;
     MPI_Status status;
     comm = on;
     tag = with_tag;
 #ifdef TAQUIN_SMPI  // which has no matched probes; its ranks have one thread each
-    TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &found, &status));
+    TAQUIN_MPI(PMPI_Iprobe(source, tag, comm, &found, &status));
 #else
-    TAQUIN_MPI(PMPI_Improbe(MPI_ANY_SOURCE, tag, comm, &found, &message, &status));
+    TAQUIN_MPI(PMPI_Improbe(source, tag, comm, &found, &message, &status));
 #endif
     if (found == 0) return false;
     found_with(status);

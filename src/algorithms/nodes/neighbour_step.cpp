@@ -15,6 +15,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/leave.hpp"
+#include "mpi/probed.hpp"
 #include "node/call_watch.hpp"
 
 namespace taquin::detail {
@@ -145,12 +146,10 @@ void neighbour_step::take(std::size_t source, const block& b, const blocks& recv
   std::vector<std::byte> unexpected;
   if (step_.elsewhere(peer)) {
     if (messages_[source] != MPI_REQUEST_NULL) return;
-    MPI_Status status;
-    int bytes = 0;
-    TAQUIN_MPI(PMPI_Probe(peer, tag_, comm_->get(), &status));
-    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    unexpected.resize(as_size(bytes));
-    TAQUIN_MPI(PMPI_Recv(unexpected.data(), bytes, MPI_BYTE, peer, tag_, comm_->get(), MPI_STATUS_IGNORE));
+    mpi::probed message;
+    for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !message.look(comm_->get(), tag_, peer);) waiting.pause();
+    unexpected.resize(as_size(message.bytes));
+    message.receive(unexpected.data());
     came = unexpected;
   } else {
     mpi::abandon(messages_[source], mpi::request_kind::receive);
