@@ -1,7 +1,6 @@
 #include "node/first_call.hpp"
 
 #include "base/sizes.hpp"
-#include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 
 namespace taquin::detail {
@@ -28,12 +27,20 @@ first_words first_agreement::sum(first_words mine, const first_call* call, int r
     mpi::allreduce(std::span(reinterpret_cast<std::uint64_t*>(&mine), words), MPI_SUM, comm);
     return mine;
   }
+  static_assert(2 * most_ranks * sizeof(record) <= mpi::collectives::most_at_once);
   std::array<record, most_ranks> to{};
   for (int peer = 0; peer < ranks; ++peer) {
     to[as_size(peer)].words = mine;
     if (fits) call->write(peer, to[as_size(peer)].block);
   }
-  TAQUIN_MPI(PMPI_Alltoall(to.data(), sizeof(record), MPI_BYTE, from_.data(), sizeof(record), MPI_BYTE, comm));
+  const auto bytes = as_size(ranks) * sizeof(record);
+  mpi::collectives::run(std::as_bytes(std::span(to)).first(bytes),
+                        std::as_writable_bytes(std::span(from_)).first(bytes), "MPI_Ialltoall",
+                        [comm](const void* own, void* theirs, MPI_Request* request) {
+                          constexpr int each = sizeof(record);
+                          return mpi::collectives::begin_one(PMPI_Alltoall, PMPI_Ialltoall, comm, request, own, each,
+                                                             MPI_BYTE, theirs, each, MPI_BYTE);
+                        });
   first_words all{.cannot = 0, .goes_on = 0};
   for (int peer = 0; peer < ranks; ++peer) add(all, from_[as_size(peer)].words);
   came_ = all.long_blocks == 0;
