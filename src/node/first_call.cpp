@@ -1,5 +1,7 @@
 #include "node/first_call.hpp"
 
+#include <exception>
+
 #include "base/sizes.hpp"
 #include "mpi/collectives.hpp"
 
@@ -29,10 +31,12 @@ first_words first_agreement::sum(first_words mine, const first_call* call, int r
   }
   static_assert(2 * most_ranks * sizeof(record) <= mpi::collectives::most_at_once);
   std::array<record, most_ranks> to{};
-  for (int peer = 0; peer < ranks; ++peer) {
-    to[as_size(peer)].words = mine;
-    if (fits) call->write(peer, to[as_size(peer)].block);
+  try {
+    for (int peer = 0; fits && peer < ranks; ++peer) call->write(peer, to[as_size(peer)].block);
+  } catch (const std::exception&) {  // the others must not wait for this rank; the agreement that follows reports it
+    mine.cannot = mine.long_blocks = 1;
   }
+  for (int peer = 0; peer < ranks; ++peer) to[as_size(peer)].words = mine;
   const auto bytes = as_size(ranks) * sizeof(record);
   mpi::collectives::run(std::as_bytes(std::span(to)).first(bytes),
                         std::as_writable_bytes(std::span(from_)).first(bytes), "MPI_Ialltoall",
