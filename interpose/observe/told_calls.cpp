@@ -1,4 +1,4 @@
-// Calls of taquin's own interfaces, which MPI does not see: the program's libtaquin tells them (call/observer.hpp).
+// Calls of taquin's own interfaces, which MPI does not see: the program's libtaquin tells them (mpi/observer.hpp).
 #include <mpi.h>
 
 #include <cstddef>
@@ -6,10 +6,12 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 
-#include "call/observer.hpp"
 #include "interpose/event.hpp"
+#include "interpose/inside.hpp"
 #include "mpi/check.hpp"
+#include "mpi/observer.hpp"
 
 namespace taquin::interpose {
 
@@ -78,12 +80,14 @@ void end(void* call, const char* algorithm, std::size_t peak_memory, std::int64_
 
 void drop(void* call) { delete &of(call); }
 
-constexpr taquin_observer observer{make, sends, receives, start, end, drop};
+bool set_inside(bool on) { return std::exchange(inside, on); }
+
+constexpr taquin_observer observer{make, sends, receives, start, end, drop, set_inside};
 
 }  // namespace
 
 }  // namespace taquin::interpose
 
-extern "C" [[gnu::visibility("default")]] const taquin_observer* taquin_observer_1() {
+extern "C" [[gnu::visibility("default")]] const taquin_observer* taquin_observer_2() {
   return taquin::interpose::observing() ? &taquin::interpose::observer : nullptr;
 }

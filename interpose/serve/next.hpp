@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "interpose/inside.hpp"
+
 namespace taquin::interpose {
 
-/// This thread is inside taquin.
-extern constinit thread_local bool inside;
 /// Where this thread's call of MPI comes from.
 extern constinit thread_local const void* caller;
 /// The program runs another MPI library than this one was built for.

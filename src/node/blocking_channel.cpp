@@ -163,9 +163,50 @@ class spare_to_agree_on {
 
 enum class way { library, spare, to_make };
 
+// What a communicator has planned of its first calls, and what ranks have agreed on in one of them.
+struct first_plan {
+  explicit first_plan(const comm_channel* a, int ranks) noexcept
+      : made(a == nullptr ? 0 : a->first_calls),
+        planned(a == nullptr ? first_call::most(ranks) : a->for_library),
+        steps(a == nullptr ? 0 : a->steps),
+        with_blocks(a == nullptr || !a->long_blocks) {}
+  int made;     // first calls so far
+  int planned;  // and in all
+  int steps;
+  bool with_blocks;  // those of the last call were short
+  bool told = false;
+  bool more = false;
+  bool long_blocks = false;
+
+  void keep_in(comm_channel& a) const noexcept {
+    a.first_calls = made + 1;
+    a.for_library = more ? planned * static_cast<int>(lives::factor) : planned;
+    a.steps = more ? steps + 1 : steps;
+    a.told = told && !more;
+    a.long_blocks = long_blocks;
+  }
+};
+
+// In the last of the calls that go to the MPI library ranks agree on whether further ones do. The spare may be null.
+way agree_on_first(first_call* call, first_plan& plan, spare_to_agree_on* spare, int rank, int ranks, MPI_Comm comm) {
+  const bool can = call != nullptr && call->prepare(rank, ranks);
+  first_agreement agreement;
+  const first_words all = agreement.sum({.cannot = can ? 0U : 1U,
+                                         .differs = can ? call->differs() : 0U,
+                                         .other_memory = spare != nullptr ? spare->differs(rank, ranks) : 0U,
+                                         .goes_on = lives::of_process().end_soon(plan.steps) ? 0U : 1U},
+                                        can ? call : nullptr, ranks, plan.with_blocks, comm);
+  if (spare != nullptr && spare->is_there() && all.other_memory == 0) return way::spare;
+  plan.told = plan.made + 1 >= plan.planned;
+  plan.more = plan.told && all.goes_on == 0;
+  plan.long_blocks = all.long_blocks != 0;
+  if (all.cannot != 0 || all.differs != 0 || (plan.made == plan.planned && !plan.more)) return way::to_make;
+  agreement.deliver(*call, ranks);
+  return way::library;
+}
+
 // One agreement, the same in all calls until the channel is made, so that ranks in different calls learn of it; none
-// where a spare channel serves. In the last of the calls that go to the MPI library ranks agree on whether further ones
-// do.
+// where a spare channel serves.
 way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
   int rank = 0;
   int ranks = 1;
@@ -189,44 +230,19 @@ way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
       call = nullptr;
     }
   }
-  const int before = a == nullptr ? 0 : a->first_calls;
-  const int planned = a == nullptr ? first_call::most(ranks) : a->for_library;
-  const int steps = a == nullptr ? 0 : a->steps;
-  bool told = false;
-  bool more = false;
-  bool long_blocks = false;
-  if (call == nullptr || !call->unasked() || before == planned) {
+  first_plan plan(a, ranks);
+  if (call == nullptr || !call->unasked() || plan.made == plan.planned) {
     std::optional<spare_to_agree_on> spare;
     if (fresh != nullptr && number != 0) spare.emplace(number);
-    const bool can = call != nullptr && call->prepare(rank, ranks);
-    first_agreement agreement;
-    const first_words all = agreement.sum({.cannot = can ? 0U : 1U,
-                                           .differs = can ? call->differs() : 0U,
-                                           .other_memory = spare ? spare->differs(rank, ranks) : 0U,
-                                           .goes_on = lives::of_process().end_soon(steps) ? 0U : 1U},
-                                          can ? call : nullptr, ranks, a == nullptr || !a->long_blocks, comm);
-    if (spare && spare->is_there() && all.other_memory == 0) {
+    const way next = agree_on_first(call, plan, spare ? &*spare : nullptr, rank, ranks, comm);
+    if (next == way::spare) {
       spare->serve(*fresh);
       a = keep(comm, std::move(fresh));
-      return way::spare;
     }
-    told = before + 1 >= planned;
-    more = told && all.goes_on == 0;
-    if (all.cannot != 0 || all.differs != 0 || (before == planned && !more)) return way::to_make;
-    agreement.deliver(*call, ranks);
-    long_blocks = all.long_blocks != 0;
+    if (next != way::library) return next;
   }
-  if (a == nullptr) {
-    a = keep(comm, std::move(fresh));
-    a->for_library = planned;
-  }
-  ++a->first_calls;
-  a->told = told && !more;
-  a->long_blocks = long_blocks;
-  if (more) {
-    a->for_library *= static_cast<int>(lives::factor);
-    ++a->steps;
-  }
+  if (a == nullptr) a = keep(comm, std::move(fresh));
+  plan.keep_in(*a);
   call->by_library = true;
   return way::library;
 }

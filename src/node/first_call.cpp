@@ -4,6 +4,7 @@
 
 #include "base/sizes.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/observer.hpp"
 
 namespace taquin::detail {
 
@@ -24,7 +25,7 @@ void add(first_words& sum, const first_words& one) noexcept {
 first_words first_agreement::sum(first_words mine, const first_call* call, int ranks, bool with_blocks, MPI_Comm comm) {
   const bool fits = call != nullptr && call->longest() <= static_cast<count_t>(sizeof(record::block));
   mine.long_blocks = fits ? 0 : 1;
-  if (ranks > most_ranks || !with_blocks) {
+  if (as_size(ranks) > most_ranks || !with_blocks) {
     static_assert(sizeof(first_words) == words * sizeof(std::uint64_t));
     mpi::allreduce(std::span(reinterpret_cast<std::uint64_t*>(&mine), words), MPI_SUM, comm);
     return mine;
@@ -37,6 +38,7 @@ first_words first_agreement::sum(first_words mine, const first_call* call, int r
     mine.cannot = mine.long_blocks = 1;
   }
   for (int peer = 0; peer < ranks; ++peer) to[as_size(peer)].words = mine;
+  const inside_taquin own_call;
   const auto bytes = as_size(ranks) * sizeof(record);
   mpi::collectives::run(std::as_bytes(std::span(to)).first(bytes),
                         std::as_writable_bytes(std::span(from_)).first(bytes), "MPI_Ialltoall",

@@ -63,7 +63,7 @@ class first_agreement {
   void deliver(first_call& call, int ranks) const;
 
  private:
-  static constexpr int most_ranks = 16;
+  static constexpr std::size_t most_ranks = 16;
   struct record {
     first_words words;
     std::array<std::byte, 512 - sizeof(first_words)> block;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "call/observer.hpp"
+#include "mpi/observer.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
 

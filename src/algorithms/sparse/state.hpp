@@ -21,7 +21,7 @@
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
-#include "call/observer.hpp"
+#include "mpi/observer.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"

@@ -20,6 +20,8 @@ extern "C" struct taquin_observer {
   /// The data have moved. The name lives as long as the program.
   void (*end)(void* call, const char* algorithm, std::size_t peak_memory, std::int64_t element_bytes);
   void (*drop)(void* call);
+  /// While `on`, MPI's functions in this thread are taquin's own, and are neither recorded nor served. What was before.
+  bool (*inside)(bool on);
 };
 
 namespace taquin::detail {
@@ -53,6 +55,21 @@ class unobserved {
 
  private:
   static thread_local bool here_;
+  bool before_;
+};
+
+/// While it lives, this thread calls MPI's functions for itself.
+class inside_taquin {
+ public:
+  inside_taquin() noexcept : by_(observer()), before_(by_ != nullptr && by_->inside(true)) {}
+  inside_taquin(const inside_taquin&) = delete;
+  inside_taquin& operator=(const inside_taquin&) = delete;
+  ~inside_taquin() {
+    if (by_ != nullptr) by_->inside(before_);
+  }
+
+ private:
+  const taquin_observer* by_;
   bool before_;
 };
 
