@@ -1,13 +1,11 @@
 #include "algorithms/nodes/neighbour_step.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/backoff.hpp"
@@ -126,11 +124,7 @@ void neighbour_step::write(const blocks& send) {
     }
     const std::size_t bytes = as_size(b.bytes());
     std::byte* const to = step_.room(bytes);
-    if (bytes == 0) continue;
-    if (b.element.contiguous())
-      copy_bytes(to, place_of(send, b), bytes);
-    else
-      pack(place_of(send, b), b.count, b.element, to);
+    if (bytes > 0) pack(place_of(send, b), b.count, b.element, to);
   }
 }
 
@@ -156,11 +150,7 @@ void neighbour_step::take(std::size_t source, const block& b, const blocks& recv
   }
   if (came.size() > room) truncated(peer, static_cast<count_t>(came.size()), b.bytes());
   const std::size_t n = std::min(came.size(), room);
-  if (n == 0) return;
-  if (b.element.contiguous())
-    copy_bytes(place_of(recv, b), came.data(), n);
-  else
-    unpack_first(came.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
+  if (n > 0) unpack_first(came.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
 }
 
 bool neighbour_step::messages_complete(const blocks& recv, bool block) {

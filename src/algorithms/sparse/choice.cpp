@@ -1,6 +1,5 @@
 #include "algorithms/sparse/choice.hpp"
 
-#include <bit>
 #include <memory>
 
 namespace taquin::detail {
@@ -38,7 +37,7 @@ void sparse_choices::learn(std::uint64_t nanoseconds) noexcept {
 }
 
 const sparse_algorithm* sparse_choices::choose(const sparse_shape& s, const sparse_algorithm* measured) noexcept {
-  kind_ = static_cast<std::size_t>(std::bit_width(s.blocks)) % kinds;
+  kind_ = kind_of(s);
   contest& c = contests_[kind_];
   if (c.who(0) == nullptr) {
     const auto [first, second] = best_sparse(s);

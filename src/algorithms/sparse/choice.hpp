@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,12 +33,17 @@ class sparse_choices {
   [[nodiscard]] std::uint64_t tell() noexcept { return std::exchange(took_, contest::unknown); }
   /// What the agreement says of it: the time of the rank that came last.
   void learn(std::uint64_t nanoseconds) noexcept;
+  /// Whether no call of this kind was chosen for before: only then a profile is asked.
+  [[nodiscard]] bool is_new(const sparse_shape& s) const noexcept { return contests_[kind_of(s)].who(0) == nullptr; }
   /// `measured`: what a profile says, or null.
   const sparse_algorithm* choose(const sparse_shape& s, const sparse_algorithm* measured = nullptr) noexcept;
   /// This rank's time of the call that was chosen for. Local.
   void took(std::uint64_t nanoseconds) noexcept { took_ = nanoseconds; }
 
  private:
+  static std::size_t kind_of(const sparse_shape& s) noexcept {
+    return static_cast<std::size_t>(std::bit_width(s.blocks)) % kinds;
+  }
   inline static const mpi::slot<sparse_choices> kept_as;
   static constexpr std::size_t kinds = 64;  // by the blocks of the rank that has most, to an octave
 

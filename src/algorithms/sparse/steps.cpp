@@ -109,7 +109,8 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   all_at_once = !all.holes;
   const bool chosen = opts.algorithm == "auto";
   const sparse_shape shape{comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory};
-  const sparse_algorithm* const measured = chosen && all.moves ? measured_sparse(comm(), shape) : nullptr;
+  const bool asks = chosen && all.moves && remembered.is_new(shape);
+  const sparse_algorithm* const measured = asks ? measured_sparse(comm(), shape) : nullptr;
   find(x.blocks, chosen ? *remembered.choose(shape, measured) : *find_sparse(opts.algorithm));
   if (chosen && all_at_once) measures = &remembered;
 }
