@@ -129,6 +129,7 @@ class block_traffic {
   template <class Redistribution>
   std::pair<int, int> go_on(Redistribution& r, const failure::block_map& map, MPI_Comm comm) {
     const auto n = static_cast<std::size_t>(mine_.blocks);
+    forget_missing(map);
     start_again(r, map, true);
     // What is where it belongs, and what is with a map.
     int counts[3] = {0, 0, 0};
@@ -142,15 +143,31 @@ class block_traffic {
   }
 
  private:
-  // Overwrites the places in which, as the map says, there is no block.
-  void forget_all_but(const failure::block_map& map) {
+  // The places in which, as the map says, there is a block.
+  [[nodiscard]] std::vector<bool> whole_places(const failure::block_map& map) const {
     std::vector<bool> whole(static_cast<std::size_t>(mine_.blocks), false);
     for (const auto* list : {&map.incoming, &map.outgoing})
       for (const failure::part& p : *list)
         for (count_t k = 0; p.at >= 0 && p.what != failure::state::staged && k < p.length; ++k)
           whole[static_cast<std::size_t>(p.at + k)] = true;
+    return whole;
+  }
+  void forget(std::size_t place) {
+    std::fill_n(data_.begin() + static_cast<std::ptrdiff_t>(place * words_), words_, origin{0});
+  }
+  // Overwrites the places in which, as the map says, there is no block.
+  void forget_all_but(const failure::block_map& map) {
+    const std::vector<bool> whole = whole_places(map);
     for (std::size_t k = 0; k < whole.size(); ++k)
-      if (!whole[k]) std::fill_n(data_.begin() + static_cast<std::ptrdiff_t>(k * words_), words_, origin{0});
+      if (!whole[k]) forget(k);
+  }
+  // Overwrites the places whose blocks are missing, as the map says. A message that comes while a call is left may have
+  // brought one that is not known to be there.
+  void forget_missing(const failure::block_map& map) {
+    const std::vector<bool> whole = whole_places(map);
+    for (const failure::part& p : map.incoming)
+      for (count_t k = 0; p.what == failure::state::missing && k < p.length; ++k)
+        if (const auto place = static_cast<std::size_t>(p.offset + k); !whole[place]) forget(place);
   }
   // `counts`: blocks of this rank, those that are right, 0. On all ranks: how many there were, and how many are lost.
   static std::pair<int, int> all_found(int (&counts)[3], const failure::block_map& map, MPI_Comm comm) {
