@@ -1,8 +1,10 @@
 // Counts messages that come to a rank before it has asked for them. Sends are matched with receives as MPI does: by
-// sender, receiver and tag, in order. All ranks are on one machine and count in memory that they share.
+// sender, receiver and tag, in order; a receive from any sender takes what waits, or else what comes next. All ranks are
+// on one machine and count in memory that they share.
 #pragma once
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
@@ -22,6 +24,7 @@ class message_counts {
   struct of_rank {
     std::atomic<std::int64_t> messages{0}, bytes{0}, untaken{0};
     std::atomic<std::int64_t> most_messages{0}, most_bytes{0}, most_untaken{0};
+    std::atomic_flag matching;  // of what comes to this rank
   };
   /// A persistent request: a send of so many bytes, or a receive.
   struct prepared {
@@ -34,7 +37,7 @@ class message_counts {
   /// Bytes of shared memory, of which pages that nobody touches take none.
   static std::size_t memory(int ranks) noexcept {
     const auto p = static_cast<std::size_t>(ranks);
-    return p * sizeof(of_rank) + p * p * tags * sizeof(line);
+    return p * sizeof(of_rank) + p * (p + 1) * tags * sizeof(line);
   }
   /// The memory, all zero at first.
   void attach(void* memory, int rank, int ranks) {
@@ -47,7 +50,7 @@ class message_counts {
   /// Counts from 0 what comes to this rank. Nothing is on its way, and no rank counts.
   void clear_mine() {
     new (totals_ + rank_) of_rank;
-    for (int from = 0; from < ranks_; ++from)
+    for (int from = 0; from <= ranks_; ++from)
       for (int tag = 0; tag < static_cast<int>(tags); ++tag) {
         line& l = line_of(from, rank_, tag);
         if (l.sent.load() == 0 && l.asked.load() == 0) continue;
@@ -66,9 +69,17 @@ class message_counts {
     if (!attached() || peer < 0) return;
     const int to = in_world(peer, comm);
     if (to == rank_ || to < 0) return;
+    const turn of_receiver(totals_[to].matching);
     line& l = line_of(rank_, to, tag);
     l.bytes[l.sent++ % ring] = static_cast<std::uint32_t>(bytes);
-    if (l.waiting.fetch_add(1) < 0 || bytes == 0) return;
+    if (l.waiting++ < 0) return;
+    if (line& any = line_of(ranks_, to, tag); any.waiting < 0) {
+      ++any.waiting;
+      --l.waiting;
+      ++l.asked;
+      return;
+    }
+    if (bytes == 0) return;
     of_rank& there = totals_[to];
     of_rank& here = totals_[rank_];
     raise(there.most_messages, ++there.messages);
@@ -76,17 +87,16 @@ class message_counts {
     raise(here.most_untaken, ++here.untaken);
   }
   void asked(int peer, int tag, MPI_Comm comm) {
-    if (!attached() || peer < 0) return;
-    const int from = in_world(peer, comm);
-    if (from == rank_ || from < 0) return;
-    line& l = line_of(from, rank_, tag);
-    const std::uint32_t n = l.asked++;
-    if (l.waiting.fetch_sub(1) <= 0) return;
-    const std::int64_t bytes = l.bytes[n % ring];
-    if (bytes == 0) return;
-    --totals_[rank_].messages;
-    totals_[rank_].bytes -= bytes;
-    --totals_[from].untaken;
+    if (!attached() || (peer < 0 && peer != MPI_ANY_SOURCE)) return;
+    const turn mine(totals_[rank_].matching);
+    if (peer == MPI_ANY_SOURCE) {
+      for (int from = 0; from < ranks_; ++from)
+        if (line_of(from, rank_, tag).waiting > 0) return take(from, tag);
+      --line_of(ranks_, rank_, tag).waiting;
+      ++line_of(ranks_, rank_, tag).asked;
+    } else if (const int from = in_world(peer, comm); from != rank_ && from >= 0) {
+      take(from, tag);
+    }
   }
   void keep(Request request, const prepared& what) {
     const std::scoped_lock lock(guard_);
@@ -104,7 +114,31 @@ class message_counts {
   }
 
  private:
-  // One sender's messages of one tag to one receiver: sent minus asked for, and their bytes in turn.
+  // Who has it matches.
+  struct turn {
+    explicit turn(std::atomic_flag& one) : flag(one) {
+      while (flag.test_and_set(std::memory_order_acquire)) sched_yield();
+    }
+    ~turn() { flag.clear(std::memory_order_release); }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    std::atomic_flag& flag;
+  };
+
+  // A receive of what `from` has sent, or will send.
+  void take(int from, int tag) {
+    line& l = line_of(from, rank_, tag);
+    const std::uint32_t n = l.asked++;
+    if (l.waiting-- <= 0) return;
+    const std::int64_t bytes = l.bytes[n % ring];
+    if (bytes == 0) return;
+    --totals_[rank_].messages;
+    totals_[rank_].bytes -= bytes;
+    --totals_[from].untaken;
+  }
+
+  // One sender's messages of one tag to one receiver: sent minus asked for, and their bytes in turn. Those of sender
+  // `ranks_` are receives from any sender that nothing has matched.
   struct line {
     std::atomic<std::int32_t> waiting;
     std::atomic<std::uint32_t> sent, asked;
@@ -114,7 +148,7 @@ class message_counts {
   // Those of senders to one receiver stand side by side: a pair of ranks uses few tags.
   line& line_of(int from, int to, int tag) {
     const std::size_t t = static_cast<unsigned>(tag) % tags;
-    return lines_[(static_cast<std::size_t>(to) * tags + t) * static_cast<std::size_t>(ranks_) +
+    return lines_[(static_cast<std::size_t>(to) * tags + t) * static_cast<std::size_t>(ranks_ + 1) +
                   static_cast<std::size_t>(from)];
   }
   static void raise(std::atomic<std::int64_t>& most, std::int64_t value) {

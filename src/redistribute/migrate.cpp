@@ -7,6 +7,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
@@ -55,6 +56,8 @@ struct migration::state {
   }
 
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  bool tell(numbers_exchange& exchange, const numbers& mine, numbers& come);
+  [[noreturn]] void refuse_limit(std::size_t needed);
   call::findings count(const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
@@ -111,12 +114,25 @@ call::findings migration::state::count(const char* invalid_text) {
   return {.limit = options.memory};
 }
 
+// A part of the migration was refused on all ranks, which have taken different amounts before it. All have the need of
+// the one that needs most.
+void migration::state::refuse_limit(std::size_t needed) {
+  running.stage([&] { running.agree_again({.lacking = needed, .limit = options.memory}, "a migration"); });
+  throw std::logic_error("a limit that suffices was refused");
+}
+
+bool migration::state::tell(numbers_exchange& exchange, const numbers& mine, numbers& come) {
+  const bool told = exchange(mine, come, budget);
+  if (exchange.lacking > 0) refuse_limit(exchange.lacking);
+  return told;
+}
+
 std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
   numbers come(&budget);
   running.stage([&] { running.agree_again(count(invalid_text), "a migration"); });
-  numbers_exchange tell{user, options};
+  numbers_exchange exchange{user, options};
   std::optional<invalid_argument> invalid;
-  if (!tell(leave, come, budget)) invalid = out_of_memory();
+  if (!tell(exchange, leave, come)) invalid = out_of_memory();
   const auto total = std::accumulate(come.values.begin(), come.values.end(), std::uint64_t{0});
   if (!invalid && total > most_elements)
     invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
@@ -136,10 +152,10 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(come.values.begin(), come.values.end(), come.values.begin(), 0);
   // There is memory for the numbers, but not for all that the exchange takes: then this rank leaves the migration.
-  if (!tell(come, begin_at, budget)) running.stage([] { throw std::bad_alloc(); });
+  if (!tell(exchange, come, begin_at)) running.stage([] { throw std::bad_alloc(); });
   for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
   for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
-  if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, tell.peak});
+  if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, exchange.peak});
   next.reset();
   for (numbers* n : {&leave, &begin_at}) *n = numbers(&budget);
   return arriving;
@@ -161,7 +177,14 @@ void migration::run(void* data, count_t length, MPI_Datatype type) {
   redistribute_options o = s.options;
   o.check = false;  // one place per element by construction
   if (o.memory != unlimited) o.memory -= s.budget.used();
-  redistribution exchange(data, static_cast<count_t>(std::max(elements, s.arriving)), length, type, s.user, o);
+  std::optional<redistribution> made;
+  try {
+    made.emplace(data, static_cast<count_t>(std::max(elements, s.arriving)), length, type, s.user, o);
+  } catch (const budget_exceeded& e) {
+    if (!e.collective()) throw;
+    s.refuse_limit(s.budget.used() + e.used() + e.requested());
+  }
+  redistribution& exchange = *made;
   s.running.stage([&] { redistribution_access::sort(exchange, *s.ranks, *s.indices); });
   exchange(std::span<const int>(*s.ranks), std::span<const int>(*s.indices));
   if (s.options.stats != nullptr)

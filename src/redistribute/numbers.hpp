@@ -23,11 +23,13 @@ struct numbers {
 struct numbers_exchange {
   MPI_Comm comm;
   const redistribute_options& choices;
-  std::size_t peak = 0;  ///< the most bytes in use, those of the budget before included
+  std::size_t peak = 0;     ///< the most bytes in use, those of the budget before included
+  std::size_t lacking = 0;  ///< bytes that this rank's budget needs to allow, where that of some rank allows too few
 
   /// Sends the numbers of `mine` to their ranks; `come` gets those that other ranks have for this one, and takes from
   /// the budget, which bounds all that is taken meanwhile. Collective. Throws on all ranks before anything is sent.
-  /// Where `come` has no memory it returns false, on this rank alone: the others have their numbers.
+  /// False where `come` has no memory: on this rank alone, while the others have their numbers; or, with `lacking`, on
+  /// all ranks.
   [[nodiscard]] bool operator()(const numbers& mine, numbers& come, memory_budget& budget);
 };
 

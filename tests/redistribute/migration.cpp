@@ -109,6 +109,23 @@ TEST_F(migration_memory, a_limit_that_growth_does_not_fit_is_kept_on_every_rank)
   expect_all_on_rank_0();
 }
 
+// Ranks have different numbers of elements and need different amounts; the error has that of the rank that needs most.
+TEST_F(migration_memory, a_limit_is_refused_with_more_than_it_on_every_rank) {
+  std::vector<int> uneven(static_cast<std::size_t>(rank) * 37, rank);
+  std::size_t limit = 0;
+  for (int tried = 0; tried < 20; ++tried) try {
+      auto some = uneven;
+      migrate(some, [this](int) { return rank == ranks - 1 ? 0 : rank + 1; }, MPI_COMM_WORLD, {.memory = limit});
+      return;
+    } catch (const budget_exceeded& e) {
+      ASSERT_TRUE(e.collective());
+      const std::size_t needed = e.requested() + e.used();
+      EXPECT_GT(needed, limit) << e.what();
+      MPI_Allreduce(&needed, &limit, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    }
+  FAIL() << "no limit serves";
+}
+
 TEST_F(migration_memory, storage_of_the_callers_own_never_moves) {
   const auto to_rank_0 = [](const large&) { return 0; };
   const auto kept = elements;
