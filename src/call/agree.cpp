@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
@@ -17,6 +18,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/request_set.hpp"
+#include "mpi/simulated_time.hpp"
 #include "node/places.hpp"
 #include "taquin/error.hpp"
 
@@ -27,6 +29,12 @@ namespace {
 using record = fact_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
+
+// Ranks that do not share memory may be on one machine all the same.
+bool may_share_machines() noexcept {
+  const environment& e = environment::get();
+  return !mpi::simulated && (!e.shared_memory || !e.nodes.empty());
+}
 
 /// The rounds of the reduction. A message is a record and its payload.
 class dissemination {
@@ -39,6 +47,7 @@ class dissemination {
         memory_(memory),
         head_(agreement_head(in_place)),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
+        drops_(agreement_radix(comm.size()) >= comm.size() && may_share_machines()),
         buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->outgoing()), memory) {}
 
   /// Reduces `v` over all ranks. A rank with another payload, or with none, may be sent a longer message than it can
@@ -48,7 +57,8 @@ class dissemination {
     for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
       told_ = v;
       rounds_.begin(v);
-      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v, k, buffer_.data()});
+      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v, k, buffer_.data()},
+                drops_);
     }
     rounds_.end(v);
   }
@@ -97,6 +107,7 @@ class dissemination {
   std::pmr::memory_resource* memory_;
   std::size_t head_;
   std::size_t size_;
+  bool drops_;  // messages of one round may be longer than what MPI libraries send at once
   raw_buffer buffer_;
   record told_;
   record theirs_;

@@ -44,10 +44,12 @@ int largest_tag(MPI_Comm comm) {
 }
 
 // Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests. The
-// largest tag of all is in none of them.
+// largest tag of all, and those of groups below it, are in none of them.
 int sets_of_plans(MPI_Comm comm) {
   static const int limit = read_limit("TAQUIN_TAG_LIMIT", std::numeric_limits<int>::max());
-  const int most = std::min(largest_tag(comm), limit);
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  const int most = std::min(largest_tag(comm) - ranks - 1, limit);
   return std::max(most / communicator::tags_per_plan - communicator::tag_sets_of_calls, 1);
 }
 

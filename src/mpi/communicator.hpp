@@ -111,6 +111,9 @@ class communicator {
     return tag;
   }
 
+  /// For the making of communicators of its ranks: one of size() + 1 tags that no exchange has.
+  [[nodiscard]] int tag_of_groups(int number) const noexcept { return leaving_tag_ - 1 - number; }
+
  private:
   friend class plan_tags;
   communicator() noexcept = default;

@@ -5,18 +5,21 @@
 
 #include <span>
 
+#include "mpi/communicator.hpp"
 #include "mpi/owned.hpp"
 
 namespace taquin::mpi {
 
 /// Divides `comm`: `ranks` are those of this rank's group, in the new communicator's order; none where it is in no
-/// group, for which the result is null. No rank is in two groups. Collective over `comm`. Calls with different tags may
-/// cross, of ranks that are in a group.
+/// group, for which the result is null. No rank is in two groups. Collective over `comm`. Calls with different numbers,
+/// from 0 to the size of `comm`, may cross, of ranks that are in a group.
+///
+/// Open MPI 4.1 makes the communicator by messages on `comm` with the caller's tag, so no message of an exchange has it.
 ///
 /// Where the MPI library goes on without ranks that have died, all ranks of `comm` make the communicators together
 /// (MPI_Comm_create). MPI_Comm_create_group involves the group's ranks alone, but Open MPI 6.0rc2 does not come back
 /// from it when one of them has died (bench/dead_ranks).
-owned_comm create_groups(MPI_Comm comm, std::span<const int> ranks, int tag);
+owned_comm create_groups(const communicator& comm, std::span<const int> ranks, int number = 0);
 
 /// Which ranks of `other` the ranks of `comm` from `begin` on are, as many as there are `places`; MPI_UNDEFINED where
 /// one is none. Local.

@@ -83,7 +83,7 @@ node_view find_out(const mpi::communicator& comm) {
   mpi::allgather(mine, std::span(all), comm.get());
   for (int rank = 0; rank < comm.size(); ++rank)
     if (all[as_size(rank)].machine == mine.machine) members.push_back(rank);
-  view.local = mpi::together(comm.get(), [&] { return mpi::create_groups(comm.get(), members, 0); });
+  view.local = mpi::together(comm.get(), [&] { return mpi::create_groups(comm, members); });
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
   const auto refine = [&](std::string_view name, int binding::*number) {
     if (!std::ranges::all_of(all, [&](const place& p) { return p.bound.*number >= 0; })) return;
@@ -100,7 +100,7 @@ node_view find_out(const mpi::communicator& comm) {
 
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
   const auto members = t.nodes().members(t.nodes().group[as_size(comm.rank())]);
-  return mpi::together(comm.get(), [&] { return mpi::create_groups(comm.get(), members, 0); });
+  return mpi::together(comm.get(), [&] { return mpi::create_groups(comm, members); });
 }
 
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {

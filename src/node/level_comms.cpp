@@ -19,9 +19,9 @@ MPI_Comm make_columns(const mpi::communicator& comm, const level& groups, int fi
   const auto rank = as_size(comm.rank());
   const int size = groups.size(groups.group[rank]);
   const int column = first + (groups.index[rank] + size - first % size) % size;
-  if (column >= last) return mpi::create_groups(comm.get(), {}, first).release();
+  if (column >= last) return mpi::create_groups(comm, {}, first).release();
   for (int g = 0; g < groups.groups(); ++g) ranks[as_size(g)] = groups.member(g, column % groups.size(g));
-  return mpi::create_groups(comm.get(), ranks, first).release();
+  return mpi::create_groups(comm, ranks, first).release();
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ struct migration::state {
     });
   }
 
+  // In a stage: a rank that throws alone leaves the migration.
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
   bool tell(numbers_exchange& exchange, const numbers& mine, numbers& come);
   [[noreturn]] void refuse_limit(std::size_t needed);
@@ -85,7 +86,7 @@ migration::~migration() = default;
 std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
 std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  return state_->plan(invalid_text, room, storage);
+  return state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
 }
 
 // The ranks that elements go to, and how many to each.
@@ -117,7 +118,7 @@ call::findings migration::state::count(const char* invalid_text) {
 // A part of the migration was refused on all ranks, which have taken different amounts before it. All have the need of
 // the one that needs most.
 void migration::state::refuse_limit(std::size_t needed) {
-  running.stage([&] { running.agree_again({.lacking = needed, .limit = options.memory}, "a migration"); });
+  running.agree_again({.lacking = needed, .limit = options.memory}, "a migration");
   throw std::logic_error("a limit that suffices was refused");
 }
 
@@ -129,7 +130,7 @@ bool migration::state::tell(numbers_exchange& exchange, const numbers& mine, num
 
 std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
   numbers come(&budget);
-  running.stage([&] { running.agree_again(count(invalid_text), "a migration"); });
+  running.agree_again(count(invalid_text), "a migration");
   numbers_exchange exchange{user, options};
   std::optional<invalid_argument> invalid;
   if (!tell(exchange, leave, come)) invalid = out_of_memory();
@@ -142,17 +143,15 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
   arriving = as_size(total);
   // The old storage, which is there until the vector has grown; the budget object does not count it.
   const std::size_t needed = !invalid && total > room ? budget.used() + *storage : 0;
-  running.stage([&] {
-    any_grows = running.agree_again({.invalid = invalid,
-                                     .lacking = needed > options.memory ? needed : 0,
-                                     .limit = options.memory,
-                                     .any = arriving > ranks->size()},
-                                    "a vector that grows, and for which nothing was reserved,");
-  });
+  any_grows = running.agree_again({.invalid = invalid,
+                                   .lacking = needed > options.memory ? needed : 0,
+                                   .limit = options.memory,
+                                   .any = arriving > ranks->size()},
+                                  "a vector that grows, and for which nothing was reserved,");
   // By source, then by position: every source learns where its elements begin.
   std::exclusive_scan(come.values.begin(), come.values.end(), come.values.begin(), 0);
   // There is memory for the numbers, but not for all that the exchange takes: then this rank leaves the migration.
-  if (!tell(exchange, come, begin_at)) running.stage([] { throw std::bad_alloc(); });
+  if (!tell(exchange, come, begin_at)) throw std::bad_alloc();
   for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
   for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
   if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, exchange.peak});
@@ -182,7 +181,7 @@ void migration::run(void* data, count_t length, MPI_Datatype type) {
     made.emplace(data, static_cast<count_t>(std::max(elements, s.arriving)), length, type, s.user, o);
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;
-    s.refuse_limit(s.budget.used() + e.used() + e.requested());
+    s.running.stage([&] { s.refuse_limit(s.budget.used() + e.used() + e.requested()); });
   }
   redistribution& exchange = *made;
   s.running.stage([&] { redistribution_access::sort(exchange, *s.ranks, *s.indices); });

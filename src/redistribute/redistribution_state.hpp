@@ -109,7 +109,7 @@ struct redistribution::state final {
   void prepare(const arguments& x, const element& e, const agreed& all) {
     mpi::communicator& comm = *running.comm();
     const std::size_t bytes = all.max_block_bytes;
-    const int tag = comm.next_tag();
+    const int tag = tags.take(comm);
     std::size_t least = 0;  // blocks of a rank that has some
     std::size_t most = 0;
     for (const count_t b : *blocks) {
@@ -297,6 +297,7 @@ struct redistribution::state final {
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
   call running;          // first: what follows uses its communicator
+  mpi::plan_tags tags;   // what is under way between start() and wait()
   memory_budget budget;  // before what returns its memory to it
   redistribute_options options;
   proposal proposed;

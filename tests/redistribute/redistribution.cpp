@@ -6,8 +6,10 @@
 #include <functional>
 #include <vector>
 
+#include "mpi/communicator.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/problems.hpp"
+#include "support/world.hpp"
 #include "taquin/error.hpp"
 #include "taquin/plan.hpp"
 #include "taquin/redistribute.hpp"
@@ -155,6 +157,37 @@ TEST_F(redistribute_blocks, several_are_under_way_at_once) {
           ASSERT_EQ(d[k], want[k]) << a->name << " block " << k;
         }
     for (int r = 0; r < ranks; ++r) EXPECT_EQ(got[static_cast<std::size_t>(r)], r);
+  }
+}
+
+// More calls than there are sets of tags for calls, and communicators of nodes, which Open MPI makes by messages.
+TEST_F(redistribute_blocks, stay_their_own_whatever_is_called_meanwhile) {
+  constexpr int calls = mpi::communicator::tag_sets_of_calls + 3;
+  const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 60), 90, 22);
+  const auto& map = mine(all);
+  const auto want = test::expected(all, rank);
+  for (const auto* a : detail::redistributions()) {
+    const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
+    std::vector<std::uint64_t> data;
+    for (int k = 0; k < 60; ++k) data.push_back(test::identity(rank, k));
+    redistribution r(data.data(), 60, 1, MPI_UINT64_T, comm.get(), {.algorithm = a->name});
+    r.start(map.ranks, map.indices);
+    std::vector<int> sent(static_cast<std::size_t>(ranks), rank);
+    std::vector<int> got(sent.size(), -1);
+    const exchange x = exchange::alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm.get());
+    std::vector<int> nodes(1, 1);
+    if (ranks > 1) nodes.push_back(ranks - 1);
+    for (int call = 0; call < calls; ++call) {
+      run(x, {.algorithm = call % 2 == 0 ? "spread_out" : "pairwise"});
+      for (int from = 0; from < ranks; ++from) ASSERT_EQ(got[static_cast<std::size_t>(from)], from) << "call " << call;
+      if (call % 8 == 0) static_cast<void>(r.test());
+    }
+    run(x, {.algorithm = "node_aggregated", .nodes = nodes});
+    r.wait();
+    for (std::size_t k = 0; k < want.size(); ++k)
+      if (want[k] != 0) {
+        ASSERT_EQ(data[k], want[k]) << a->name << " block " << k;
+      }
   }
 }
 
