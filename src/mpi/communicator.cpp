@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <new>
@@ -88,7 +89,7 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   std::array<std::int32_t, 2> good{has_memory ? 1 : 0, private_communicators < communicator::limit() ? 1 : 0};
   allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
   if (good[0] == 0)
-    throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
+    refuse_without_memory();
   if (good[1] == 0) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
   // As long as unused tags are left, all ranks give out the same ones without communication.
@@ -99,7 +100,14 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   return MPI_COMM_NULL;
 }
 
+// Made while there is memory for it: a rank that throws another error than the others could not tell them so, because
+// ranks do not know each other before their first call has ended.
+const std::exception_ptr lack_of_memory = std::make_exception_ptr(
+    on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM)));
+
 }  // namespace
+
+void refuse_without_memory() { std::rethrow_exception(lack_of_memory); }
 
 int communicator::limit() {
   constexpr int otherwise = 256;

@@ -180,6 +180,9 @@ class plan_tags {
 /// With the communicator's name.
 std::shared_ptr<call_record> make_call_record(MPI_Comm user);
 
+/// The error of all ranks where one has no memory for the first call on a communicator. Takes no memory.
+[[noreturn]] void refuse_without_memory();
+
 /// True for an intercommunicator.
 bool is_inter(MPI_Comm comm);
 

@@ -253,12 +253,10 @@ comm_channel* make(MPI_Comm comm, comm_channel* before) {
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
   members told(ranks);
-  const auto fail = [] {
-    throw on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM));
-  };
   // Ranks do not know each other yet: after this point none could tell the others of an error.
   const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
-  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) fail();
+  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm))
+    mpi::refuse_without_memory();
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const auto wanted = [&] {
@@ -274,7 +272,8 @@ comm_channel* make(MPI_Comm comm, comm_channel* before) {
     channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
                                  std::move(spare.shared), known_as);
     const auto all = told.all();
-    if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end()) fail();
+    if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
+      mpi::refuse_without_memory();
     a->shared = std::move(made);
     a->ranks = number;
     a->token = all[0].spare != 0 && all[0].spare == known_as ? spare.token : all[0].key.token;

@@ -311,10 +311,12 @@ std::string run_problem(const hostile_recipe& r, const world& w) {
       const std::size_t text = first.bad.capacity() > 15 ? first.bad.capacity() + 1 : 0;
       return heap_watch::live() - text;
     };
+    bytes = live();
+    if (!first.whole) return first.bad;
     // What taquin keeps may be replaced by another of its kind, which counts as live once.
-    if (bytes = live(); any_rank(bytes > 0, w) && !any_rank(!first.bad.empty(), w)) {
-      const std::size_t again_live = live();
-      bytes = again_live - std::min(bytes, again_live);
+    if (any_rank(bytes > 0, w) && !any_rank(!first.bad.empty(), w)) {
+      const std::size_t both = live();
+      bytes = both - std::min(bytes, both);
     }
   }
   const left_over after = left_over::now();
