@@ -10,6 +10,7 @@
 
 #include "base/sizes.hpp"
 #include "support/world.hpp"
+#include "taquin/redistribute.hpp"
 
 namespace taquin::test {
 namespace {
@@ -130,6 +131,28 @@ TEST(a_plan_on_one_rank_and_a_call_on_another, is_an_error_of_all) {
       else
         const plan made(x);
       ADD_FAILURE() << "no error";
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective()) << e.what();
+    }
+  }
+}
+
+// Blocks that travel with the agreement reach a rank that has none, and no room for them: it agrees on its stack.
+TEST(a_redistribution_on_one_rank_and_a_call_on_the_others, is_an_error_of_all) {
+  constexpr count_t bytes = 22000;
+  const int p = size_of(MPI_COMM_WORLD);
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  std::vector<std::byte> sent(detail::as_size(p * bytes)), received(sent.size());
+  const auto x = exchange::alltoall(sent.data(), bytes, MPI_BYTE, received.data(), bytes, MPI_BYTE, comm.get());
+  for (int who = 0; who < p; ++who) {
+    run(x, {.algorithm = "bruck_v"});
+    std::vector<int> block(1, who);
+    try {
+      if (rank_in(comm.get()) == who)
+        const redistribution made(block.data(), 1, 1, MPI_INT, comm.get());
+      else
+        run(x, {.algorithm = "bruck_v"});
+      ADD_FAILURE() << "no error where rank " << who << " makes another call";
     } catch (const usage_error& e) {
       EXPECT_TRUE(e.collective()) << e.what();
     }
