@@ -13,6 +13,7 @@
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/failure.hpp"
 #include "mpi/groups.hpp"
 #include "node/mapping.hpp"
 #include "node/offers.hpp"
@@ -76,15 +77,11 @@ std::vector<int> first_ranks(std::span<const place> all) {
 node_view find_out(const mpi::communicator& comm) {
   const place mine;
   std::vector<place> all(as_size(comm.size()));
-  std::vector<int> members;
-  members.reserve(all.size());
   node_view view;
   view.bookkeeping.resize(channel::bookkeeping(comm.size()));
   mpi::allgather(mine, std::span(all), comm.get());
-  for (int rank = 0; rank < comm.size(); ++rank)
-    if (all[as_size(rank)].machine == mine.machine) members.push_back(rank);
-  view.local = mpi::together(comm.get(), [&] { return mpi::create_groups(comm, members); });
   view.topology.levels.push_back(level::of("node", first_ranks(all)));
+  view.local = split_by_nodes(comm, view.topology);
   const auto refine = [&](std::string_view name, int binding::*number) {
     if (!std::ranges::all_of(all, [&](const place& p) { return p.bound.*number >= 0; })) return;
     std::vector<int> colours(all.size());
@@ -100,7 +97,10 @@ node_view find_out(const mpi::communicator& comm) {
 
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
   const auto members = t.nodes().members(t.nodes().group[as_size(comm.rank())]);
-  return mpi::together(comm.get(), [&] { return mpi::create_groups(comm, members); });
+  const auto create = [&] { return mpi::create_groups(comm, members); };
+  // A rank that is alone on its node waits for nobody.
+  const bool alone = t.nodes().largest() == 1 && !mpi::survives_failures();
+  return alone ? create() : mpi::together(comm.get(), create);
 }
 
 std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::span<const int> option) {
