@@ -35,9 +35,11 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   const int largest = groups.largest();
   const int apart = groups.smallest();
   columns.reserve(as_size(largest));
+  const auto members = groups.members(groups.group[as_size(comm.rank())]);
+  // All from one communicator: where two threads make communicators, Open MPI 4.1 lets a rank go on with the one whose
+  // parent is the older, and ranks that make theirs from different parents would wait for each other.
   const MPI_Comm own = mpi::together(comm.get(), [&] {
-    MPI_Comm copy = MPI_COMM_NULL;
-    TAQUIN_MPI(PMPI_Comm_dup(view.local.get(), &copy));
+    const MPI_Comm copy = mpi::create_groups(comm, members, comm.size()).release();
     for (int first = 0; first < largest; first += apart)
       columns.push_back(make_columns(comm, groups, first, std::min(first + apart, largest), ranks));
     return copy;
