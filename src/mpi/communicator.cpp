@@ -88,8 +88,7 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
   std::array<std::int32_t, 2> good{has_memory ? 1 : 0, private_communicators < communicator::limit() ? 1 : 0};
   allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
-  if (good[0] == 0)
-    refuse_without_memory();
+  if (good[0] == 0) refuse_without_memory();
   if (good[1] == 0) return MPI_COMM_NULL;
   MPI_Comm made = same_ranks(user);
   // As long as unused tags are left, all ranks give out the same ones without communication.

@@ -19,9 +19,8 @@ owned_comm create_groups(const communicator& on, std::span<const int> ranks, int
   MPI_Comm made = MPI_COMM_NULL;
   TAQUIN_MPI(PMPI_Comm_group(comm, &all));
   TAQUIN_MPI(PMPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some));
-  const int code =
-      together ? PMPI_Comm_create(comm, some, &made)
-               : PMPI_Comm_create_group(comm, some, on.tag_of_groups(number), &made);
+  const int code = together ? PMPI_Comm_create(comm, some, &made)
+                            : PMPI_Comm_create_group(comm, some, on.tag_of_groups(number), &made);
   if (!ranks.empty()) PMPI_Group_free(&some);  // else MPI_GROUP_EMPTY
   PMPI_Group_free(&all);
   check(code, together ? "MPI_Comm_create" : "MPI_Comm_create_group");

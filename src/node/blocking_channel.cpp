@@ -255,8 +255,7 @@ comm_channel* make(MPI_Comm comm, comm_channel* before) {
   members told(ranks);
   // Ranks do not know each other yet: after this point none could tell the others of an error.
   const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
-  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm))
-    mpi::refuse_without_memory();
+  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) mpi::refuse_without_memory();
   const std::size_t room = channel::default_room(ranks);
   const std::size_t bytes = channel::share(ranks, room);
   const auto wanted = [&] {

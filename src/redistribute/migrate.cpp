@@ -154,7 +154,8 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
   if (!tell(exchange, come, begin_at)) throw std::bad_alloc();
   for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
   for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
-  if (options.stats != nullptr) options.stats->peak_memory = std::max({options.stats->peak_memory, needed, exchange.peak});
+  if (options.stats != nullptr)
+    options.stats->peak_memory = std::max({options.stats->peak_memory, needed, exchange.peak});
   next.reset();
   for (numbers* n : {&leave, &begin_at}) *n = numbers(&budget);
   return arriving;
