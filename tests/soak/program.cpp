@@ -17,7 +17,8 @@ const char* tally::name(int kind) {
                                                         "in place, any counts",
                                                         "mismatch, checked",
                                                         "redistribution",
-                                                        "migration"};
+                                                        "migration",
+                                                        "sparse exchange"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

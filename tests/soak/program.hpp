@@ -36,6 +36,7 @@ struct tally {
     checked,
     redistribution,
     migration,
+    sparse,
     kinds
   };
   static const char* name(int kind);

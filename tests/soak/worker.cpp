@@ -19,6 +19,7 @@ constexpr std::uint64_t batch = 64;            // problems between two looks at 
 constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr int most_failures = 5;
 constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
+constexpr int most_notices = 16;         // of a sparse exchange; it has requests from each rank that data go to
 
 }  // namespace
 
@@ -139,6 +140,16 @@ std::string worker::block_problem(std::uint64_t seed, const part& where) {
 }
 
 // Several plans, on communicators that may overlap, are made and started in one order.
+std::string worker::sparse_problem(std::uint64_t seed, const part& where) {
+  if (where.comm == MPI_COMM_NULL) return {};
+  const turn t = turn_on(where);
+  const sparse_recipe r = make_sparse_recipe(hash(seed, where.group), where.size);
+  if (settings_.shows) show(describe(r), where);
+  permit(r.in_flight, where.size, most_notices + detail::in_flight_bound(r.in_flight) * (where.size - 1));
+  count_problem(tally::sparse, t);
+  return sparse_.run(r, t);
+}
+
 std::string worker::plans_in_flight(std::uint64_t seed) {
   source s(seed);
   const int n = s.between(2, static_cast<int>(flights_.size()));
@@ -270,6 +281,7 @@ std::string worker::problem(std::uint64_t index) {
     permit(r, where.size - 1);  // counts are compared
     return run_checked(r, t, data_);
   }
+  if (what < 760) return sparse_problem(seed, where);
   return kept_problem(seed, index);
 }
 
@@ -318,6 +330,9 @@ void worker::report(std::uint64_t index, const std::string& fault) {
   else if (what >= 560 && what < 680)
     shrunk = shrink(make_block_recipe(hash(seed, where.group), std::max(where.size, 1)), block_simplifications,
                     [&](const block_recipe& r) { return here ? blocks_.run(r, t) : std::string(); });
+  else if (what >= 690 && what < 760)
+    shrunk = shrink(make_sparse_recipe(hash(seed, where.group), std::max(where.size, 1)), sparse_simplifications,
+                    [&](const sparse_recipe& r) { return here ? sparse_.run(r, t) : std::string(); });
   if (!shrunk.empty()) fmt::print(stderr, "soak: rank {}: {}\n", rank_, shrunk);
 }
 

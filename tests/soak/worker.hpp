@@ -9,6 +9,7 @@
 
 #include "soak/exchanges.hpp"
 #include "soak/redistributions.hpp"
+#include "soak/sparse_exchanges.hpp"
 
 namespace taquin::soak {
 
@@ -76,6 +77,7 @@ class worker {
   std::string exchange_problem(std::uint64_t seed, const part& where);
   std::string short_lived(std::uint64_t seed, const part& where);
   std::string block_problem(std::uint64_t seed, const part& where);
+  std::string sparse_problem(std::uint64_t seed, const part& where);
   std::string plans_in_flight(std::uint64_t seed);
   std::string complete_all(source& s, std::uint64_t seed, std::uint64_t round, int n);
   std::string kept_problem(std::uint64_t seed, std::uint64_t index);
@@ -98,6 +100,7 @@ class worker {
   std::array<flight, 4> flights_;
   buffers data_;
   block_arrays blocks_;
+  sparse_arrays sparse_;
   tally sum_;
   int failures_ = 0;
   std::int64_t permitted_ = 0;  // messages that may come unasked in this problem
