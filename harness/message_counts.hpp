@@ -1,6 +1,6 @@
 // Counts messages that come to a rank before it has asked for them. Sends are matched with receives as MPI does: by
-// sender, receiver and tag, in order; a receive from any sender takes what waits, or else what comes next. All ranks are
-// on one machine and count in memory that they share.
+// sender, receiver and tag, in order; a receive from any sender takes what waits, or else what comes next. All ranks
+// are on one machine and count in memory that they share.
 #pragma once
 
 #include <mpi.h>

@@ -14,7 +14,7 @@ namespace taquin::mpi {
 /// group, for which the result is null. No rank is in two groups. Collective over `comm`. Calls with different numbers,
 /// from 0 to the size of `comm`, may cross, of ranks that are in a group.
 ///
-/// Open MPI 4.1 makes the communicator by messages on `comm` with the caller's tag, so no message of an exchange has it.
+/// Open MPI 4.1 makes the communicator by messages on `comm` with the caller's tag: no message of an exchange has it.
 ///
 /// Where the MPI library goes on without ranks that have died, all ranks of `comm` make the communicators together
 /// (MPI_Comm_create). MPI_Comm_create_group involves the group's ranks alone, but Open MPI 6.0rc2 does not come back

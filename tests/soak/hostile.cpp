@@ -207,16 +207,6 @@ verdict plain_call(MPI_Comm comm, const world& w, bool planned, bool patient, st
   return v;
 }
 
-std::string text_of(std::span<const verdict> all) {
-  std::string text;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    text += fmt::format(
-        "\n    rank {}: {}{}", i,
-        std::array{"right", "refused", "code", "alone", "own", "away"}.at(static_cast<std::size_t>(all[i].how)),
-        all[i].text[0] != 0 ? fmt::format(" ({}: {})", all[i].mpi_class, all[i].text.data()) : "");
-  return text;
-}
-
 std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, bool whole) {
   for (const bool planned : {false, true}) {
     w.doing(planned ? "a plan afterwards" : "a call afterwards");

@@ -1,11 +1,14 @@
 // How a call in which one rank does harm has ended, as ranks tell each other.
 #pragma once
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <string>
 
 namespace taquin::soak {
 
@@ -31,6 +34,17 @@ inline void say(verdict& v, ending how, int mpi_class, const char* text) {
   v.how = how;
   v.mpi_class = mpi_class;
   std::strncpy(v.text.data(), text, v.text.size() - 1);
+}
+
+/// A line for each rank.
+inline std::string text_of(std::span<const verdict> all) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += fmt::format(
+        "\n    rank {}: {}{}", i,
+        std::array{"right", "refused", "code", "alone", "own", "away"}.at(static_cast<std::size_t>(all[i].how)),
+        all[i].text[0] != 0 ? fmt::format(" ({}: {})", all[i].mpi_class, all[i].text.data()) : "");
+  return text;
 }
 
 }  // namespace taquin::soak
