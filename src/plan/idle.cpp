@@ -1,11 +1,11 @@
 #include "plan/idle.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory_resource>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/failure.hpp"
@@ -37,15 +37,21 @@ void run_idle(const exchange& x, const options& o, int rank, int ranks) {
     }
     return;
   }
-  inline_pool pool;
-  memory_budget budget(unlimited, &pool);
+  // Ranks do not agree on such a call, so none of them can refuse it for want of memory. What it takes the thread keeps.
+  constexpr std::size_t alignments = 16 * alignof(std::max_align_t);
+  const auto p = static_cast<std::size_t>(ranks);
+  thread_local std::vector<std::byte> kept;
+  if (const std::size_t needed = bytes_by_types(ranks) + 2 * p * sizeof(element) + alignments; kept.size() < needed)
+    kept.resize(needed);
+  memory_budget beyond(unlimited);
+  std::pmr::monotonic_buffer_resource memory(kept.data(), kept.size(), &beyond);
   exchange known = x;
-  std::pmr::vector<element> elements(&budget);
+  std::pmr::vector<element> elements(&memory);
   if (x.kind == exchange::form::alltoallw) known = with_elements(x, ranks, elements);
-  if (const auto invalid = validate(known, ranks, &budget))
+  if (const auto invalid = validate(known, ranks, &memory))
     throw usage_error(invalid->what, invalid->mpi_class, rank, invalid->peer);
-  call_library_by_types(known, ranks, &budget);
-  if (o.stats != nullptr) account_for_library(known, rank, ranks, budget.peak(), *o.stats);
+  call_library_by_types(known, ranks, &memory);
+  if (o.stats != nullptr) account_for_library(known, rank, ranks, beyond.peak(), *o.stats);
 }
 
 namespace {

@@ -29,6 +29,8 @@ class typed_side {
       displs.assign(static_cast<std::size_t>(ranks), 0);
       return;
     }
+    for (auto* list : {&counts, &displs}) list->reserve(static_cast<std::size_t>(ranks));
+    types.reserve(static_cast<std::size_t>(ranks));
     for (int i = 0; i < ranks; ++i) {
       const block k = b[i];
       const bool any = k.bytes() > 0;
@@ -104,6 +106,10 @@ void library_call::run() const {
       TAQUIN_MPI(PMPI_Alltoallw(s.base, s.counts, s.displs, s.types, r.base, r.counts, r.displs, r.types, x_.comm));
       break;
   }
+}
+
+std::size_t bytes_by_types(int ranks) noexcept {
+  return 2 * static_cast<std::size_t>(ranks) * (2 * sizeof(int) + sizeof(MPI_Datatype));
 }
 
 void call_library_by_types(const exchange& x, int ranks, std::pmr::memory_resource* memory) {

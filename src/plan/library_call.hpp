@@ -44,7 +44,10 @@ class library_call {
 
 /// Always MPI_Alltoallw, whatever the form. It takes any size, and in it MPI libraries do not wait for ranks that have
 /// no data for this one. Not in place; elements must be known.
+/// `memory` gives bytes_by_types(), and more where sizes or places exceed 32 bits.
 void call_library_by_types(const exchange& x, int ranks, std::pmr::memory_resource* memory);
+
+[[nodiscard]] std::size_t bytes_by_types(int ranks) noexcept;
 
 /// The same for a rank that sends nothing to other ranks and expects nothing from them; it only has to read its counts.
 /// Returns false, with nothing done, where the counts say otherwise or the rank's block for itself needs more.
