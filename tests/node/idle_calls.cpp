@@ -52,7 +52,7 @@ class ranks_with_nothing : public ::testing::Test {
     };
     const count_view sc = view(scounts, narrow_scounts), sd = view(sdispls, narrow_sdispls);
     const count_view rc = view(rcounts, narrow_rcounts), rd = view(rdispls, narrow_rdispls);
-    const options o{.algorithm = algorithm, .stats = &stats_};
+    const options o{.algorithm = algorithm, .memory = memory_, .stats = &stats_};
     if (kind == form::alltoall)
       run(exchange::alltoall(send.data(), scounts[0], MPI_BYTE, recv.data(), scounts[0], MPI_BYTE, comm_), o);
     else if (kind == form::alltoallv)
@@ -70,6 +70,7 @@ class ranks_with_nothing : public ::testing::Test {
   int p_ = size_of(MPI_COMM_WORLD);
   int rank_ = rank_in(MPI_COMM_WORLD);
   int calls_ = 0;
+  std::size_t memory_ = unlimited;
   statistics stats_;
 };
 
@@ -105,6 +106,18 @@ TEST_F(ranks_with_nothing, have_data_again_whatever_their_size_and_form) {
       call(
           kind, [&](int from, int) { return from == i % p_ ? most : 0; }, i % 3 == 0 ? "pairwise" : "auto");
   }
+}
+
+TEST_F(ranks_with_nothing, take_no_memory_of_a_call_that_allows_none) {
+  memory_ = 0;
+  try {
+    for (int k = 0; k < 20; ++k) call(form::alltoallv, nothing);
+  } catch (const budget_exceeded& e) {
+    GTEST_SKIP() << "messages need memory: " << e.what();
+  }
+  stats_ = {};
+  call(form::alltoallv, [](int from, int to) { return count_t{from == to ? 0 : 900}; });
+  EXPECT_EQ(stats_.peak_memory, 0U) << stats_.algorithm;
 }
 
 TEST_F(ranks_with_nothing, may_make_plans_and_equal_blocks_between) {

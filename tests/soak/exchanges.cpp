@@ -46,7 +46,8 @@ std::string run_call(const recipe& r, const turn& t, buffers& mine) {
       },
       [&] { return mine.untouched(); });
   if (!fault.empty()) return fault;
-  if (stats.peak_memory > used) return fmt::format("{} bytes taken by {}, {} allowed", stats.peak_memory, stats.algorithm, used);
+  if (stats.peak_memory > used)
+    return fmt::format("{} bytes taken by {}, {} allowed", stats.peak_memory, stats.algorithm, used);
   return compare(mine, "a call", t);
 }
 
