@@ -37,7 +37,7 @@ void run_idle(const exchange& x, const options& o, int rank, int ranks) {
     }
     return;
   }
-  // Ranks do not agree on such a call, so none of them can refuse it for want of memory. What it takes the thread keeps.
+  // Ranks do not agree on such a call, so none can refuse it for want of memory. The thread keeps what it takes.
   constexpr std::size_t alignments = 16 * alignof(std::max_align_t);
   const auto p = static_cast<std::size_t>(ranks);
   thread_local std::vector<std::byte> kept;
