@@ -81,6 +81,20 @@ void complete(std::span<MPI_Request> requests, const char* call) {
   for (auto& request : requests) complete(request, call);
 }
 
+namespace {
+
+// Waits until there is a message, which may then be received.
+void await_message(int from, int tag, MPI_Comm comm, MPI_Status& status) {
+  const message_of sender(from, comm);
+  for (backoff waiting(&sender);; waiting.pause()) {
+    int there = 0;
+    check(PMPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) return;
+  }
+}
+
+}  // namespace
+
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
   const auto size = static_cast<int>(into.size());
   if (!must_look()) {
@@ -95,28 +109,19 @@ int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Sta
       throw;
     }
   }
-  const message_of sender(from, comm);
-  for (backoff waiting(&sender);; waiting.pause()) {
-    int there = 0;
-    check(PMPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
-    if (there != 0) return PMPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
-  }
+  await_message(from, tag, comm, status);
+  return PMPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
 }
 
 int receive_or_drop(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
-  const message_of sender(from, comm);
-  for (backoff waiting(&sender);; waiting.pause()) {
-    int there = 0;
-    int bytes = 0;
-    check(PMPI_Iprobe(from, tag, comm, &there, &status), "MPI_Iprobe");
-    if (there == 0) continue;
-    check(PMPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    if (static_cast<std::size_t>(bytes) <= into.size())
-      return PMPI_Recv(into.data(), bytes, MPI_BYTE, from, tag, comm, &status);
-    std::vector<std::byte> dropped(static_cast<std::size_t>(bytes));
-    check(PMPI_Recv(dropped.data(), bytes, MPI_BYTE, from, tag, comm, &status), "MPI_Recv");
-    return MPI_ERR_TRUNCATE;
-  }
+  await_message(from, tag, comm, status);
+  int bytes = 0;
+  check(PMPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  if (static_cast<std::size_t>(bytes) <= into.size())
+    return PMPI_Recv(into.data(), bytes, MPI_BYTE, from, tag, comm, &status);
+  std::vector<std::byte> dropped(static_cast<std::size_t>(bytes));
+  check(PMPI_Recv(dropped.data(), bytes, MPI_BYTE, from, tag, comm, &status), "MPI_Recv");
+  return MPI_ERR_TRUNCATE;
 }
 
 void backoff::progress() const {

@@ -184,16 +184,12 @@ void buffers::keep_sent(std::byte* image) {
   }
 }
 
-namespace {
-
 std::size_t differences(const std::byte* a, const std::byte* b, std::size_t n) {
   if (std::memcmp(a, b, n) == 0) return 0;
   std::size_t differ = 0;
   for (std::size_t i = 0; i < n; ++i) differ += a[i] == b[i] ? 0U : 1U;
   return differ;
 }
-
-}  // namespace
 
 std::size_t buffers::wrong() {
   image_before(image_.data(), true);

@@ -56,6 +56,9 @@ void write_stream(std::uint64_t key, std::byte* to, count_t n) noexcept;
 void scatter(const layout_type& t, const std::byte* row, std::byte* origin, count_t n) noexcept;
 void gather(const layout_type& t, const std::byte* origin, std::byte* row, count_t n) noexcept;
 
+/// Bytes that differ.
+[[nodiscard]] std::size_t differences(const std::byte* a, const std::byte* b, std::size_t n);
+
 /// One side of one rank.
 struct side {
   std::vector<count_t> counts, displs;           ///< as MPI gets them

@@ -151,15 +151,10 @@ options options_of(const recipe& r) noexcept {
 }
 
 bool simplify(recipe& r, int way) {
+  if (way < program_simplifications) return simplify_program(r, way);
   const options defaults;
   options& o = r.choices;
   switch (way) {
-    case 0:
-      return changed(r.beside, company::nothing);
-    case 1:
-      return changed(r.delays, false);
-    case 2:
-      return changed(r.memory, limit::none);
     case 3:
       return changed(r.nodes, 0);
     case 4:

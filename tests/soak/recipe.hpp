@@ -64,6 +64,14 @@ bool changed(Field& field, Value value) {
   return true;
 }
 
+/// The first ways in which any recipe becomes simpler: what the program does around the call, and its memory limit.
+inline constexpr int program_simplifications = 3;
+template <class Recipe>
+bool simplify_program(Recipe& r, int way) {
+  if (way == 0) return changed(r.beside, company::nothing);
+  return way == 1 ? changed(r.delays, false) : changed(r.memory, limit::none);
+}
+
 /// Makes the recipe simpler in one way of `simplifications`; false when it is already.
 inline constexpr int simplifications = 16;
 bool simplify(recipe& r, int way);

@@ -49,13 +49,8 @@ block_recipe make_block_recipe(std::uint64_t seed, int p) {
 }
 
 bool simplify(block_recipe& r, int way) {
+  if (way < program_simplifications) return simplify_program(r, way);
   switch (way) {
-    case 0:
-      return changed(r.beside, company::nothing);
-    case 1:
-      return changed(r.delays, false);
-    case 2:
-      return changed(r.memory, limit::none);
     case 3:
       return changed(r.starts, 1);
     case 4:
@@ -122,10 +117,7 @@ std::size_t block_arrays::wrong(const block_recipe& r, int rank, int salt) {
     write_stream(key_of(r, salt, from_[k].rank, from_[k].index), row_.data(), r.length * t.size);
     scatter(t, row_.data(), image_.data() + room + to_[k].index * block, r.length);
   }
-  if (std::memcmp(image_.data(), data_.data(), data_.size()) == 0) return 0;
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < data_.size(); ++i) wrong += image_[i] == data_[i] ? 0U : 1U;
-  return wrong;
+  return differences(image_.data(), data_.data(), data_.size());
 }
 
 std::string block_arrays::redistribute(const block_recipe& r, const turn& t) {

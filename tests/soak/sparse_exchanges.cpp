@@ -63,13 +63,8 @@ sparse_recipe make_sparse_recipe(std::uint64_t seed, int p) {
 }
 
 bool simplify(sparse_recipe& r, int way) {
+  if (way < program_simplifications) return simplify_program(r, way);
   switch (way) {
-    case 0:
-      return changed(r.beside, company::nothing);
-    case 1:
-      return changed(r.delays, false);
-    case 2:
-      return changed(r.memory, limit::none);
     case 3:
       return changed(r.replies, false);
     case 4:
@@ -139,9 +134,8 @@ std::string sparse_arrays::compare(const sparse_recipe& r, std::span<const block
   t.doing("compare");
   write(r, blocks, round, answers, image_);
   if (t.rank == 0) ++t.sum->exchanges;
-  if (image_ == got_) return {};
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < image_.size(); ++i) wrong += image_[i] == got_[i] ? 0U : 1U;
+  const std::size_t wrong = differences(image_.data(), got_.data(), image_.size());
+  if (wrong == 0) return {};
   t.sum->wrong_bytes += wrong;
   return fmt::format("{} wrong bytes {}in round {}", wrong, answers ? "of answers " : "", round);
 }

@@ -21,6 +21,18 @@ constexpr int most_failures = 5;
 constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
 constexpr int most_notices = 16;         // of a sparse exchange; it has requests from each rank that data go to
 
+enum class kind : std::uint8_t { exchange, short_lived, plans, blocks, checked, sparse, kept };
+
+// Of 1000 problems, by a number that is drawn for each.
+kind kind_of(std::uint64_t drawn) {
+  if (drawn < 480) return kind::exchange;
+  if (drawn < 482) return kind::short_lived;
+  if (drawn < 560) return kind::plans;
+  if (drawn < 680) return kind::blocks;
+  if (drawn < 690) return kind::checked;
+  return drawn < 760 ? kind::sparse : kind::kept;
+}
+
 }  // namespace
 
 worker::worker(MPI_Comm base, const settings& s, std::uint64_t stream, progress& at)
@@ -139,7 +151,15 @@ std::string worker::block_problem(std::uint64_t seed, const part& where) {
   return blocks_.run(r, t);
 }
 
-// Several plans, on communicators that may overlap, are made and started in one order.
+std::string worker::checked_problem(std::uint64_t seed, const part& where) {
+  if (where.comm == MPI_COMM_NULL) return {};
+  const turn t = turn_on(where);
+  count_problem(tally::checked, t);
+  const recipe r = recipe_for(seed, where);
+  permit(r, where.size - 1);  // counts are compared
+  return run_checked(r, t, data_);
+}
+
 std::string worker::sparse_problem(std::uint64_t seed, const part& where) {
   if (where.comm == MPI_COMM_NULL) return {};
   const turn t = turn_on(where);
@@ -150,6 +170,7 @@ std::string worker::sparse_problem(std::uint64_t seed, const part& where) {
   return sparse_.run(r, t);
 }
 
+// Several plans, on communicators that may overlap, are made and started in one order.
 std::string worker::plans_in_flight(std::uint64_t seed) {
   source s(seed);
   const int n = s.between(2, static_cast<int>(flights_.size()));
@@ -266,22 +287,15 @@ std::string worker::kept_problem(std::uint64_t seed, std::uint64_t index) {
 std::string worker::problem(std::uint64_t index) {
   if (index / epoch_length != epoch_) begin_epoch(index / epoch_length);
   source s(hash(seed_, index));
-  const std::uint64_t what = s.below(1000);
+  const kind what = kind_of(s.below(1000));
   const std::uint64_t seed = s.next();
   const part& where = pick_part(s);
-  if (what < 480) return exchange_problem(seed, where);
-  if (what < 482) return short_lived(seed, where);
-  if (what < 560) return plans_in_flight(seed);
-  if (what < 680) return block_problem(seed, where);
-  if (what < 690) {
-    if (where.comm == MPI_COMM_NULL) return {};
-    const turn t = turn_on(where);
-    count_problem(tally::checked, t);
-    const recipe r = recipe_for(seed, where);
-    permit(r, where.size - 1);  // counts are compared
-    return run_checked(r, t, data_);
-  }
-  if (what < 760) return sparse_problem(seed, where);
+  if (what == kind::exchange) return exchange_problem(seed, where);
+  if (what == kind::short_lived) return short_lived(seed, where);
+  if (what == kind::plans) return plans_in_flight(seed);
+  if (what == kind::blocks) return block_problem(seed, where);
+  if (what == kind::checked) return checked_problem(seed, where);
+  if (what == kind::sparse) return sparse_problem(seed, where);
   return kept_problem(seed, index);
 }
 
@@ -318,19 +332,19 @@ void worker::report(std::uint64_t index, const std::string& fault) {
                "soak: rank {} of {}: {}\n  repeat: --seed {} --first {} --problems 1; all before it: --first {}\n",
                rank_, size_, fault, seed_, index, index / epoch_length * epoch_length);
   source s(hash(seed_, index));
-  const std::uint64_t what = s.below(1000);
+  const kind what = kind_of(s.below(1000));
   const std::uint64_t seed = s.next();
   const part& where = pick_part(s);
   const turn t = turn_on(where);
   const bool here = where.comm != MPI_COMM_NULL;
   std::string shrunk;
-  if (what < 482)
+  if (what == kind::exchange || what == kind::short_lived)
     shrunk = shrink(here ? recipe_for(seed, where) : recipe{}, simplifications,
                     [&](const recipe& r) { return here ? run_exchange(r, t, data_) : std::string(); });
-  else if (what >= 560 && what < 680)
+  else if (what == kind::blocks)
     shrunk = shrink(make_block_recipe(hash(seed, where.group), std::max(where.size, 1)), block_simplifications,
                     [&](const block_recipe& r) { return here ? blocks_.run(r, t) : std::string(); });
-  else if (what >= 690 && what < 760)
+  else if (what == kind::sparse)
     shrunk = shrink(make_sparse_recipe(hash(seed, where.group), std::max(where.size, 1)), sparse_simplifications,
                     [&](const sparse_recipe& r) { return here ? sparse_.run(r, t) : std::string(); });
   if (!shrunk.empty()) fmt::print(stderr, "soak: rank {}: {}\n", rank_, shrunk);

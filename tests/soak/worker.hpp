@@ -77,6 +77,7 @@ class worker {
   std::string exchange_problem(std::uint64_t seed, const part& where);
   std::string short_lived(std::uint64_t seed, const part& where);
   std::string block_problem(std::uint64_t seed, const part& where);
+  std::string checked_problem(std::uint64_t seed, const part& where);
   std::string sparse_problem(std::uint64_t seed, const part& where);
   std::string plans_in_flight(std::uint64_t seed);
   std::string complete_all(source& s, std::uint64_t seed, std::uint64_t round, int n);
