@@ -78,6 +78,10 @@ class simulated_network {
     std::vector<unit_run> runs;
     std::uint32_t id = 0;
   };
+  struct posted {
+    std::vector<word> words;
+    bool known = false;  // the sender is told when it is taken
+  };
   struct fetching {
     count_t offset = 0;
     unit_run into{};
@@ -91,7 +95,7 @@ class simulated_network {
     std::deque<outgoing> sends;
     std::deque<incoming> receives;
     std::deque<fetching> fetches;
-    std::deque<std::vector<word>> messages;
+    std::deque<posted> messages;
     unit_run offered{};
     bool withdrawn = false;
     count_t back = 0;
@@ -152,6 +156,7 @@ class simulated_port final : public port {
   void read(int from, word process, std::span<const remote_part> parts) override;
 
   void post(int to, std::span<const word> words) override;
+  void post_known(int to, std::span<const word> words) override;
   using port::receive;
   using port::send;
   void receive(int from, std::span<const unit_run> into, std::uint32_t id) override;
@@ -187,7 +192,7 @@ class simulated_port final : public port {
   std::uint32_t under_way_ = 0;  // transfers without an event yet
   std::uint32_t sends_ = 0;
   std::deque<event> events_;  // of transfers
-  std::deque<std::pair<int, std::vector<word>>> inbox_;
+  std::deque<std::pair<int, simulated_network::posted>> inbox_;
   std::vector<word> words_;
   event next_{};
   filter filter_{};

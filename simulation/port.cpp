@@ -14,10 +14,15 @@ constexpr std::size_t none = SIZE_MAX;
 void simulated_port::post(int to, std::span<const word> words) {
   if (network_.called_) network_.called_();
   simulated_network::require(words.size() <= limits_.words, "a message is too long");
-  network_.between(rank_, to).messages.emplace_back(words.begin(), words.end());
+  network_.between(rank_, to).messages.push_back({{words.begin(), words.end()}});
   network_.on_their_way_.push_back({simulated_network::delivery::what::message, {rank_, to}});
   if (to != rank_) ++counts_.messages;
   ++network_.actions_;
+}
+
+void simulated_port::post_known(int to, std::span<const word> words) {
+  post(to, words);
+  network_.between(rank_, to).messages.back().known = true;
 }
 
 void simulated_port::receive(int from, std::span<const unit_run> into, std::uint32_t id) {
@@ -169,12 +174,14 @@ bool simulated_port::look(const filter& f) {
     next_ = events_.front();
     events_.pop_front();
     at_hand_ = static_cast<std::uint32_t>(events_.size());
-    if (next_.what != event::kind::fetched) --under_way_;
+    if (next_.what != event::kind::fetched && next_.what != event::kind::taken) --under_way_;
     if (next_.what == event::kind::sent) --sends_;
     return true;
   }
-  words_ = std::move(inbox_[m].second);
-  next_ = {event::kind::message, inbox_[m].first, 0, words_, {}};
+  auto& [from, message] = inbox_[m];
+  words_ = std::move(message.words);
+  next_ = {event::kind::message, from, 0, words_, {}};
+  if (message.known) network_.at(from).tell({event::kind::taken, rank_, 0, {}, {}});
   inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(m));
   return true;
 }

@@ -66,6 +66,10 @@ void in_place_phases_protocol::clock(double& part) {
 
 // Dense: to and from all ranks, which also says who has work left; when nobody has, all end together. Sparse: a message
 // to and from each peer with which something is left, and each rank ends by itself.
+//
+// Receives are posted before their senders learn what they may send, so data never wait at a rank that is slow. Who
+// asks a peer for nothing in this phase needs nothing from it; it waits until the peer has taken the request, so that
+// at most one of them waits there.
 task in_place_phases_protocol::run() {
   machine_.reset();
   begun_ = true;
@@ -76,7 +80,8 @@ task in_place_phases_protocol::run() {
     const bool done = machine_.done();
     if (done && how_ == requests::sparse) co_return;
     if (!done) ++last_.rounds;
-    ask(done);
+    machine_.determine();
+    int pending = receive() + ask(done);
     if (how_ == requests::dense) co_await net_.alltoall(asked_, granted_, request_words);
     for (std::size_t k = 0; how_ == requests::sparse && k < out_.size(); ++k) {
       const auto mine = std::span(granted_).subspan(k * request_words, request_words);
@@ -91,7 +96,7 @@ task in_place_phases_protocol::run() {
       work_left = granted(r).work_left != 0;
     if (!work_left) co_return;
     compare_counts();
-    for (int pending = exchange_data(); pending > 0; --pending) {
+    for (pending += send(); pending > 0; --pending) {
       const event e = co_await net_.next_transfer();
       // A message is as long as was asked for, or empty where the sender has found that the counts differ.
       if (e.what == event::kind::arrived && e.units.length == 0)
@@ -111,9 +116,11 @@ task in_place_phases_protocol::run() {
   }
 }
 
-void in_place_phases_protocol::ask(bool done) {
-  const auto wanted = machine_.determine();
+// Returns of how many requests an event is to say that they are taken.
+int in_place_phases_protocol::ask(bool done) {
+  const auto wanted = machine_.requests();
   const std::int64_t work_left = done ? 0 : 1;
+  int known = 0;
   if (how_ == requests::dense)
     for (std::size_t r = 0; r < asked_.size() / request_words; ++r) set(r, {.work_left = work_left});
   for (std::size_t k = 0; k < in_.size(); ++k) {
@@ -122,9 +129,12 @@ void in_place_phases_protocol::ask(bool done) {
       set(as_size(in_[k].peer), r);
     } else if (r.expected > 0) {
       set(0, r);
-      net_.post(in_[k].peer, asked_);
+      const bool for_nothing = r.direct == 0 && r.aux == 0;
+      for_nothing ? net_.post_known(in_[k].peer, asked_) : net_.post(in_[k].peer, asked_);
+      known += for_nothing ? 1 : 0;
     }
   }
+  return known;
 }
 
 // Dense requests also come from ranks that this one has nothing for.
@@ -152,19 +162,26 @@ void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected
                     MPI_ERR_TRUNCATE, rank_, peer);
 }
 
-// Begins the phase's transfers; returns how many there are.
-int in_place_phases_protocol::exchange_data() {
+// Begins to receive what this phase has room for; returns how many transfers that are.
+int in_place_phases_protocol::receive() {
   int transfers = 0;
   const auto wanted = machine_.requests();
-  const auto receive = [&](std::size_t k, const unit_run& into, std::uint32_t which) {
+  const auto post = [&](std::size_t k, const unit_run& into, std::uint32_t which) {
     if (into.length == 0) return;
     net_.receive(in_[k].peer, into, 2 * static_cast<std::uint32_t>(k) + which);
     ++transfers;
   };
   for (std::size_t k = 0; k < in_.size(); ++k) {
-    receive(k, {wanted[k].at, wanted[k].direct}, 0);
-    receive(k, {wanted[k].aux_at, wanted[k].aux}, 1);
+    post(k, {wanted[k].at, wanted[k].direct}, 0);
+    post(k, {wanted[k].aux_at, wanted[k].aux}, 1);
   }
+  net_.post_now();
+  return transfers;
+}
+
+// Begins to send what others have room for; returns how many transfers that are.
+int in_place_phases_protocol::send() {
+  int transfers = 0;
   for (std::size_t k = 0; k < out_.size(); ++k) {
     const request r = granted_to(k);
     for (const count_t length : {r.direct, r.aux}) {

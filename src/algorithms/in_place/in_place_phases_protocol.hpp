@@ -73,10 +73,11 @@ class in_place_phases_protocol {
   void set(std::size_t i, const request& r);
   [[nodiscard]] request granted(std::size_t i) const;
   [[nodiscard]] request granted_to(std::size_t k) const { return granted(place(k, out_[k])); }
-  void ask(bool done);
+  int ask(bool done);
   void compare_counts();
   [[noreturn]] void refuse(int peer, count_t unsent, count_t expected);
-  int exchange_data();
+  int receive();
+  int send();
   void send(std::size_t k, count_t length);
   void clock(double& part);
 
