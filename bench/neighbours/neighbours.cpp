@@ -1,6 +1,8 @@
 // Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, or between
 // nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, in turn.
 // mpirun -n 8 bench_neighbours [--neighbours 4] [--reps 30] [--calls 100]
+#include "harness/neighbours.hpp"
+
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -42,7 +44,7 @@ int work(int neighbours, int reps, int calls, int rank, int ranks) {
   MPI_Comm graph = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources.data(), MPI_UNWEIGHTED, n, destinations.data(),
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
-  const auto lines = detail::neighbourhood::make(graph, sources, destinations);
+  const auto lines = harness::make_neighbourhood(graph, sources, destinations);
   const auto steps = lines == nullptr ? detail::neighbour_step::make(graph, sources, destinations) : nullptr;
   if (lines == nullptr && steps == nullptr) {
     fmt::print(stderr, "the ranks share no memory\n");

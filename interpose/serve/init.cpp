@@ -12,13 +12,13 @@
 
 #include "interpose/event.hpp"
 #include "interpose/say.hpp"
+#include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/mpi_library.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/presence.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/serve/site_rules.hpp"
-#include "interpose/serve/start_service.hpp"
 #include "mpi/progress.hpp"
 
 namespace taquin::interpose {
@@ -41,7 +41,7 @@ void begin() noexcept {
   try {
     start_observing();
     load_site_rules();
-    start_service::begin_all();
+    agreed_slots::begin_all();
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());
     return;
@@ -78,7 +78,7 @@ __attribute__((destructor)) void tell_without_mpi() noexcept try {
 }
 
 void end() noexcept {
-  start_service::end_all();
+  agreed_slots::end_all();
   untrack_all();
   if (in_service() && observing()) write_observations();
   end_service();

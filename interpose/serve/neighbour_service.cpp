@@ -54,7 +54,8 @@ using kept_service = std::shared_ptr<neighbour_service>;
 
 const mpi::attribute<kept_service>& kept() {
   static const mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
-    delete static_cast<kept_service*>(value);
+    const std::unique_ptr<kept_service> last(static_cast<kept_service*>(value));
+    (*last)->communicator_is_freed();
     return MPI_SUCCESS;
   });
   return all;
@@ -70,47 +71,51 @@ std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
   int topology = MPI_UNDEFINED;
   TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
   if (topology == MPI_UNDEFINED) return nullptr;
-  auto made = std::make_shared<neighbour_service>();
-  made->sources_ = neighbours_of(comm, false);
-  made->destinations_ = neighbours_of(comm, true);
-  made->best_.fill(std::numeric_limits<double>::max());
+  auto made = std::make_shared<neighbour_service>(comm);
   auto entry = std::make_unique<kept_service>(made);
   kept().set(comm, entry.get());
   static_cast<void>(entry.release());
   return made;
 }
 
-void neighbour_service::make_slots(MPI_Comm comm) {
-  if (std::exchange(made_, true)) return;
-  try {
-    slots_ = detail::neighbourhood::make(comm, sources_, destinations_);
-  } catch (const usage_error& e) {  // no communicator is left for taquin
-    if (!e.collective()) throw;
-  }
-  if (slots_ != nullptr) call_.emplace(slots_);
+neighbour_service::neighbour_service(MPI_Comm comm)
+    : comm_(comm),
+      slots_(comm, {.edges = {.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)}}) {
+  best_.fill(std::numeric_limits<double>::max());
 }
 
-bool neighbour_service::make(MPI_Comm comm) {
-  make_slots(comm);
-  if (slots_ != nullptr || std::exchange(step_made_, true)) return slots_ != nullptr || step_ != nullptr;
+void neighbour_service::communicator_is_freed() noexcept {
+  comm_ = MPI_COMM_NULL;
+  slots_.give_up();
+}
+
+neighbour_service::by neighbour_service::next_start() {
+  if (!slots_.over()) slots_.start(comm_);
+  return slots() != nullptr && !lost_ ? by::taquin : by::library;
+}
+
+bool neighbour_service::make() {
+  make_slots();
+  if (slots() != nullptr) call_.emplace(slots());
+  if (slots() != nullptr || std::exchange(step_made_, true)) return slots() != nullptr || step_ != nullptr;
   try {
-    step_ = detail::neighbour_step::make(comm, sources_, destinations_);
-  } catch (const usage_error& e) {
+    step_ = detail::neighbour_step::make(comm_, sources(), destinations());
+  } catch (const usage_error& e) {  // no communicator is left for taquin
     if (!e.collective()) throw;
   }
   return step_ != nullptr;
 }
 
-neighbour_service::by neighbour_service::next_blocking(MPI_Comm comm) {
+neighbour_service::by neighbour_service::next_blocking() {
   if (lost_) return by::library;
   if (blocking_calls_ > 2 * tries) return next_of_winner();
   if (++blocking_calls_ <= tries) return by::library;
-  if (!make(comm)) {
+  if (!make()) {
     lost_ = true;
     return by::library;
   }
   if (blocking_calls_ <= 2 * tries) return by::taquin;
-  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm));
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm_));
   lost_ = best_[as_size(by::library)] < best_[as_size(by::taquin)];
   return lost_ ? by::library : by::taquin;
 }
@@ -145,7 +150,7 @@ void neighbour_service::exchange(const blocks& send, const blocks& recv) {
 
 outcome neighbour_service::by_taquin() const {
   if (step_ != nullptr) return {"neighbour_step", {}, step_->memory()};
-  return {"neighbour_slots", {}, slots_->memory()};
+  return {"neighbour_slots", {}, slots()->memory()};
 }
 
 }  // namespace taquin::interpose

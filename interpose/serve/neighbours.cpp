@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -30,21 +31,22 @@ class neighbour_call final : public served_exchange {
   neighbour_call(std::shared_ptr<neighbour_service> service, const taquin::exchange& x)
       : service_(std::move(service)),
         send_(x.send, service_->destinations().size(), true),
-        recv_(x.recv, service_->sources().size(), true),
-        call_(service_->slots()) {}
+        recv_(x.recv, service_->sources().size(), true) {}
 
-  [[nodiscard]] bool is_next() const noexcept override {
-    return service_->next_start() == neighbour_service::by::taquin;
+  [[nodiscard]] bool is_next() override { return service_->next_start() == neighbour_service::by::taquin; }
+  [[nodiscard]] bool lost() const noexcept override { return service_->has_no_slots(); }
+  void start() override {
+    if (!call_) call_.emplace(service_->slots());
+    call_->start(send_.view(), recv_.view());
   }
-  void start() override { call_.start(send_.view(), recv_.view()); }
-  [[nodiscard]] bool test() override { return call_.test(); }
-  void wait() override { call_.wait(); }
+  [[nodiscard]] bool test() override { return call_->test(); }
+  void wait() override { call_->wait(); }
   [[nodiscard]] outcome by_taquin() const override { return service_->by_taquin(); }
 
  private:
   std::shared_ptr<neighbour_service> service_;
   held_side send_, recv_;
-  taquin::detail::neighbour_exchange call_;
+  std::optional<taquin::detail::neighbour_exchange> call_;  // made by the first start by taquin
 };
 
 // What a call moves, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be asked.
@@ -90,7 +92,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     const auto s = service_for(comm, x);
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
-    const auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking(comm);
+    const auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
     const double begun = now();
     if (who == neighbour_service::by::taquin) {
       const held_side send(x.send, s->destinations().size(), false);
@@ -148,9 +150,10 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     std::unique_ptr<neighbour_call> call;
-    if (s != nullptr && settings::get().persistent != settings::persistent_by::library) {
-      s->make_slots(comm);
-      if (s->slots() != nullptr) call = std::make_unique<neighbour_call>(s, x);
+    const auto by = settings::get().persistent;
+    if (s != nullptr && by != settings::persistent_by::library) {
+      if (by == settings::persistent_by::plan) s->make_slots();
+      call = std::make_unique<neighbour_call>(s, x);
     }
     const int code = native();
     if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
@@ -159,21 +162,6 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
     return code;
   });
-}
-
-// What ranks share is made together with a distributed graph: the graph is meant for such calls, and nonblocking calls
-// cannot make it later.
-template <class Native>
-int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
-  const guard g;
-  const int code = native();
-  if (code != MPI_SUCCESS || *made == MPI_COMM_NULL || !served(old)) return code;
-  try {
-    if (const auto s = service_of(*made)) s->make_slots(*made);
-  } catch (...) {
-    return fail(old);
-  }
-  return code;
 }
 
 }  // namespace
@@ -210,32 +198,3 @@ int make_graph(MPI_Comm old, MPI_Comm* made, Native&& native) noexcept {
 
 TAQUIN_EACH_COUNT(TAQUIN_NEIGHBOURS_ALL)
 TAQUIN_EACH_INIT(TAQUIN_NEIGHBOURS_INIT_ALL)
-
-namespace {
-
-int intercepted_Dist_graph_create(handle old, int n, const int sources[], const int degrees[], const int destinations[],
-                                  const int weights[], handle info, int reorder, MPI_Comm* made) {
-  return make_graph(old, made, [&] {
-    return TAQUIN_NEXT(Dist_graph_create)(old, n, sources, degrees, destinations, weights, info, reorder, made);
-  });
-}
-
-int intercepted_Dist_graph_create_adjacent(handle old, int in, const int sources[], const int source_weights[], int out,
-                                           const int destinations[], const int destination_weights[], handle info,
-                                           int reorder, MPI_Comm* made) {
-  return make_graph(old, made, [&] {
-    return TAQUIN_NEXT(Dist_graph_create_adjacent)(old, in, sources, source_weights, out, destinations,
-                                                   destination_weights, info, reorder, made);
-  });
-}
-
-}  // namespace
-
-TAQUIN_BOTH_NAMES(Dist_graph_create,
-                  (handle old, int n, const int sources[], const int degrees[], const int destinations[],
-                   const int weights[], handle info, int reorder, MPI_Comm* made),
-                  (old, n, sources, degrees, destinations, weights, info, reorder, made))
-TAQUIN_BOTH_NAMES(Dist_graph_create_adjacent,
-                  (handle old, int in, const int sources[], const int source_weights[], int out,
-                   const int destinations[], const int destination_weights[], handle info, int reorder, MPI_Comm* made),
-                  (old, in, sources, source_weights, out, destinations, destination_weights, info, reorder, made))

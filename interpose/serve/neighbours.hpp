@@ -12,6 +12,7 @@
 
 #include "algorithms/nodes/neighbour_step.hpp"
 #include "algorithms/nodes/neighbourhood.hpp"
+#include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/served_exchange.hpp"
 #include "taquin/exchange.hpp"
 
@@ -28,21 +29,27 @@ class neighbour_service {
   /// The communicator's; made with its first call. Null where `comm` has no topology. Local.
   static std::shared_ptr<neighbour_service> of(MPI_Comm comm);
 
-  /// Makes the slots now, where they are not there, and the ranks are on one node. Collective.
-  void make_slots(MPI_Comm comm);
+  explicit neighbour_service(MPI_Comm comm);
   /// Who does the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare their
   /// times. Collective.
-  by next_blocking(MPI_Comm comm);
-  /// Who does the next start. Local.
-  [[nodiscard]] by next_start() const noexcept { return slots_ != nullptr && !lost_ ? by::taquin : by::library; }
+  by next_blocking();
+  /// Makes the slots now. Collective.
+  void make_slots() { slots_.finish(comm_); }
+  /// Who does the next start of a nonblocking or persistent call. Slots are made after the first ones. Waits as
+  /// agreed_slots::start() does.
+  [[nodiscard]] by next_start();
+  /// The MPI library does all starts from now on.
+  [[nodiscard]] bool has_no_slots() const noexcept { return slots_.over() && slots_.made() == nullptr; }
+  /// Its communicator is freed; persistent calls may still be started.
+  void communicator_is_freed() noexcept;
   /// A blocking call has taken so many seconds.
   void took(by who, double seconds) noexcept;
 
   /// A blocking exchange by slots or steps; both sides have elements.
   void exchange(const blocks& send, const blocks& recv);
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_; }
-  [[nodiscard]] const std::vector<int>& sources() const noexcept { return sources_; }
-  [[nodiscard]] const std::vector<int>& destinations() const noexcept { return destinations_; }
+  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
+  [[nodiscard]] const std::vector<int>& sources() const noexcept { return slots_.edges().sources; }
+  [[nodiscard]] const std::vector<int>& destinations() const noexcept { return slots_.edges().destinations; }
   [[nodiscard]] outcome by_taquin() const;
 
  private:
@@ -51,11 +58,11 @@ class neighbour_service {
   static constexpr int most_pause = 256;
 
   // Slots, or steps; false on all ranks where there are neither. Collective.
-  bool make(MPI_Comm comm);
+  bool make();
   by next_of_winner() noexcept;
 
-  std::vector<int> sources_, destinations_;
-  std::shared_ptr<detail::neighbourhood> slots_;
+  MPI_Comm comm_;
+  agreed_slots slots_;
   std::optional<detail::neighbour_exchange> call_;  // of blocking calls
   std::unique_ptr<detail::neighbour_step> step_;    // where there are no slots
   std::array<double, 2> best_{};                    // by who
@@ -63,7 +70,6 @@ class neighbour_service {
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
   int next_pause_ = least_pause;
   bool stepped_ = false;  // the last call, or the last before a pause
-  bool made_ = false;     // slots, or found out that they cannot be made
   bool step_made_ = false;
   bool lost_ = false;
 };

@@ -24,7 +24,7 @@ class timed_call final : public served_exchange {
  public:
   timed_call(std::shared_ptr<start_service> service, const start_service::turn& turn)
       : service_(std::move(service)), turn_(turn) {}
-  [[nodiscard]] bool is_next() const noexcept override { return false; }
+  [[nodiscard]] bool is_next() override { return false; }
   void start() override {}
   [[nodiscard]] bool test() override { return true; }
   void wait() override {}
@@ -45,7 +45,7 @@ class call_by_slots final : public served_exchange {
         recv_(x.recv, service_->ranks(), true),
         call_(service_->slots()) {}
 
-  [[nodiscard]] bool is_next() const noexcept override { return true; }
+  [[nodiscard]] bool is_next() override { return true; }
   void start() override { call_.start(send_.view(), recv_.view()); }
   [[nodiscard]] bool test() override { return call_.test(); }
   void wait() override { call_.wait(); }

@@ -68,7 +68,7 @@ void untrack_all() noexcept {
 }
 
 // All ranks have started it as often, so all take the same way.
-tracked_request::by tracked_request::next() noexcept {
+tracked_request::by tracked_request::next() {
   ++starts_;
   sampled_ = false;
   if (ways_ != nullptr && ways_->lost()) ways_.reset();

@@ -71,7 +71,7 @@ class tracked_request {
  private:
   enum class by : std::uint8_t { nobody, library, plan };
 
-  by next() noexcept;
+  by next();
   int refuse_start() noexcept;
   int started(by who, double begun) noexcept;
   int fail_start() noexcept;
@@ -102,16 +102,15 @@ template <class Native>
 int tracked_request::start(Native&& native) noexcept {
   if (active()) return refuse_start();
   const double begun = now();
-  const by who = next();
-  if (who == by::plan) {
-    try {
-      ways_->start();
-    } catch (...) {
-      return fail_start();
-    }
-  } else if (const int code = native(); code != MPI_SUCCESS) {
-    return code;
+  by who = by::library;
+  try {
+    who = next();
+    if (who == by::plan) ways_->start();
+  } catch (...) {
+    return fail_start();
   }
+  if (who == by::library)
+    if (const int code = native(); code != MPI_SUCCESS) return code;
   return started(who, begun);
 }
 

@@ -12,8 +12,9 @@ class served_exchange {
   served_exchange& operator=(const served_exchange&) = delete;
   virtual ~served_exchange() = default;
 
-  /// Of a persistent exchange: whether taquin does the next start. The same on all ranks that have started as often.
-  [[nodiscard]] virtual bool is_next() const noexcept = 0;
+  /// Of a persistent exchange, asked in each start: whether taquin does it. The same on all ranks that have started as
+  /// often.
+  [[nodiscard]] virtual bool is_next() = 0;
   /// The MPI library does all starts from now on.
   [[nodiscard]] virtual bool lost() const noexcept { return false; }
   /// Who does the starts will not change.

@@ -1,5 +1,5 @@
 // Nonblocking exchanges among all ranks of a communicator: by slots in the memory of one node where three calls of a
-// kind are faster so than three by the MPI library. docs/internals/interpose.md says how ranks agree without waiting.
+// kind are faster so than three by the MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -10,21 +10,19 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "algorithms/nodes/neighbourhood.hpp"
 #include "interpose/event.hpp"
-#include "node/mapping.hpp"
+#include "interpose/serve/agreed_slots.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
 
-/// Who does the calls on one communicator. All ranks count the same calls, in the same order, and whatever they agree
-/// on is begun in one call and used `ahead` calls later, so that a start does not wait for the others.
+/// Who does the calls on one communicator. All ranks count the same calls, in the same order.
 class start_service {
  public:
-  static constexpr int tries = 3;
-  static constexpr int ahead = 16;
+  static constexpr int tries = agreed_slots::tries;
+  static constexpr int ahead = agreed_slots::ahead;
   static constexpr int again = 512;  ///< calls after which a kind whose blocks may have changed is measured again
 
   /// Who does a call.
@@ -37,7 +35,6 @@ class start_service {
 
   /// The communicator's; made with its first call. Null where the MPI library does all its calls, on all ranks. Local.
   static std::shared_ptr<start_service> of(MPI_Comm comm);
-  ~start_service();
   start_service(const start_service&) = delete;
   start_service& operator=(const start_service&) = delete;
 
@@ -45,17 +42,11 @@ class start_service {
   turn next(MPI_Comm comm, const exchange& x);
   /// A timed call has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept;
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_; }
-  [[nodiscard]] std::size_t ranks() const noexcept { return places_.size(); }
+  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
+  [[nodiscard]] std::size_t ranks() const noexcept { return slots_.ranks(); }
   [[nodiscard]] outcome by_slots() const;
 
-  /// Around all services: makes the communicator of their messages, right after MPI_Init, on all ranks; and completes
-  /// what ranks are agreeing on, before MPI_Finalize.
-  static void begin_all();
-  static void end_all() noexcept;
-
  private:
-  enum class stage : std::uint8_t { counting, asking, attaching, ready, refused };
   static constexpr int first_kinds = 2;  // alltoallv and alltoallw; the others are alltoall by its block's size
   static constexpr int kinds = 24;
 
@@ -78,28 +69,13 @@ class start_service {
     bool won = true;  // the last one, by the slots
   };
 
-  start_service() = default;
+  start_service(MPI_Comm comm, int ranks);
   static std::size_t kind_of(const exchange& x) noexcept;
-  void ask(MPI_Comm comm);
-  void attach(MPI_Comm comm);
-  void begin_slots();
-  void settle();
   [[nodiscard]] told::times& note(int rank, std::size_t kind) const noexcept;
   void tell(std::size_t kind) noexcept;
   void decide(std::size_t kind);
 
-  int rank_ = 0;
-  std::vector<int> places_;  // of the ranks, in the communicator of messages
-  stage stage_ = stage::counting;
-  int starts_ = 0;
-  int tag_ = -1;
-  std::array<std::int64_t, 3> asked_{}, answer_{};
-  std::int32_t attached_ = 0, all_attached_ = 0;
-  detail::mapping_key key_{};   // rank 0's own
-  detail::mapping_key from_{};  // as rank 0 has sent it
-  detail::mapping memory_;
-  std::array<MPI_Request, 2> pending_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  std::shared_ptr<detail::neighbourhood> slots_;
+  agreed_slots slots_;
   std::array<contest, kinds> contests_{};
 };
 

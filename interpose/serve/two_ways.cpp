@@ -51,7 +51,7 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
 
 bool two_ways::tells() const noexcept { return !decided_ && starts_ == ways * tries; }
 
-bool two_ways::is_next() const noexcept {
+bool two_ways::is_next() {
   if (decided_) return wins_;
   return tells() || starts_ % ways == static_cast<int>(taquin);
 }

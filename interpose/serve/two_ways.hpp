@@ -24,7 +24,7 @@ class two_ways final : public served_exchange {
   /// library's own exchange.
   static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
 
-  [[nodiscard]] bool is_next() const noexcept override;
+  [[nodiscard]] bool is_next() override;
   [[nodiscard]] bool lost() const noexcept override { return decided_ && !wins_; }
   [[nodiscard]] bool settled() const noexcept override { return decided_; }
   void start() override;

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   MPI_Comm ring = MPI_COMM_NULL;
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, peers, weights, 2, peers, weights, MPI_INFO_NULL, 0, &ring);
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
-  for (int call = 0; call < 5; ++call)
+  for (int call = 0; call < 60; ++call)
     if (exchange(ring) != MPI_SUCCESS) printf("rank %d: call %d fails\n", rank, call);
   if (rank == ranks - 1) MPI_Barrier(MPI_COMM_WORLD);
   /* A rank whose neighbours have both begun may complete its call. */

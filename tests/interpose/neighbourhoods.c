@@ -173,6 +173,33 @@ static void all_forms(MPI_Comm comm, const graph *g) {
   check(&last, g, number);
 }
 
+/* Nothing but starts: what the ranks share is made while they go on. */
+static void starts_alone(MPI_Comm comm, const graph *g) {
+  int number = 0;
+  for (int how = 0; how < 5; ++how, number += at_once) nonblocking(comm, g, number, how);
+  persistent(comm, g, number++);
+  for (int how = 0; how < 5; ++how, number += at_once) nonblocking(comm, g, number, how);
+  OK(MPI_Comm_free(&comm));
+}
+
+/* The communicator goes while ranks agree. */
+static void few_starts(MPI_Comm comm, const graph *g, int starts) {
+  for (int number = 0; number < starts; ++number) {
+    call c;
+    start(comm, g, &c, number);
+    OK(MPI_Wait(&c.request, MPI_STATUS_IGNORE));
+    check(&c, g, number);
+  }
+  OK(MPI_Comm_free(&comm));
+}
+
+static MPI_Comm graph_of(const graph *g) {
+  MPI_Comm comm;
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, g->in, g->peers_in, weights, g->out, g->peers_out, weights,
+                                    MPI_INFO_NULL, 0, &comm));
+  return comm;
+}
+
 int main(int argc, char **argv) {
   OK(MPI_Init(&argc, &argv));
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -183,12 +210,12 @@ int main(int argc, char **argv) {
     g.peers_out[g.out++] = (world_rank + k) % ranks;
     g.peers_in[g.in++] = (world_rank + ranks - k) % ranks;
   }
-  MPI_Comm comm;
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, g.in, g.peers_in, weights, g.out, g.peers_out, weights,
-                                    MPI_INFO_NULL, 0, &comm));
-  all_forms(comm, &g);
+  all_forms(graph_of(&g), &g);
+  starts_alone(graph_of(&g), &g);
+  for (int starts = 3; starts < 60; starts += 8) few_starts(graph_of(&g), &g, starts);
 
   const int open = 0; /* a line: those at its ends have MPI_PROC_NULL */
+  MPI_Comm comm;
   OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &open, 0, &comm));
   graph line = {.in = 2, .out = 2};
   MPI_Cart_shift(comm, 0, 1, &line.peers_in[0], &line.peers_in[1]);
@@ -201,9 +228,8 @@ int main(int argc, char **argv) {
       twice.peers_out[k] = (world_rank + 1) % ranks;
       twice.peers_in[k] = (world_rank + ranks - 1) % ranks;
     }
-    OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, twice.peers_in, weights, 2, twice.peers_out, weights,
-                                      MPI_INFO_NULL, 0, &comm));
-    all_forms(comm, &twice);
+    all_forms(graph_of(&twice), &twice);
+    starts_alone(graph_of(&twice), &twice);
   }
   return MPI_Finalize();
 }

@@ -35,17 +35,6 @@ struct block_header {
 
 }  // namespace
 
-struct neighbourhood::slot {
-  std::atomic<std::uint64_t> call;
-  std::uint64_t bytes;
-  [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-};
-
-struct neighbourhood::edge_head {
-  alignas(cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
-  alignas(cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
-};
-
 bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
   const std::size_t i = call % slots;
   return head(e).acknowledged[i].load(std::memory_order_acquire) == e.written[i];
@@ -57,20 +46,6 @@ bool neighbourhood::has_room(edge& e, std::uint64_t call, std::size_t bytes) con
   if (bytes <= taken) return true;
   if (!mapping::take(slot_of(e, call).data(), most_in_slot_)) return false;
   taken = most_in_slot_;
-  return true;
-}
-
-// Of this rank's edges: their heads, and some bytes of each slot.
-bool neighbourhood::take_first_pages() {
-  const std::size_t first = std::min<std::size_t>(256, most_in_slot_);
-  for (edge& e : out_) {
-    if (e.memory == nullptr) continue;
-    if (!mapping::take(e.memory, sizeof(edge_head))) return false;
-    for (std::uint64_t call = 0; call < slots; ++call) {
-      if (!mapping::take(reinterpret_cast<std::byte*>(&slot_of(e, call)), sizeof(slot) + first)) return false;
-      e.taken.at(call) = first;
-    }
-  }
   return true;
 }
 

@@ -28,6 +28,7 @@
 #include <span>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/watch.hpp"
 #include "node/call_watch.hpp"
@@ -38,20 +39,30 @@ namespace taquin::detail {
 
 class neighbourhood {
  public:
-  /// For the ranks of `comm`, each with its sources and destinations, MPI_PROC_NULL where there is none. Collective:
-  /// some small collectives. Null on all ranks where they are on several nodes, share no memory, or a rank is twice a
-  /// neighbour of another: two ranks then do not identify an edge.
-  static std::shared_ptr<neighbourhood> make(MPI_Comm comm, std::span<const int> sources,
-                                             std::span<const int> destinations);
-  /// What the ranks need where each is a neighbour of each, itself included, with `notes` bytes of each rank for the
-  /// caller: in all.
-  [[nodiscard]] static std::size_t bytes_among_all(int ranks, std::size_t notes) noexcept;
-  /// For that, in memory of that size, all zero, which all ranks map. Local. Messages go by `messages`, in which the
-  /// ranks are `places`; `tag` and the next one are those of what comes to this rank, and of nothing else there.
-  static std::shared_ptr<neighbourhood> among_all(mpi::communicator::lease messages, mapping memory, int rank,
-                                                  std::span<const int> places, int tag, std::size_t notes);
-  /// To be called once all ranks have made theirs, before the first exchange. Local.
-  void all_have_come() noexcept;
+  /// A rank's neighbours, MPI_PROC_NULL where there is none. No rank is twice among the sources, or the destinations:
+  /// two ranks would then not identify an edge.
+  struct neighbours {
+    std::vector<int> sources, destinations;
+  };
+  /// One of the ranks that share the memory: what it brings.
+  struct member {
+    mpi::communicator::lease messages;
+    int rank = 0;
+    std::span<const int> places;  ///< of the ranks, in `messages`
+    int tag = 0;  ///< it and the next one are those of what comes to this rank, and of nothing else there
+    const neighbours& edges;
+    std::size_t widest = 0;  ///< the most destinations of a rank
+    std::size_t notes = 0;   ///< bytes of each rank for the caller
+    bool whole = false;      ///< all pages of this rank's part are taken now, not only the first of each slot
+  };
+  /// What each rank has of the memory, at most.
+  [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
+  /// In memory of that size for each rank, all zero and taken in parts, which all ranks map. Local. Null where there are
+  /// no pages.
+  static std::shared_ptr<neighbourhood> make(member m, mapping memory);
+  /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source does not have
+  /// this rank as a destination.
+  [[nodiscard]] bool all_have_come() noexcept;
   [[nodiscard]] std::byte* notes(int rank) const noexcept;
   ~neighbourhood();
   neighbourhood(const neighbourhood&) = delete;
@@ -59,13 +70,21 @@ class neighbourhood {
 
   /// The longest block that passes through shared memory.
   [[nodiscard]] std::size_t most_in_slot() const noexcept { return most_in_slot_; }
-  [[nodiscard]] std::size_t memory() const noexcept { return memory_.size() + mapping::header; }
+  /// Of all ranks' parts.
+  [[nodiscard]] std::size_t memory() const noexcept { return ranks_ * part_ + mapping::header; }
 
  private:
   friend class neighbour_exchange;
   static constexpr std::size_t slots = 4;
-  struct slot;
-  struct edge_head;
+  struct slot {
+    std::atomic<std::uint64_t> call;
+    std::uint64_t bytes;
+    [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  struct edge_head {
+    alignas(cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
+    alignas(cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
+  };
   // An edge in shared memory: its head, then its slots. Null memory: no neighbour.
   struct edge {
     int peer = MPI_PROC_NULL;
@@ -82,22 +101,29 @@ class neighbourhood {
   };
 
   neighbourhood() = default;
-  static int agree(MPI_Comm comm, bool wanted, int destinations);
-  bool map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest);
+  [[nodiscard]] static std::size_t bytes(std::size_t widest, std::size_t notes) noexcept;
   [[nodiscard]] static std::size_t most_in_slot(std::size_t widest) noexcept;
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
   [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
-  [[nodiscard]] bool take_first_pages();
+  [[nodiscard]] bool take_pages();
+  // Of a rank's part: its tag, its notes, the ranks of its destinations with -1 behind the last, an edge for each.
+  [[nodiscard]] std::byte* part_of(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
+  [[nodiscard]] int* destinations_of(int rank) const noexcept;
+  [[nodiscard]] std::byte* edge_of(int rank, std::size_t nth) const noexcept;
   [[nodiscard]] slot& slot_of(const edge& e, std::uint64_t call) const noexcept;
   void send_around(const edge& e, std::span<const std::byte> contents);
   void receive_around(std::size_t source);
 
   mapping memory_;
-  std::size_t part_ = 0;  // bytes of each rank
+  std::size_t part_ = 0;   // bytes of each rank
+  std::size_t notes_ = 0;  // of them
+  std::size_t widest_ = 0;
+  std::size_t ranks_ = 0;
+  int rank_ = 0;
+  bool whole_ = false;
   mpi::communicator::lease comm_;
-  mpi::plan_tags tags_;
   int tag_ = 0;
   patience timeout_ = patience::of({});
   std::size_t most_in_slot_ = 0;

@@ -1,151 +1,119 @@
-// How ranks make the memory of their slots.
+#include "algorithms/nodes/neighbourhood_making.hpp"
+
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <limits>
 #include <new>
 #include <utility>
 
-#include "algorithms/nodes/neighbourhood.hpp"
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
-#include "mpi/collectives.hpp"
+#include "mpi/backoff.hpp"
+#include "mpi/check.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t least_page = 4096;
-
-bool has_no_rank_twice(std::span<const int> ranks) {
-  std::vector<int> sorted(ranks.begin(), ranks.end());
-  std::erase(sorted, MPI_PROC_NULL);
-  std::ranges::sort(sorted);
-  return std::ranges::adjacent_find(sorted) == sorted.end();
+// Takes no memory.
+bool has_no_rank_twice(const std::vector<int>& ranks) {
+  for (auto at = ranks.begin(); at != ranks.end(); ++at)
+    if (*at >= 0 && std::find(at + 1, ranks.end(), *at) != ranks.end()) return false;
+  return true;
 }
 
 }  // namespace
 
-std::shared_ptr<neighbourhood> neighbourhood::make(MPI_Comm comm, std::span<const int> sources,
-                                                   std::span<const int> destinations) {
-#ifdef TAQUIN_SMPI  // simulated ranks are one process, whose time stands still while one of them waits for memory
-  static_cast<void>(comm), static_cast<void>(sources), static_cast<void>(destinations);
-  return nullptr;
-#else
-  const mpi::communicator& state = mpi::communicator::of(comm);
-  std::shared_ptr<neighbourhood> made;
-  bool distinct = false;
-  try {
-    distinct = has_no_rank_twice(sources) && has_no_rank_twice(destinations);
-    made.reset(new neighbourhood);
-    made->comm_ = mpi::communicator::of(comm).keep();
-    made->in_.resize(sources.size());
-    made->arrived_.resize(sources.size());
-    made->out_.resize(destinations.size());
-  } catch (const std::bad_alloc&) {
-    made.reset();
-  }
-  const int widest = agree(state.get(), made != nullptr && distinct, static_cast<int>(destinations.size()));
-  return widest >= 0 && made->map(sources, destinations, static_cast<std::size_t>(widest)) ? made : nullptr;
-#endif
-}
-
-// The most destinations of a rank, where all ranks take part and are on one machine; otherwise −1.
-int neighbourhood::agree(MPI_Comm comm, bool wanted, int destinations) {
+// Whether all ranks are on one machine and have what is needed, and how to reach the memory.
+void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
   const environment& e = environment::get();
+  const bool known = std::ranges::find(places_, MPI_UNDEFINED) == places_.end();
+  messages_ = std::move(messages);
+  if (known && messages_ != nullptr && e.shared_memory && e.nodes.empty() && has_no_rank_twice(edges_.sources) &&
+      has_no_rank_twice(edges_.destinations))
+    tag_ = tag;
+  if (rank_ == 0 && tag_ >= 0) memory_ = mapping::create(places_.size() * most_bytes(), key_, mapping::pages::in_parts);
   const auto host = static_cast<std::int64_t>(host_id() >> 1U);
-  std::array<std::int64_t, 4> least{wanted && e.shared_memory && e.nodes.empty() ? 1 : 0, host, -host, -destinations};
-  mpi::allreduce(std::span<std::int64_t>(least), MPI_MIN, comm);
-  return least[0] != 0 && least[1] == -least[2] ? static_cast<int>(-least[3]) : -1;
+  asked_ = {tag_ >= 0 && (rank_ > 0 || !memory_.empty()) ? 1 : 0, host, -host,
+            -static_cast<std::int64_t>(edges_.destinations.size())};
+  from_ = key_;
+  TAQUIN_MPI(PMPI_Iallreduce(asked_.data(), answer_.data(), static_cast<int>(asked_.size()), MPI_INT64_T, MPI_MIN, comm,
+                             &pending_[0]));
+  TAQUIN_MPI(PMPI_Ibcast(&from_, sizeof from_, MPI_BYTE, 0, comm, &pending_[1]));
+  stage_ = stage::asking;
 }
 
-// Each rank has a part of the memory: the ranks of its destinations, −1 behind the last, then an edge for each of them.
-bool neighbourhood::map(std::span<const int> sources, std::span<const int> destinations, std::size_t widest) {
-  most_in_slot_ = most_in_slot(widest);
-  const std::size_t list = up_to_line((widest + 1) * sizeof(int));
-  const std::size_t part = list + widest * edge_bytes(most_in_slot_);
-
-  mapping_key key;
-  if (comm_->rank() == 0) memory_ = mapping::create(as_size(comm_->size()) * part, key, mapping::pages::in_parts);
-  mapping_key shared = key;
-  mpi::broadcast(std::span(&shared, 1), 0, comm_->get());
-  if (comm_->rank() != 0) memory_ = mapping::attach(shared);
-  const auto list_of = [&](int rank) { return reinterpret_cast<int*>(memory_.data() + as_size(rank) * part); };
-  const auto edge_of = [&](int rank, std::size_t nth) {
-    return memory_.data() + as_size(rank) * part + list + nth * edge_bytes(most_in_slot_);
-  };
-  for (std::size_t d = 0; !memory_.empty() && d < destinations.size(); ++d)
-    out_[d] = {destinations[d], destinations[d] < 0 ? nullptr : edge_of(comm_->rank(), d), {}};
-  if (!memory_.empty() && !(mapping::take(memory_.data() + as_size(comm_->rank()) * part, list) && take_first_pages()))
-    memory_ = {};
-  if (!memory_.empty()) {
-    int* const mine = list_of(comm_->rank());
-    *std::ranges::copy(destinations, mine).out = -1;
-    std::replace(mine, mine + destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
+void neighbourhood_making::go_on(MPI_Comm comm) {
+  settle();
+  switch (stage_) {
+    case stage::asking:
+      return answer_[0] != 0 && answer_[1] == -answer_[2] ? attach(comm) : end();
+    case stage::attaching:
+      mapping::close(key_);
+      return all_good_ != 0 ? compare(comm) : end();
+    case stage::comparing:
+      if (all_good_ != 0) made_ = std::move(making_);
+      return end();
+    case stage::first:
+    case stage::over:
+      break;
   }
-  const bool mapped = mpi::holds_everywhere(!memory_.empty(), comm_->get());
-  mapping::close(key);
-  if (!mapped) return false;
+}
 
-  bool known = true;
-  for (std::size_t s = 0; s < sources.size(); ++s) {
-    if (sources[s] < 0) continue;
-    const int* const begin = list_of(sources[s]);
-    const int* at = begin;
-    while (*at != comm_->rank() && *at != -1) ++at;
-    known = known && *at != -1;
-    in_[s] = {sources[s], *at == -1 ? nullptr : edge_of(sources[s], as_size(at - begin)), {}};
+void neighbourhood_making::attach(MPI_Comm comm) {
+  if (rank_ > 0) memory_ = mapping::attach(from_);
+  try {
+    if (!memory_.empty())
+      making_ = neighbourhood::make({.messages = std::move(messages_),
+                                     .rank = rank_,
+                                     .places = places_,
+                                     .tag = tag_,
+                                     .edges = edges_,
+                                     .widest = static_cast<std::size_t>(-answer_[3]),
+                                     .notes = notes_,
+                                     .whole = each_with_each_},
+                                    std::move(memory_));
+  } catch (const std::bad_alloc&) {
+    making_.reset();
   }
-  tag_ = tags_.take(*comm_);
-  for (auto* const side : {&in_, &out_}) {
-    for (edge& e : *side) {
-      e.at = e.peer;
-      e.tag = tag_;
-    }
+  agree(comm, making_ != nullptr);
+  stage_ = stage::attaching;
+}
+
+// Where each rank has all as its neighbours, all edges are known.
+void neighbourhood_making::compare(MPI_Comm comm) {
+  const bool known = making_->all_have_come();
+  stage_ = stage::comparing;
+  if (!each_with_each_) return agree(comm, known);
+  made_ = std::move(making_);
+  end();
+}
+
+void neighbourhood_making::agree(MPI_Comm comm, bool good) {
+  good_ = good ? 1 : 0;
+  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, pending_.data()));
+}
+
+void neighbourhood_making::settle() {
+  for (mpi::backoff waiting;; waiting.pause()) {
+    int done = 0;
+    TAQUIN_MPI(PMPI_Testall(static_cast<int>(pending_.size()), pending_.data(), &done, MPI_STATUSES_IGNORE));
+    if (done != 0) return;
   }
-  return mpi::holds_everywhere(known, comm_->get());
 }
 
-// Each rank has a part of the memory: its tag, the notes, then an edge to each rank.
-std::size_t neighbourhood::bytes_among_all(int ranks, std::size_t notes) noexcept {
-  const std::size_t p = as_size(ranks);
-  return p * (cache_line + up_to_line(notes) + p * edge_bytes(most_in_slot(p)));
+// Frees what is only needed while it is made.
+void neighbourhood_making::end() noexcept {
+  stage_ = stage::over;
+  making_.reset();
+  memory_ = {};
+  messages_.reset();
+  mapping::close(key_);
 }
 
-std::shared_ptr<neighbourhood> neighbourhood::among_all(mpi::communicator::lease messages, mapping memory, int rank,
-                                                        std::span<const int> places, int tag, std::size_t notes) {
-  std::shared_ptr<neighbourhood> made(new neighbourhood);
-  const std::size_t p = places.size();
-  made->memory_ = std::move(memory);
-  made->comm_ = std::move(messages);
-  made->most_in_slot_ = most_in_slot(p);
-  made->part_ = bytes_among_all(static_cast<int>(p), notes) / p;
-  made->tag_ = tag;
-  made->arrived_.resize(p);
-  const auto edge_of = [&](std::size_t from, std::size_t to) {
-    return made->memory_.data() + from * made->part_ + cache_line + up_to_line(notes) +
-           to * edge_bytes(made->most_in_slot_);
-  };
-  std::array<std::size_t, slots> all_taken{};
-  all_taken.fill(made->most_in_slot_);
-  for (std::size_t i = 0; i < p; ++i) {
-    const int peer = static_cast<int>(i);
-    made->in_.push_back({peer, edge_of(i, as_size(rank)), {}, places[i], tag});
-    made->out_.push_back({peer, edge_of(as_size(rank), i), {}, places[i], 0, all_taken});
-  }
-  std::byte* const own = made->memory_.data() + as_size(rank) * made->part_;
-  std::memset(own, 0, made->part_);  // takes its pages now, not in the first exchanges, which may be timed
-  std::memcpy(own, &tag, sizeof tag);
-  return made;
+void neighbourhood_making::give_up() noexcept {
+  int over = 0;
+  if (PMPI_Finalized(&over) == MPI_SUCCESS && over == 0)
+    PMPI_Waitall(static_cast<int>(pending_.size()), pending_.data(), MPI_STATUSES_IGNORE);
+  end();
 }
-
-void neighbourhood::all_have_come() noexcept {
-  for (edge& e : out_) std::memcpy(&e.tag, memory_.data() + as_size(e.peer) * part_, sizeof e.tag);
-  for (const edge& e : in_)  // maps the pages
-    for (std::size_t at = 0; at < edge_bytes(most_in_slot_); at += least_page)
-      static_cast<void>(*static_cast<const volatile std::byte*>(e.memory + at));
-}
-
-std::byte* neighbourhood::notes(int rank) const noexcept { return memory_.data() + as_size(rank) * part_ + cache_line; }
 
 }  // namespace taquin::detail

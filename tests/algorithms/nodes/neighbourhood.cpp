@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "harness/neighbours.hpp"
 #include "support/types.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 using detail::neighbour_exchange;
 using detail::neighbourhood;
+using harness::make_neighbourhood;
 
 constexpr std::byte guard{0xa5};
 
@@ -114,7 +116,7 @@ class Neighbourhood : public testing::Test {
   void run(double share, int at_once, count_t most, bool barrier) {
     const graph g(random_, share);
     const scoped_comm comm(g.communicator());
-    const auto n = neighbourhood::make(comm.get(), g.sources, g.destinations);
+    const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations);
     ASSERT_NE(n, nullptr);
     int number = 0;
     for (const type_pair& types : {plain_pair(), holes()}) {
@@ -149,7 +151,7 @@ TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
 TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
   const graph g(random_, 1.0);
   const scoped_comm comm(g.communicator());
-  const auto n = neighbourhood::make(comm.get(), g.sources, g.destinations);
+  const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations);
   ASSERT_NE(n, nullptr);
   int number = 0;
   for (const int at_once : {9, 1, 1, 1, 6, 2, 13, 1}) {
@@ -171,8 +173,8 @@ TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
     return made;
   }());
-  EXPECT_EQ(neighbourhood::make(comm.get(), std::vector{before, before}, std::vector{next, next}), nullptr);
-  EXPECT_EQ(neighbourhood::make(comm.get(), std::vector{before}, std::vector<int>{}), nullptr) << "no such edge";
+  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before, before}, std::vector{next, next}), nullptr);
+  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before}, std::vector<int>{}), nullptr) << "no such edge";
 }
 
 // What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
@@ -183,7 +185,7 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
     return made;
   }());
-  const auto n = neighbourhood::make(comm.get(), std::vector{me}, std::vector{me});
+  const auto n = make_neighbourhood(comm.get(), std::vector{me}, std::vector{me});
   ASSERT_NE(n, nullptr);
   constexpr int most = 5000;
   for (const auto& [sent, expected] : {std::pair{8, 3}, {most, 3}, {most, most - 1}, {3, most}, {7, 8}}) {

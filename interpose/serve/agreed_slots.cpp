@@ -1,0 +1,111 @@
+#include "interpose/serve/agreed_slots.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "base/sizes.hpp"
+#include "interpose/settings.hpp"
+#include "mpi/check.hpp"
+#include "mpi/groups.hpp"
+
+namespace taquin::interpose {
+
+using detail::as_size;
+
+namespace {
+
+constexpr int tags_of_one = 2;
+
+// What all slots of the process have in common. Never destroyed: calls may come while the program ends.
+struct common {
+  std::mutex mutex;
+  mpi::communicator::lease messages;  // of all ranks
+  int next_tag = 0;                   // of what comes to this rank; none is given out twice
+  std::vector<agreed_slots*> alive;
+};
+
+common& shared() {
+  static auto* const one = new common;
+  return *one;
+}
+
+// The largest tag is that of ranks that leave.
+int take_tag() {
+  common& c = shared();
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(c.messages->get(), MPI_TAG_UB, static_cast<void*>(&value), &found));
+  const std::lock_guard lock(c.mutex);
+  if (found == 0 || c.next_tag + tags_of_one > *static_cast<int*>(value)) return -1;
+  return std::exchange(c.next_tag, c.next_tag + tags_of_one);
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
+  return rank;
+}
+
+std::vector<int> places_of(MPI_Comm comm) {
+  if (!agreed_slots::possible()) return {};
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  std::vector<int> places(as_size(ranks));
+  mpi::translate_ranks(comm, 0, shared().messages->get(), places);
+  return places;
+}
+
+}  // namespace
+
+void agreed_slots::begin_all() {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  const detail::environment& e = detail::environment::get();
+  if (ranks == 1 || !settings::get().route || e.algorithm == "native" || !e.shared_memory || !e.nodes.empty()) return;
+  MPI_Comm made = MPI_COMM_NULL;
+  TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &made));  // which has no attributes yet
+  shared().messages = mpi::communicator::adopt(made);
+  shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
+}
+
+void agreed_slots::end_all() noexcept {
+  common& c = shared();
+  const std::lock_guard lock(c.mutex);
+  for (agreed_slots* const one : c.alive) one->give_up();
+}
+
+bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }
+
+mpi::communicator& agreed_slots::messages() noexcept { return *shared().messages; }
+
+agreed_slots::agreed_slots(MPI_Comm comm, demands d)
+    : rank_(rank_in(comm)), making_(rank_, places_of(comm), std::move(d.edges), d.notes, d.each_with_each) {
+  common& c = shared();
+  const std::lock_guard lock(c.mutex);
+  c.alive.push_back(this);
+}
+
+agreed_slots::~agreed_slots() {
+  common& c = shared();
+  const std::lock_guard lock(c.mutex);
+  std::erase(c.alive, this);
+}
+
+void agreed_slots::begin(MPI_Comm comm, bool wanted) {
+  if (wanted && !messages().record->lost && making_.most_bytes() <= settings::get().memory) tag_ = take_tag();
+  making_.begin(comm, tag_ >= 0 ? messages().keep() : nullptr, tag_);
+}
+
+void agreed_slots::start(MPI_Comm comm, bool wanted) {
+  if (over() || ++starts_ <= tries) return;
+  if (!making_.begun()) return begin(comm, wanted);
+  if ((starts_ - tries - 1) % ahead == 0) making_.go_on(comm);
+}
+
+void agreed_slots::finish(MPI_Comm comm) {
+  if (!over() && !making_.begun()) begin(comm, true);
+  while (!over()) making_.go_on(comm);
+}
+
+}  // namespace taquin::interpose

@@ -1,0 +1,101 @@
+// How the memory of slots is laid out, and how a rank joins.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "algorithms/nodes/neighbourhood.hpp"
+#include "base/sizes.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t least_page = 4096;
+
+std::size_t list_bytes(std::size_t widest) noexcept { return up_to_line((widest + 1) * sizeof(int)); }
+
+}  // namespace
+
+std::size_t neighbourhood::most_bytes(int ranks, std::size_t notes) noexcept {
+  std::size_t most = 0;
+  for (std::size_t widest = 0; widest <= as_size(ranks); ++widest) most = std::max(most, bytes(widest, notes));
+  return most;
+}
+
+std::size_t neighbourhood::bytes(std::size_t widest, std::size_t notes) noexcept {
+  return cache_line + up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
+}
+
+int* neighbourhood::destinations_of(int rank) const noexcept {
+  return reinterpret_cast<int*>(part_of(rank) + cache_line + notes_);
+}
+
+std::byte* neighbourhood::edge_of(int rank, std::size_t nth) const noexcept {
+  return part_of(rank) + cache_line + notes_ + list_bytes(widest_) + nth * edge_bytes(most_in_slot_);
+}
+
+std::byte* neighbourhood::notes(int rank) const noexcept { return part_of(rank) + cache_line; }
+
+std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
+  std::shared_ptr<neighbourhood> made(new neighbourhood);
+  neighbourhood& n = *made;
+  n.memory_ = std::move(memory);
+  n.comm_ = std::move(m.messages);
+  n.most_in_slot_ = most_in_slot(m.widest);
+  n.part_ = bytes(m.widest, m.notes);
+  n.notes_ = up_to_line(m.notes);
+  n.widest_ = m.widest;
+  n.ranks_ = m.places.size();
+  n.rank_ = m.rank;
+  n.whole_ = m.whole;
+  n.tag_ = m.tag;
+  const auto place = [&](int peer) { return peer < 0 ? MPI_PROC_NULL : m.places[as_size(peer)]; };
+  for (const int peer : m.edges.sources) n.in_.push_back({.peer = peer, .at = place(peer), .tag = m.tag});
+  for (std::size_t d = 0; d < m.edges.destinations.size(); ++d) {
+    const int peer = m.edges.destinations[d];
+    n.out_.push_back({.peer = peer, .memory = peer < 0 ? nullptr : n.edge_of(m.rank, d), .at = place(peer)});
+  }
+  n.arrived_.resize(n.in_.size());
+  if (!n.take_pages()) return nullptr;
+  std::memcpy(n.part_of(m.rank), &m.tag, sizeof m.tag);
+  int* const mine = n.destinations_of(m.rank);
+  *std::ranges::copy(m.edges.destinations, mine).out = -1;
+  std::replace(mine, mine + m.edges.destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
+  return made;
+}
+
+// Of this rank's part all, or the tag, the notes, the list, the heads of the edges, and some bytes of each slot.
+bool neighbourhood::take_pages() {
+  const std::size_t first = whole_ ? most_in_slot_ : std::min<std::size_t>(256, most_in_slot_);
+  std::byte* const mine = part_of(rank_);
+  if (!mapping::take(mine, whole_ ? part_ : static_cast<std::size_t>(edge_of(rank_, 0) - mine))) return false;
+  for (edge& e : out_) {
+    e.taken.fill(first);
+    if (e.memory == nullptr || whole_) continue;
+    if (!mapping::take(e.memory, sizeof(edge_head))) return false;
+    for (std::uint64_t call = 0; call < slots; ++call)
+      if (!mapping::take(reinterpret_cast<std::byte*>(&slot_of(e, call)), sizeof(slot) + first)) return false;
+  }
+  return true;
+}
+
+bool neighbourhood::all_have_come() noexcept {
+  for (edge& e : out_)
+    if (e.peer >= 0) std::memcpy(&e.tag, part_of(e.peer), sizeof e.tag);
+  bool known = true;
+  for (edge& e : in_) {
+    if (e.peer < 0) continue;
+    const int* const begin = destinations_of(e.peer);
+    const int* at = begin;
+    while (*at != rank_ && *at != -1) ++at;
+    known = known && *at != -1;
+    if (*at == -1) continue;
+    e.memory = edge_of(e.peer, as_size(at - begin));
+    for (std::size_t k = 0; whole_ && k < edge_bytes(most_in_slot_); k += least_page)  // maps the pages
+      static_cast<void>(*static_cast<const volatile std::byte*>(e.memory + k));
+  }
+  return known;
+}
+
+}  // namespace taquin::detail
