@@ -48,7 +48,6 @@ int rank_in(MPI_Comm comm) {
 }
 
 std::vector<int> places_of(MPI_Comm comm) {
-  if (!agreed_slots::possible()) return {};
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   std::vector<int> places(as_size(ranks));
@@ -79,33 +78,34 @@ bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }
 
 mpi::communicator& agreed_slots::messages() noexcept { return *shared().messages; }
 
-agreed_slots::agreed_slots(MPI_Comm comm, demands d)
-    : rank_(rank_in(comm)), making_(rank_, places_of(comm), std::move(d.edges), d.notes, d.each_with_each) {
-  common& c = shared();
-  const std::lock_guard lock(c.mutex);
-  c.alive.push_back(this);
-}
-
 agreed_slots::~agreed_slots() {
   common& c = shared();
   const std::lock_guard lock(c.mutex);
   std::erase(c.alive, this);
 }
 
-void agreed_slots::begin(MPI_Comm comm, bool wanted) {
-  if (wanted && !messages().record->lost && making_.most_bytes() <= settings::get().memory) tag_ = take_tag();
-  making_.begin(comm, tag_ >= 0 ? messages().keep() : nullptr, tag_);
+void agreed_slots::begin(MPI_Comm comm, demands d) {
+  making_ = std::make_unique<detail::neighbourhood_making>(rank_in(comm), places_of(comm), std::move(d.edges), d.notes,
+                                                           d.each_with_each);
+  {
+    common& c = shared();
+    const std::lock_guard lock(c.mutex);
+    c.alive.push_back(this);
+  }
+  if (d.wanted && !messages().record->lost && making_->most_bytes() <= settings::get().memory) tag_ = take_tag();
+  making_->begin(comm, messages().keep(), tag_);
 }
 
-void agreed_slots::start(MPI_Comm comm, bool wanted) {
-  if (over() || ++starts_ <= tries) return;
-  if (!making_.begun()) return begin(comm, wanted);
-  if ((starts_ - tries - 1) % ahead == 0) making_.go_on(comm);
+void agreed_slots::go_on(MPI_Comm comm) {
+  making_->go_on(comm);
+  if (!making_->over()) return;
+  made_ = making_->made();
+  give_up();
 }
 
-void agreed_slots::finish(MPI_Comm comm) {
-  if (!over() && !making_.begun()) begin(comm, true);
-  while (!over()) making_.go_on(comm);
+void agreed_slots::give_up() noexcept {
+  making_.reset();
+  over_ = true;
 }
 
 }  // namespace taquin::interpose

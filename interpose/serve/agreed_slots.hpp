@@ -23,6 +23,7 @@ class agreed_slots {
     detail::neighbourhood::neighbours edges;
     std::size_t notes = 0;
     bool each_with_each = false;  ///< as in neighbourhood_making
+    bool wanted = true;           ///< this rank takes part
   };
 
   /// Around all of them: makes the communicator of their messages, right after MPI_Init, on all ranks; and completes
@@ -33,35 +34,43 @@ class agreed_slots {
   [[nodiscard]] static bool possible() noexcept;
   [[nodiscard]] static mpi::communicator& messages() noexcept;
 
-  /// For the ranks of `comm`. Local.
-  agreed_slots(MPI_Comm comm, demands d);
+  agreed_slots() noexcept : over_(!possible()) {}
   agreed_slots(const agreed_slots&) = delete;
   agreed_slots& operator=(const agreed_slots&) = delete;
   ~agreed_slots();
 
-  /// To be called in each start until they are over. `wanted`: this rank takes part. All ranks count the same starts.
-  /// Waits only where this rank has started `ahead` calls more than another one has.
-  void start(MPI_Comm comm, bool wanted = true);
+  /// To be called in each start on the communicator until they are over. `ask()` gives the demands when ranks begin to
+  /// agree. All ranks count the same starts. Waits only where this rank has started `ahead` calls more than another one
+  /// has.
+  template <class Ask>
+  void start(MPI_Comm comm, Ask ask) {
+    if (over_ || ++starts_ <= tries) return;
+    if (making_ == nullptr) return begin(comm, ask());
+    if ((starts_ - tries - 1) % ahead == 0) go_on(comm);
+  }
   /// In a blocking call: makes them now. Collective.
-  void finish(MPI_Comm comm);
+  template <class Ask>
+  void finish(MPI_Comm comm, Ask ask) {
+    if (!over_ && making_ == nullptr) begin(comm, ask());
+    while (!over_) go_on(comm);
+  }
   /// They are made, or cannot be.
-  [[nodiscard]] bool over() const noexcept { return making_.over() || !possible(); }
+  [[nodiscard]] bool over() const noexcept { return over_; }
   /// Null where they are not made.
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return making_.made(); }
+  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return made_; }
   [[nodiscard]] int tag() const noexcept { return tag_; }
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] std::size_t ranks() const noexcept { return making_.places().size(); }
-  [[nodiscard]] const detail::neighbourhood::neighbours& edges() const noexcept { return making_.edges(); }
   /// The communicator is freed: what is not made will not be.
-  void give_up() noexcept { making_.give_up(); }
+  void give_up() noexcept;
 
  private:
-  void begin(MPI_Comm comm, bool wanted);
+  void begin(MPI_Comm comm, demands d);
+  void go_on(MPI_Comm comm);
 
-  int rank_;
-  detail::neighbourhood_making making_;
+  bool over_;
   int starts_ = 0;
   int tag_ = -1;
+  std::unique_ptr<detail::neighbourhood_making> making_;  // while ranks agree
+  std::shared_ptr<detail::neighbourhood> made_;
 };
 
 }  // namespace taquin::interpose

@@ -79,8 +79,7 @@ std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
 }
 
 neighbour_service::neighbour_service(MPI_Comm comm)
-    : comm_(comm),
-      slots_(comm, {.edges = {.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)}}) {
+    : comm_(comm), edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)} {
   best_.fill(std::numeric_limits<double>::max());
 }
 
@@ -89,8 +88,12 @@ void neighbour_service::communicator_is_freed() noexcept {
   slots_.give_up();
 }
 
+void neighbour_service::make_slots() {
+  slots_.finish(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
+}
+
 neighbour_service::by neighbour_service::next_start() {
-  if (!slots_.over()) slots_.start(comm_);
+  if (!slots_.over()) slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
   return slots() != nullptr && !lost_ ? by::taquin : by::library;
 }
 

@@ -34,7 +34,7 @@ class neighbour_service {
   /// times. Collective.
   by next_blocking();
   /// Makes the slots now. Collective.
-  void make_slots() { slots_.finish(comm_); }
+  void make_slots();
   /// Who does the next start of a nonblocking or persistent call. Slots are made after the first ones. Waits as
   /// agreed_slots::start() does.
   [[nodiscard]] by next_start();
@@ -48,8 +48,8 @@ class neighbour_service {
   /// A blocking exchange by slots or steps; both sides have elements.
   void exchange(const blocks& send, const blocks& recv);
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
-  [[nodiscard]] const std::vector<int>& sources() const noexcept { return slots_.edges().sources; }
-  [[nodiscard]] const std::vector<int>& destinations() const noexcept { return slots_.edges().destinations; }
+  [[nodiscard]] const std::vector<int>& sources() const noexcept { return edges_.sources; }
+  [[nodiscard]] const std::vector<int>& destinations() const noexcept { return edges_.destinations; }
   [[nodiscard]] outcome by_taquin() const;
 
  private:
@@ -62,6 +62,7 @@ class neighbour_service {
   by next_of_winner() noexcept;
 
   MPI_Comm comm_;
+  detail::neighbourhood::neighbours edges_;
   agreed_slots slots_;
   std::optional<detail::neighbour_exchange> call_;  // of blocking calls
   std::unique_ptr<detail::neighbour_step> step_;    // where there are no slots

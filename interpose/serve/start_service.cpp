@@ -30,9 +30,10 @@ const mpi::attribute<kept_service>& kept() {
   return all;
 }
 
-agreed_slots::demands each_with_each(int ranks, std::size_t notes) {
-  agreed_slots::demands d{.edges = {}, .notes = notes, .each_with_each = true};
-  d.edges.sources.resize(as_size(ranks));
+// Several threads could complete exchanges of one communicator at once.
+agreed_slots::demands each_with_each(std::size_t ranks, std::size_t notes) {
+  agreed_slots::demands d{.edges = {}, .notes = notes, .each_with_each = true, .wanted = !mpi::has_many_threads()};
+  d.edges.sources.resize(ranks);
   std::iota(d.edges.sources.begin(), d.edges.sources.end(), 0);
   d.edges.destinations = d.edges.sources;
   return d;
@@ -40,18 +41,18 @@ agreed_slots::demands each_with_each(int ranks, std::size_t notes) {
 
 }  // namespace
 
-start_service::start_service(MPI_Comm comm, int ranks) : slots_(comm, each_with_each(ranks, sizeof(told) * kinds)) {}
-
 std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
 #ifndef OPEN_MPI  // as with neighbourhoods
   return nullptr;
 #endif
   if (!agreed_slots::possible() || may_have_device_memory()) return nullptr;
   if (const kept_service* const found = kept().find(comm)) return *found;
+  int rank = 0;
   int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   if (ranks == 1 || ranks > most_ranks) return nullptr;
-  std::shared_ptr<start_service> made(new start_service(comm, ranks));
+  std::shared_ptr<start_service> made(new start_service(rank, ranks));
   auto entry = std::make_unique<kept_service>(made);
   kept().set(comm, entry.get());
   static_cast<void>(entry.release());
@@ -65,8 +66,7 @@ std::size_t start_service::kind_of(const exchange& x) noexcept {
 }
 
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
-  // Several threads could complete exchanges of one communicator at once.
-  if (!slots_.over()) slots_.start(comm, !mpi::has_many_threads());
+  if (!slots_.over()) slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(told) * kinds); });
   if (slots() == nullptr) return {};
   // Messages of the MPI library move such blocks either way.
   if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot()) return {};
@@ -97,7 +97,7 @@ start_service::told::times& start_service::note(int rank, std::size_t kind) cons
 
 // Also where this rank has not completed all of them yet.
 void start_service::tell(std::size_t kind) noexcept {
-  told::times& mine = note(slots_.rank(), kind);
+  told::times& mine = note(rank_, kind);
   mine.library = contests_[kind].library;
   mine.slots = contests_[kind].slots;
   mine.of.store(contests_[kind].number, std::memory_order_release);

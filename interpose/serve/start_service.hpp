@@ -43,7 +43,7 @@ class start_service {
   /// A timed call has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept;
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
-  [[nodiscard]] std::size_t ranks() const noexcept { return slots_.ranks(); }
+  [[nodiscard]] std::size_t ranks() const noexcept { return static_cast<std::size_t>(ranks_); }
   [[nodiscard]] outcome by_slots() const;
 
  private:
@@ -69,12 +69,13 @@ class start_service {
     bool won = true;  // the last one, by the slots
   };
 
-  start_service(MPI_Comm comm, int ranks);
+  start_service(int rank, int ranks) noexcept : rank_(rank), ranks_(ranks) {}
   static std::size_t kind_of(const exchange& x) noexcept;
   [[nodiscard]] told::times& note(int rank, std::size_t kind) const noexcept;
   void tell(std::size_t kind) noexcept;
   void decide(std::size_t kind);
 
+  int rank_, ranks_;
   agreed_slots slots_;
   std::array<contest, kinds> contests_{};
 };

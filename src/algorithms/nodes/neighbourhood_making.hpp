@@ -37,12 +37,9 @@ class neighbourhood_making {
   void begin(MPI_Comm comm, mpi::communicator::lease messages, int tag);
   /// The next one. Waits until all ranks have begun the one before.
   void go_on(MPI_Comm comm);
-  [[nodiscard]] bool begun() const noexcept { return stage_ != stage::first; }
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
   /// Null before the end, and where ranks are on several machines, share no memory, or one of them cannot take part.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
-  [[nodiscard]] const std::vector<int>& places() const noexcept { return places_; }
-  [[nodiscard]] const neighbourhood::neighbours& edges() const noexcept { return edges_; }
   /// What this rank has of the memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
     return neighbourhood::most_bytes(static_cast<int>(places_.size()), notes_);
