@@ -13,6 +13,7 @@
 #include "interpose/event.hpp"
 #include "interpose/say.hpp"
 #include "interpose/serve/agreed_slots.hpp"
+#include "interpose/serve/device.hpp"
 #include "interpose/serve/mpi_library.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/presence.hpp"
@@ -42,6 +43,7 @@ void begin() noexcept {
     start_observing();
     load_site_rules();
     agreed_slots::begin_all();
+    static_cast<void>(may_have_device_memory());  // looks for a runtime now, not in the first call
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());
     return;
