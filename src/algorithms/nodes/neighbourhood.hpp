@@ -57,8 +57,8 @@ class neighbourhood {
   };
   /// What each rank has of the memory, at most.
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
-  /// In memory of that size for each rank, all zero and taken in parts, which all ranks map. Local. Null where there are
-  /// no pages.
+  /// In memory of that size for each rank, all zero and taken in parts, which all ranks map. Local. Null where there
+  /// are no pages.
   static std::shared_ptr<neighbourhood> make(member m, mapping memory);
   /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source does not have
   /// this rank as a destination.
