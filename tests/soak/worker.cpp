@@ -165,7 +165,7 @@ std::string worker::sparse_problem(std::uint64_t seed, const part& where) {
   const turn t = turn_on(where);
   const sparse_recipe r = make_sparse_recipe(hash(seed, where.group), where.size);
   if (settings_.shows) show(describe(r), where);
-  permit(r.in_flight, where.size, most_notices + detail::in_flight_bound(r.in_flight) * (where.size - 1));
+  permit(r.in_flight, where.size, most_notices + std::max(detail::in_flight_bound(r.in_flight), where.size - 1));
   count_problem(tally::sparse, t);
   return sparse_.run(r, t);
 }

@@ -1,6 +1,7 @@
 #include "algorithms/sparse/grants.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
@@ -10,11 +11,13 @@
 namespace taquin::detail {
 
 sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
-                             std::size_t window, std::size_t piece, std::pmr::memory_resource* memory)
+                             std::size_t window, std::size_t of_sender, std::size_t piece,
+                             std::pmr::memory_resource* memory)
     : comm_(comm),
       tag_(tag),
       mine_(mine),
       blocks_(blocks),
+      of_sender_(of_sender),
       piece_(piece),
       slots_(memory),
       asked_(memory),
@@ -87,12 +90,16 @@ std::byte* sparse_grants::place(std::size_t s) const noexcept {
   return into_ + (before_ + first_) * mine_.element.extent;
 }
 
+// Blocks are in the order of their senders: of those before this one nothing more is asked for.
 bool sparse_grants::ask() {
   bool news = false;
   while (!all_asked()) {
     const std::size_t s = free_slot();
     if (s == slots_.size()) return news;
     const notice& n = blocks_[block_];
+    if (std::exchange(sender_, n.from) != n.from) awaited_ = 0;
+    if (!refuses_ && awaited_ == of_sender_) return news;
+    if (!refuses_) ++awaited_;
     const count_t count = most_ > 0 ? std::min(most_, n.count - first_) : n.count;
     const auto what = mpi::make_counted(count, mine_.element.type);
     if (!refuses_) requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
@@ -109,7 +116,10 @@ bool sparse_grants::ask() {
 
 bool sparse_grants::look() {
   const auto done = [&](std::size_t i, const MPI_Status& status) {
-    if (i < asking()) slots_[i].arrived = true;
+    if (i < asking()) {
+      slots_[i].arrived = true;
+      if (blocks_[slots_[i].block].from == sender_) --awaited_;
+    }
     if (i == coming()) asks_ = status.MPI_SOURCE;
   };
   const auto room = [&](std::size_t i) -> count_t {

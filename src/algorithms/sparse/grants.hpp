@@ -29,9 +29,10 @@ class sparse_grants final : private mpi::awaited {
   static constexpr int data_tag = 2;
   static constexpr std::size_t request_bytes = 2 * sizeof(std::int64_t);
 
-  /// `window`: pieces on their way to this rank, and from it. `piece`: bytes of one that waits here; 0: none does.
+  /// `window`: pieces on their way to this rank, and from it. `of_sender`: requests that one sender has at a time.
+  /// `piece`: bytes of one that waits here; 0: none does.
   sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
-                std::size_t window, std::size_t piece, std::pmr::memory_resource* memory);
+                std::size_t window, std::size_t of_sender, std::size_t piece, std::pmr::memory_resource* memory);
   static std::size_t footprint(std::size_t window, std::size_t piece) noexcept;
 
   /// Before the run.
@@ -91,6 +92,7 @@ class sparse_grants final : private mpi::awaited {
   int tag_;
   sparse_data mine_;
   std::span<const notice> blocks_;
+  std::size_t of_sender_;
   std::size_t piece_;
   std::pmr::vector<slot> slots_;
   std::pmr::vector<request> asked_;  // of each slot, and the one that comes
@@ -104,6 +106,8 @@ class sparse_grants final : private mpi::awaited {
   std::size_t block_ = 0;  // the next piece to be asked for
   count_t first_ = 0;
   count_t before_ = 0;       // elements of the blocks before it
+  int sender_ = -1;          // of the piece that was asked for last
+  std::size_t awaited_ = 0;  // pieces of this sender's that have not come
   std::uint64_t begun_ = 0;  // pieces asked for
   std::uint64_t given_ = 0;  // in order
   count_t sent_ = 0;

@@ -140,13 +140,20 @@ struct sparse_call::state {
     return checked(elements - 1) * data.element.extent + std::max(data.element.true_extent, data.element.size);
   }
 
+  // What moves the data. The requests that come to a rank are not more than may be in flight, or one of each rank that
+  // it sends to.
+  void make_move(std::size_t window, std::size_t piece) {
+    const std::size_t receivers = most_destinations > 0 ? most_destinations : detail::as_size(comm().size());
+    move.emplace(comm(), 0, data, blocks, window, std::max<std::size_t>(in_flight_of(opts) / receivers, 1), piece,
+                 &*budget);
+  }
+
   void begin_move(std::optional<invalid_argument> invalid, std::size_t piece) {
     std::size_t lacking = 0;
     if (!invalid) {
       try {
         reserve_least(piece);
-        const std::size_t w = window_of(piece);
-        move.emplace(comm(), 0, data, blocks, w, piece, &*budget);
+        make_move(window_of(piece), piece);
       } catch (const budget_exceeded& e) {
         lacking = e.used() + e.requested();
       } catch (const std::bad_alloc&) {
@@ -285,6 +292,7 @@ struct sparse_call::state {
   std::size_t carried_peak = 0;              // bytes of that step
   bool all_at_once = false;                  // every rank makes the call at once
   bool at_once_here = false;                 // and its notices came in a find
+  std::uint64_t most_destinations = 0;       // of a rank; 0: not known
   double begun = PMPI_Wtime();
   sparse_choices* measures = nullptr;  // this call
   std::uint64_t rounds = 0;

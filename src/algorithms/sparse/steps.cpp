@@ -102,6 +102,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   if (!all.uniform)
     throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
   budget.emplace(all.memory);
+  most_destinations = all.max_rank_bytes;
   remembered.learn(all.last_time);
   if (carried && all.carried && carried_notices::fit(all, comm().size()))
     return take_carried(*way.between, all, x.at_once);
@@ -154,7 +155,7 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
         to += n.count * e.extent;
       }
     }
-    move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
+    make_move(window_of(0), 0);
     run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
     if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
   });
@@ -171,7 +172,7 @@ void sparse_call::state::receive_carried(std::byte* into, const char* invalid_te
           carried->move_rest(comm(), comm().next_tag(), blocks, invalid_text == nullptr ? into : nullptr, &*budget);
       return account();
     }
-    move.emplace(comm(), 0, data, blocks, window_of(0), 0, &*budget);
+    make_move(window_of(0), 0);
     run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
   });
   if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);

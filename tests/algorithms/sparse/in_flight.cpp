@@ -171,12 +171,13 @@ class in_flight : public testing::Test {
     if (own_rank() == 0) new (all) counters{};
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  // One message of each channel of notices and of each round of the agreement; requests of each rank that gets data.
+  // One message of each channel of notices and of each round of the agreement; as many requests as may be in flight, or
+  // one of each rank that gets data.
   static void expect_bounds(const std::string& way, int window) {
     const int p = size_of(MPI_COMM_WORLD);
     EXPECT_LE(worst(0), 16) << way;
     EXPECT_GT(all->sent[0], 0) << way << ": it is counted";
-    EXPECT_LE(worst(1), std::int64_t{window} * p) << way;
+    EXPECT_LE(worst(1), std::max(window, p)) << way;
     EXPECT_LE(worst(2), 0) << way << ": data come to receives that are posted";
     MPI_Barrier(MPI_COMM_WORLD);
     EXPECT_LE(all->worst_on_way, window) << way;
@@ -247,7 +248,9 @@ TEST_F(in_flight, one_has_something_for_all_and_others_nothing) {
     const std::vector<int> data(static_cast<std::size_t>(n) * to.size(), me);
     by_every_way(3, [&](const std::string& way) {
       if (me == p - 1) usleep(20000);
+      slow = me == p - 1 ? 200 : 0;
       const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = way, .in_flight = 3});
+      slow = 0;
       EXPECT_EQ(got.data, std::vector<int>(40 * static_cast<std::size_t>(n), p - 1));
       expect_bounds(way, 3);
     });
