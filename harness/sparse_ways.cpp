@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "base/sizes.hpp"
+#include "harness/counts_exchanged.hpp"
 #include "mpi/check.hpp"
 #include "mpi/probed.hpp"
 
@@ -100,37 +100,18 @@ class counts_reduced_way final : public sparse_by_hand {
 };
 
 // An alltoall of counts, then an alltoallv. Blocks in ascending order of destinations, one to each.
-class counts_exchanged_way final : public sparse_by_hand {
- public:
-  explicit counts_exchanged_way(MPI_Comm comm) : comm_(comm) {
-    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(size_of(comm)));
+struct of_mpi_library {
+  using count = int;
+  MPI_Comm comm;
+  void alltoall(const int* out, int* in) const { TAQUIN_MPI(PMPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm)); }
+  void alltoallv(const void* from, const int* out, const int* out_at, void* to, const int* in, const int* in_at) const {
+    TAQUIN_MPI(PMPI_Alltoallv(from, out, out_at, MPI_BYTE, to, in, in_at, MPI_BYTE, comm));
   }
-  void run(const sparse_sent& sent, sparse_came& came) override {
-    came.clear();
-    std::ranges::fill(sends_, 0);
-    int at = 0;
-    for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
-      const auto to = detail::as_size(sent.destinations[i]);
-      sends_[to] = static_cast<int>(sent.counts[i]);
-      places_[to] = at;
-      at += sends_[to];
-    }
-    TAQUIN_MPI(PMPI_Alltoall(sends_.data(), 1, MPI_INT, receives_.data(), 1, MPI_INT, comm_));
-    std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), 0);
-    came.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
-    TAQUIN_MPI(PMPI_Alltoallv(sent.data.data(), sends_.data(), places_.data(), MPI_BYTE, came.data.data(),
-                              receives_.data(), comes_to_.data(), MPI_BYTE, comm_));
-    for (std::size_t from = 0; from < receives_.size(); ++from) {
-      if (receives_[from] == 0) continue;
-      came.sources.push_back(static_cast<int>(from));
-      came.counts.push_back(receives_[from]);
-    }
-  }
-
- private:
-  MPI_Comm comm_;
-  std::vector<int> sends_, places_, receives_, comes_to_;
 };
+
+std::unique_ptr<sparse_by_hand> make_counts_exchanged(MPI_Comm comm) {
+  return std::make_unique<counts_exchanged_by<of_mpi_library>>(of_mpi_library{comm}, size_of(comm));
+}
 
 template <class Way>
 std::unique_ptr<sparse_by_hand> make(MPI_Comm comm) {
@@ -151,7 +132,7 @@ constexpr std::array all{
                "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts,
                detail::add_counts_reduced_moves},
     sparse_way{"counts_exchanged", "by hand: an alltoall of counts, then an alltoallv", "MPI_Alltoall, MPI_Alltoallv",
-               "2 collectives", make<counts_exchanged_way>, of_four_arrays, detail::add_counts_exchanged_moves},
+               "2 collectives", make_counts_exchanged, of_four_arrays, detail::add_counts_exchanged_moves},
 };
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "harness/counts_exchanged.hpp"
 #include "harness/names.hpp"
 #include "harness/pattern.hpp"
 #include "harness/session.hpp"
@@ -92,36 +92,15 @@ sparse_sent blocks_of(const workloads::workload& w, count_t bytes, int rank, int
   return sent;
 }
 
-// As counts_exchanged of harness/sparse_ways.cpp.
-class counts_by_taquin final : public sparse_by_hand {
- public:
-  explicit counts_by_taquin(int ranks) {
-    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(as_size(ranks));
+struct of_taquin {
+  using count = count_t;
+  void alltoall(const count_t* out, count_t* in) const {
+    taquin::alltoall(out, 1, MPI_INT64_T, in, 1, MPI_INT64_T, MPI_COMM_WORLD);
   }
-  void run(const sparse_sent& sent, sparse_came& came) override {
-    came.clear();
-    std::ranges::fill(sends_, 0);
-    count_t at = 0;
-    for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
-      const auto to = as_size(sent.destinations[i]);
-      sends_[to] = sent.counts[i];
-      places_[to] = at;
-      at += sends_[to];
-    }
-    alltoall(sends_.data(), 1, MPI_INT64_T, receives_.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
-    std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), count_t{0});
-    came.data.resize(as_size(comes_to_.back() + receives_.back()));
-    alltoallv(sent.data.data(), sends_.data(), places_.data(), MPI_BYTE, came.data.data(), receives_.data(),
-              comes_to_.data(), MPI_BYTE, MPI_COMM_WORLD);
-    for (std::size_t from = 0; from < receives_.size(); ++from) {
-      if (receives_[from] == 0) continue;
-      came.sources.push_back(static_cast<int>(from));
-      came.counts.push_back(receives_[from]);
-    }
+  void alltoallv(const void* from, const count_t* out, const count_t* out_at, void* to, const count_t* in,
+                 const count_t* in_at) const {
+    taquin::alltoallv(from, out, out_at, MPI_BYTE, to, in, in_at, MPI_BYTE, MPI_COMM_WORLD);
   }
-
- private:
-  std::vector<count_t> sends_, places_, receives_, comes_to_;
 };
 
 std::vector<std::string> parts_of(const std::string& list) {
@@ -143,7 +122,7 @@ struct run {
     sparse_came came;
     std::unique_ptr<sparse_by_hand> by_hand;
     if (const auto* const known = find_sparse_way(way)) by_hand = known->make(MPI_COMM_WORLD);
-    if (way == "counts_by_taquin") by_hand = std::make_unique<counts_by_taquin>(ranks);
+    if (way == "counts_by_taquin") by_hand = std::make_unique<counts_exchanged_by<of_taquin>>(of_taquin{}, ranks);
     const auto exchange = [&] {
       if (by_hand) return by_hand->run(sent, came);
       static_cast<void>(

@@ -1,0 +1,50 @@
+// A sparse exchange by hand: an alltoall of counts, then an alltoallv.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "base/sizes.hpp"
+#include "harness/sparse_ways.hpp"
+
+namespace taquin::harness {
+
+/// `Collectives` has the two collectives for counts of its type `count`: alltoall(out, in) of a count for each rank, and
+/// alltoallv(from, counts, places, to, counts, places) of bytes.
+template <class Collectives>
+class counts_exchanged_by final : public sparse_by_hand {
+ public:
+  counts_exchanged_by(Collectives by, int ranks) : by_(by) {
+    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(ranks));
+  }
+  void run(const sparse_sent& sent, sparse_came& came) override {
+    came.clear();
+    std::ranges::fill(sends_, 0);
+    count at = 0;
+    for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
+      const auto to = detail::as_size(sent.destinations[i]);
+      sends_[to] = static_cast<count>(sent.counts[i]);
+      places_[to] = at;
+      at += sends_[to];
+    }
+    by_.alltoall(sends_.data(), receives_.data());
+    std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), count{0});
+    came.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
+    by_.alltoallv(sent.data.data(), sends_.data(), places_.data(), came.data.data(), receives_.data(),
+                  comes_to_.data());
+    for (std::size_t from = 0; from < receives_.size(); ++from) {
+      if (receives_[from] == 0) continue;
+      came.sources.push_back(static_cast<int>(from));
+      came.counts.push_back(receives_[from]);
+    }
+  }
+
+ private:
+  using count = typename Collectives::count;
+  Collectives by_;
+  std::vector<count> sends_, places_, receives_, comes_to_;
+};
+
+}  // namespace taquin::harness
