@@ -99,7 +99,6 @@ class counts_reduced_way final : public sparse_by_hand {
   std::vector<MPI_Request> requests_;
 };
 
-// An alltoall of counts, then an alltoallv. Blocks in ascending order of destinations, one to each.
 struct of_mpi_library {
   using count = int;
   MPI_Comm comm;

@@ -16,6 +16,7 @@ using detail::as_size;
 namespace {
 
 constexpr int tags_of_one = 2;
+constexpr int most_ranks = 512;  // of one node; to find the places of many more takes MPI libraries long
 
 // What all slots of the process have in common. Never destroyed: calls may come while the program ends.
 struct common {
@@ -47,9 +48,7 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-std::vector<int> places_of(MPI_Comm comm) {
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+std::vector<int> places_of(MPI_Comm comm, int ranks) {
   std::vector<int> places(as_size(ranks));
   mpi::translate_ranks(comm, 0, shared().messages->get(), places);
   return places;
@@ -85,8 +84,11 @@ agreed_slots::~agreed_slots() {
 }
 
 void agreed_slots::begin(MPI_Comm comm, demands d) {
-  making_ = std::make_unique<detail::neighbourhood_making>(rank_in(comm), places_of(comm), std::move(d.edges), d.notes,
-                                                           d.each_with_each);
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  if (ranks > most_ranks) return give_up();
+  making_ = std::make_unique<detail::neighbourhood_making>(rank_in(comm), places_of(comm, ranks), std::move(d.edges),
+                                                           d.notes, d.each_with_each);
   {
     common& c = shared();
     const std::lock_guard lock(c.mutex);

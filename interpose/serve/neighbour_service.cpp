@@ -99,7 +99,7 @@ neighbour_service::by neighbour_service::next_start() {
 
 bool neighbour_service::make() {
   make_slots();
-  if (slots() != nullptr) call_.emplace(slots());
+  if (slots() != nullptr && !call_) call_.emplace(slots());
   if (slots() != nullptr || std::exchange(step_made_, true)) return slots() != nullptr || step_ != nullptr;
   try {
     step_ = detail::neighbour_step::make(comm_, sources(), destinations());
