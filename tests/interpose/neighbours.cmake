@@ -189,6 +189,12 @@ foreach(ranks ${rank_counts})
   endforeach()
 endforeach()
 if(TAQUIN_MPI STREQUAL "openmpi")
+  add_executable(interpose_random_neighbours random_neighbours.c)
+  target_link_libraries(interpose_random_neighbours PRIVATE MPI::MPI_C)
+  foreach(ranks 2 3 5)
+    neighbour_test(random_neighbours_np${ranks} "neighbour_slots.*status 0"
+      "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_random_neighbours> ${ranks} 6000")
+  endforeach()
   add_executable(interpose_missing_neighbour missing_neighbour.c)
   target_link_libraries(interpose_missing_neighbour PRIVATE MPI::MPI_C)
   neighbour_test(a_missing_neighbour_is_an_error_of_all "rank 0: error.*rank 1: error.*rank 2: error.*rank 3: error.*status 0"
