@@ -12,8 +12,8 @@
 
 namespace taquin::harness {
 
-/// `Collectives` has the two collectives for counts of its type `count`: alltoall(out, in) of a count for each rank, and
-/// alltoallv(from, counts, places, to, counts, places) of bytes.
+/// `Collectives` has the two collectives for counts of its type `count`: alltoall(out, in) of a count for each rank,
+/// and alltoallv(from, counts, places, to, counts, places) of bytes.
 template <class Collectives>
 class counts_exchanged_by final : public sparse_by_hand {
  public:
