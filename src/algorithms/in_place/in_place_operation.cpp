@@ -38,7 +38,8 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   in_place_limits l = most;
   l.requests = std::min(l.requests, in_flight_of(*c.opts));
   l.sends = std::min(l.sends, in_flight_of(*c.opts));
-  l.per_peer = std::min(l.per_peer, l.requests);
+  // So that no more requests come to a rank than may be in flight, or one of each rank that it sends to.
+  l.per_peer = std::clamp(l.requests / std::max(s.max_peers, 1), 1, l.per_peer);
   const in_place_limits least{};
   const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
   while (bookkeeping(s, l) > sizeof(in_place_operation) + allowed / 4 &&
