@@ -22,7 +22,7 @@ inline std::shared_ptr<detail::neighbourhood> make_neighbourhood(MPI_Comm comm, 
   std::iota(places.begin(), places.end(), 0);
   detail::neighbourhood_making making(messages.rank(), std::move(places), {std::move(sources), std::move(destinations)},
                                       0, false);
-  for (making.begin(comm, messages.keep(), messages.next_tag()); !making.over();) making.go_on(comm);
+  for (making.begin(comm, messages.keep(), messages.next_tag()); !making.over();) making.go_on(comm, 1);
   return making.made();
 }
 

@@ -1,5 +1,6 @@
 #include "interpose/serve/agreed_slots.hpp"
 
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -99,13 +100,19 @@ void agreed_slots::begin(MPI_Comm comm, demands d) {
 }
 
 void agreed_slots::go_on(MPI_Comm comm) {
-  making_->go_on(comm);
+  try {
+    making_->go_on(comm, static_cast<std::uint64_t>(starts_));
+  } catch (...) {
+    give_up();
+    throw;
+  }
   if (!making_->over()) return;
   made_ = making_->made();
   give_up();
 }
 
 void agreed_slots::give_up() noexcept {
+  if (making_ != nullptr && making_->must_stay()) static_cast<void>(making_.release());
   making_.reset();
   over_ = true;
 }

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/watch.hpp"
+#include "node/call_watch.hpp"
 
 namespace taquin::detail {
 
@@ -41,8 +45,8 @@ void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease message
   stage_ = stage::asking;
 }
 
-void neighbourhood_making::go_on(MPI_Comm comm) {
-  settle();
+void neighbourhood_making::go_on(MPI_Comm comm, std::uint64_t number) {
+  settle(comm, number);
   switch (stage_) {
     case stage::asking:
       return answer_[0] != 0 && answer_[1] == -answer_[2] ? attach(comm) : end();
@@ -92,12 +96,26 @@ void neighbourhood_making::agree(MPI_Comm comm, bool good) {
   TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, pending_.data()));
 }
 
-void neighbourhood_making::settle() {
-  for (mpi::backoff waiting;; waiting.pause()) {
+void neighbourhood_making::settle(MPI_Comm comm, std::uint64_t number) {
+  static constexpr std::string_view name = "neighbour_slots";
+  struct others final : mpi::awaited {
+    void describe(mpi::wait_note& note) const override { note.what = "of ranks that are behind"; }
+  };
+  const others what;
+  std::shared_ptr<mpi::call_record> record;
+  std::optional<call_watch> clock;
+  if (const patience p = patience::of({}); p.seconds > 0) {
+    record = mpi::make_call_record(comm);
+    clock.emplace(known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv), number,
+                  name, p);
+  }
+  must_stay_ = true;
+  for (mpi::backoff waiting(&what);; waiting.pause()) {
     int done = 0;
     TAQUIN_MPI(PMPI_Testall(static_cast<int>(pending_.size()), pending_.data(), &done, MPI_STATUSES_IGNORE));
-    if (done != 0) return;
+    if (done != 0) break;
   }
+  must_stay_ = false;
 }
 
 // Frees what is only needed while it is made.

@@ -35,8 +35,9 @@ class neighbourhood_making {
   /// The first stage. A negative tag: this rank cannot take part, and nothing is made. All ranks call it, and later
   /// go_on(), at the same place in the order of their collectives on `comm`. Does not wait.
   void begin(MPI_Comm comm, mpi::communicator::lease messages, int tag);
-  /// The next one. Waits until all ranks have begun the one before.
-  void go_on(MPI_Comm comm);
+  /// The next one, in the start of a call on `comm` of this number. Waits until all ranks have begun the one before;
+  /// the wait has the timeout of calls.
+  void go_on(MPI_Comm comm, std::uint64_t number);
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
   /// Null before the end, and where ranks are on several machines, share no memory, or one of them cannot take part.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
@@ -46,6 +47,8 @@ class neighbourhood_making {
   }
   /// Completes what is under way. Nothing is made.
   void give_up() noexcept;
+  /// A wait had an error: the MPI library still reads and writes this object, which must stay.
+  [[nodiscard]] bool must_stay() const noexcept { return must_stay_; }
 
  private:
   enum class stage : std::uint8_t { first, asking, attaching, comparing, over };
@@ -53,7 +56,7 @@ class neighbourhood_making {
   void attach(MPI_Comm comm);
   void compare(MPI_Comm comm);
   void agree(MPI_Comm comm, bool good);
-  void settle();
+  void settle(MPI_Comm comm, std::uint64_t number);
   void end() noexcept;
 
   int rank_;
@@ -62,6 +65,7 @@ class neighbourhood_making {
   std::size_t notes_;
   bool each_with_each_;
   stage stage_ = stage::first;
+  bool must_stay_ = false;
   mpi::communicator::lease messages_;
   int tag_ = -1;
   std::array<std::int64_t, 4> asked_{}, answer_{};
