@@ -1,5 +1,5 @@
-/* Ranks that do not come while others agree on slots: pairs of ranks are neighbours of each other alone, and one pair stops
-   after some calls. With TAQUIN_TIMEOUT=...,fail the other one gets an error. */
+/* Ranks that do not come while others agree on slots: pairs of ranks are neighbours of each other alone, and one pair
+   stops after some calls. With TAQUIN_TIMEOUT=...,fail the other one gets an error. */
 #include <mpi.h>
 #include <stdio.h>
 

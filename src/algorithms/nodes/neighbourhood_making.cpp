@@ -99,7 +99,7 @@ void neighbourhood_making::agree(MPI_Comm comm, bool good) {
 void neighbourhood_making::settle(MPI_Comm comm, std::uint64_t number) {
   static constexpr std::string_view name = "neighbour_slots";
   struct others final : mpi::awaited {
-    void describe(mpi::wait_note& note) const override { note.what = "of ranks that are behind"; }
+    void describe(mpi::wait_note& note) const override { note.what = "agreement with ranks that are behind"; }
   };
   const others what;
   std::shared_ptr<mpi::call_record> record;
