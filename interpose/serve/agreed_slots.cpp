@@ -1,7 +1,10 @@
 #include "interpose/serve/agreed_slots.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -66,6 +69,10 @@ void agreed_slots::begin_all() {
   TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &made));  // which has no attributes yet
   shared().messages = mpi::communicator::adopt(made);
   shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
+  // What a report of a wait says: its exchanges are on the program's communicators, its ranks those of this one.
+  static constexpr std::string_view name = "exchanges by slots, ranks of MPI_COMM_WORLD";
+  static_assert(name.size() < std::tuple_size_v<decltype(mpi::call_record::name)>);
+  *std::ranges::copy(name, shared().messages->record->name.begin()).out = '\0';
 }
 
 void agreed_slots::end_all() noexcept {
