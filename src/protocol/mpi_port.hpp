@@ -4,7 +4,8 @@
 // run ahead are not received too early; words of collectives; their sums. Receives of data are not preposted: one is
 // posted when its message has been announced (probed), one transfer at a time. MPI libraries that copy data from the
 // sender's memory do so inside the call that finds both sides ready. With preposted receives a rank would copy all that
-// it expects in one call, and answer nobody meanwhile.
+// it expects in one call, and answer nobody meanwhile. A protocol in which nobody waits for answers has them posted
+// (post_now()).
 #pragma once
 
 #include <mpi.h>
