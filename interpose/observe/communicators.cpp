@@ -78,16 +78,19 @@ observed_comm* look_up(recorder_state& s, MPI_Comm comm, call_form form) {
   return s.last_found;
 }
 
-// Its name may be on its way. MPI libraries must not be left with a collective on a communicator that is gone.
-int forget_communicator(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*state*/) {
+// Its name may be on its way. Open MPI must not be left with a collective on a communicator that is gone. MPICH keeps
+// the communicator for it, and deletes attributes where it must not be called.
+int forget_communicator(MPI_Comm /*comm*/, int /*keyval*/, [[maybe_unused]] void* value, void* /*state*/) {
   recorder_state& s = recorder_state::get();
   MPI_Request* name = nullptr;
   {
     const state_lock lock(s);
     s.last_comm = MPI_COMM_NULL;
+#ifdef OPEN_MPI
     const auto index = reinterpret_cast<std::uintptr_t>(value);
     for (naming& n : s.names)
       if (n.comm + 1 == index) name = &n.request;
+#endif
   }
   return name != nullptr ? PMPI_Wait(name, MPI_STATUS_IGNORE) : MPI_SUCCESS;
 }
