@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "checks.h"
+#include "persistent_neighbours.h"
 
 enum { most_neighbours = 8, most_block = 30000, at_once = 12 };
 
@@ -125,17 +126,6 @@ static void nonblocking(MPI_Comm comm, const graph *g, int first, int how) {
   CHECK(got == (world_rank + ranks - 1) % ranks);
   for (int i = 0; i < at_once; ++i) check(&calls[i], g, first + i);
 }
-
-#if MPI_VERSION >= 4
-#define HAVE_INIT
-#define NEIGHBOR_ALLTOALLV_INIT MPI_Neighbor_alltoallv_init
-#elif defined(OPEN_MPI)
-#include <mpi-ext.h>
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define HAVE_INIT
-#define NEIGHBOR_ALLTOALLV_INIT MPIX_Neighbor_alltoallv_init
-#endif
-#endif
 
 static void persistent(MPI_Comm comm, const graph *g, int number) {
 #ifdef HAVE_INIT

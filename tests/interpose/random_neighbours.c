@@ -7,17 +7,7 @@
 #include <string.h>
 
 #include "checks.h"
-
-#if MPI_VERSION >= 4
-#define HAVE_INIT
-#define NEIGHBOR_ALLTOALLV_INIT MPI_Neighbor_alltoallv_init
-#elif defined(OPEN_MPI)
-#include <mpi-ext.h>
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define HAVE_INIT
-#define NEIGHBOR_ALLTOALLV_INIT MPIX_Neighbor_alltoallv_init
-#endif
-#endif
+#include "persistent_neighbours.h"
 
 enum { graphs = 4, most_ranks = 16, most_calls = 12 };
 

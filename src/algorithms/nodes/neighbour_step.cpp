@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "algorithms/nodes/neighbourhood.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/backoff.hpp"
@@ -19,13 +20,6 @@
 namespace taquin::detail {
 
 namespace {
-
-bool has_no_rank_twice(std::span<const int> ranks) {
-  std::vector<int> sorted(ranks.begin(), ranks.end());
-  std::erase(sorted, MPI_PROC_NULL);
-  std::ranges::sort(sorted);
-  return std::ranges::adjacent_find(sorted) == sorted.end();
-}
 
 // Of all ranks: some block is a message.
 internode::record told(bool any_message) noexcept {

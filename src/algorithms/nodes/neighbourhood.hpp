@@ -37,6 +37,9 @@
 
 namespace taquin::detail {
 
+/// Of a side of a rank: two ranks then identify an edge. MPI_PROC_NULL may be there more often. Takes no memory.
+[[nodiscard]] bool has_no_rank_twice(std::span<const int> ranks) noexcept;
+
 class neighbourhood {
  public:
   /// A rank's neighbours, MPI_PROC_NULL where there is none. No rank is twice among the sources, or the destinations:

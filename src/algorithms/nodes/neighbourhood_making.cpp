@@ -15,17 +15,6 @@
 
 namespace taquin::detail {
 
-namespace {
-
-// Takes no memory.
-bool has_no_rank_twice(const std::vector<int>& ranks) {
-  for (auto at = ranks.begin(); at != ranks.end(); ++at)
-    if (*at >= 0 && std::find(at + 1, ranks.end(), *at) != ranks.end()) return false;
-  return true;
-}
-
-}  // namespace
-
 // Whether all ranks are on one machine and have what is needed, and how to reach the memory.
 void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
   const environment& e = environment::get();

@@ -17,6 +17,12 @@ std::size_t list_bytes(std::size_t widest) noexcept { return up_to_line((widest 
 
 }  // namespace
 
+bool has_no_rank_twice(std::span<const int> ranks) noexcept {
+  for (auto at = ranks.begin(); at != ranks.end(); ++at)
+    if (*at >= 0 && std::find(at + 1, ranks.end(), *at) != ranks.end()) return false;
+  return true;
+}
+
 std::size_t neighbourhood::most_bytes(int ranks, std::size_t notes) noexcept {
   std::size_t most = 0;
   for (std::size_t widest = 0; widest <= as_size(ranks); ++widest) most = std::max(most, bytes(widest, notes));
