@@ -14,14 +14,17 @@
 
 namespace taquin::harness {
 
-/// Null where the ranks have none. Collective; not more than 64 times on a communicator.
+/// `here`: the ranks that share memory with this one, as if those of each node did. Null where the ranks have none.
+/// Collective; not more than 64 times on a communicator.
 inline std::shared_ptr<detail::neighbourhood> make_neighbourhood(MPI_Comm comm, std::vector<int> sources,
-                                                                 std::vector<int> destinations) {
+                                                                 std::vector<int> destinations, std::vector<int> here) {
   mpi::communicator& messages = mpi::communicator::of(comm);
   std::vector<int> places(detail::as_size(messages.size()));
   std::iota(places.begin(), places.end(), 0);
-  detail::neighbourhood_making making(messages.rank(), std::move(places), {std::move(sources), std::move(destinations)},
-                                      0, false);
+  detail::neighbourhood_making making({.rank = messages.rank(),
+                                       .places = std::move(places),
+                                       .here = std::move(here),
+                                       .edges = {std::move(sources), std::move(destinations)}});
   for (making.begin(comm, messages.keep(), messages.next_tag()); !making.over();) making.go_on(comm, 1);
   return making.made();
 }

@@ -1,6 +1,7 @@
 // Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, or between
-// nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, in turn.
-// mpirun -n 8 bench_neighbours [--neighbours 4] [--reps 30] [--calls 100]
+// nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, in turn. With --started by slots on several nodes, too, and
+// by MPI_Ineighbor_alltoallv.
+// mpirun -n 8 bench_neighbours [--started] [--neighbours 4] [--reps 30] [--calls 100]
 #include "harness/neighbours.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
+#include "node/detect.hpp"
 
 namespace taquin::harness {
 
@@ -33,10 +35,25 @@ double once(int calls, const std::function<void()>& call) {
   return time;
 }
 
-int work(int neighbours, int reps, int calls, int rank, int ranks) {
+struct settings {
+  int neighbours = 4;
+  int reps = 30;
+  int calls = 100;
+  bool started = false;
+};
+
+std::vector<int> ranks_of_machine(int rank) {
+  const std::vector<int> first = detail::first_ranks_of_machines(MPI_COMM_WORLD);
+  std::vector<int> mine;
+  for (std::size_t other = 0; other < first.size(); ++other)
+    if (first[other] == first[static_cast<std::size_t>(rank)]) mine.push_back(static_cast<int>(other));
+  return mine;
+}
+
+int work(const settings& s, int rank, int ranks) {
   std::vector<int> sources;
   std::vector<int> destinations;
-  for (int k = 1; k <= std::min(neighbours, ranks - 1); ++k) {
+  for (int k = 1; k <= std::min(s.neighbours, ranks - 1); ++k) {
     destinations.push_back((rank + k) % ranks);
     sources.push_back((rank + ranks - k) % ranks);
   }
@@ -44,19 +61,19 @@ int work(int neighbours, int reps, int calls, int rank, int ranks) {
   MPI_Comm graph = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources.data(), MPI_UNWEIGHTED, n, destinations.data(),
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
-  const auto lines = harness::make_neighbourhood(graph, sources, destinations);
-  const auto steps = lines == nullptr ? detail::neighbour_step::make(graph, sources, destinations) : nullptr;
+  std::vector<int> here = ranks_of_machine(rank);
+  const bool slots_serve = s.started || static_cast<int>(here.size()) == ranks;
+  const auto lines = slots_serve ? make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
+  const auto steps = slots_serve ? nullptr : detail::neighbour_step::make(graph, sources, destinations);
   if (lines == nullptr && steps == nullptr) {
-    fmt::print(stderr, "the ranks share no memory\n");
+    fmt::print(stderr, "no ranks share memory\n");
     return 1;
   }
   std::optional<detail::neighbour_exchange> ours;
   if (lines != nullptr) ours.emplace(lines);
   if (rank == 0)
-    fmt::print(
-        "{} ranks, {} neighbours\n\n| bytes | MPI_Neighbor_alltoallv | {} | ratio, 95% interval "
-        "|\n|---|---|---|---|\n",
-        ranks, n, lines == nullptr ? "steps" : "slots");
+    fmt::print("{} ranks, {} neighbours\n\n| bytes | {} | {} | ratio, 95% interval |\n|---|---|---|---|\n", ranks, n,
+               s.started ? "MPI_Ineighbor_alltoallv" : "MPI_Neighbor_alltoallv", lines == nullptr ? "steps" : "slots");
   for (const int bytes : {8, 64, 512, 1024, 4096, 8192, 16384, 65536}) {
     std::vector<char> send(static_cast<std::size_t>(bytes * n), 'a');
     std::vector<char> recv(send.size());
@@ -74,12 +91,19 @@ int work(int neighbours, int reps, int calls, int rank, int ranks) {
     std::vector<double> native;
     std::vector<double> slots;
     std::vector<double> ratios;
-    for (int i = 0; i < reps; ++i) {
-      native.push_back(once(calls, [&] {
+    for (int i = 0; i < s.reps; ++i) {
+      native.push_back(once(s.calls, [&] {
+        if (s.started) {
+          MPI_Request request = MPI_REQUEST_NULL;
+          TAQUIN_MPI(MPI_Ineighbor_alltoallv(send.data(), counts.data(), displs.data(), MPI_BYTE, recv.data(),
+                                             counts.data(), displs.data(), MPI_BYTE, graph, &request));
+          TAQUIN_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+          return;
+        }
         TAQUIN_MPI(MPI_Neighbor_alltoallv(send.data(), counts.data(), displs.data(), MPI_BYTE, recv.data(),
                                           counts.data(), displs.data(), MPI_BYTE, graph));
       }));
-      slots.push_back(once(calls, [&] {
+      slots.push_back(once(s.calls, [&] {
         if (steps != nullptr) {
           steps->exchange(side(send), side(recv));
           return;
@@ -104,13 +128,11 @@ int work(int neighbours, int reps, int calls, int rank, int ranks) {
 
 int main(int argc, char** argv) {
   CLI::App app("exchanges among neighbours, beside MPI_Neighbor_alltoallv");
-  int neighbours = 4;
-  int reps = 30;
-  int calls = 100;
-  app.add_option("--neighbours", neighbours, "of each rank");
-  app.add_option("--reps", reps, "repetitions");
-  app.add_option("--calls", calls, "of each repetition");
+  taquin::harness::settings s;
+  app.add_option("--neighbours", s.neighbours, "of each rank");
+  app.add_option("--reps", s.reps, "repetitions");
+  app.add_option("--calls", s.calls, "of each repetition");
+  app.add_flag("--started", s.started, "nonblocking calls");
   CLI11_PARSE(app, argc, argv);
-  return taquin::harness::in_session(
-      [&](int rank, int ranks) { return taquin::harness::work(neighbours, reps, calls, rank, ranks); });
+  return taquin::harness::in_session([&](int rank, int ranks) { return taquin::harness::work(s, rank, ranks); });
 }

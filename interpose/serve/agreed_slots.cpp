@@ -12,6 +12,7 @@
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
 #include "mpi/groups.hpp"
+#include "node/detect.hpp"
 
 namespace taquin::interpose {
 
@@ -20,12 +21,13 @@ using detail::as_size;
 namespace {
 
 constexpr int tags_of_one = 2;
-constexpr int most_ranks = 512;  // of one node; to find the places of many more takes MPI libraries long
+constexpr int most_ranks = 512;  // of a communicator; to find the places of many more takes MPI libraries long
 
 // What all slots of the process have in common. Never destroyed: calls may come while the program ends.
 struct common {
   std::mutex mutex;
   mpi::communicator::lease messages;  // of all ranks
+  std::vector<int> node;              // the ranks there that share a node with this one, in order
   int next_tag = 0;                   // of what comes to this rank; none is given out twice
   std::vector<agreed_slots*> alive;
 };
@@ -52,21 +54,32 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+int size_of(MPI_Comm comm) {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  return ranks;
+}
+
 std::vector<int> places_of(MPI_Comm comm, int ranks) {
   std::vector<int> places(as_size(ranks));
   mpi::translate_ranks(comm, 0, shared().messages->get(), places);
   return places;
 }
 
+bool is_on_node(int place) { return std::ranges::binary_search(shared().node, place); }
+
 }  // namespace
 
 void agreed_slots::begin_all() {
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &ranks));
   const detail::environment& e = detail::environment::get();
-  if (ranks == 1 || !settings::get().route || e.algorithm == "native" || !e.shared_memory || !e.nodes.empty()) return;
+  if (size_of(MPI_COMM_WORLD) == 1 || !settings::get().route || e.algorithm == "native" || !e.shared_memory) return;
   MPI_Comm made = MPI_COMM_NULL;
   TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &made));  // which has no attributes yet
+  shared().node = detail::ranks_of_node(made);
+  if (shared().node.empty()) {
+    TAQUIN_MPI(PMPI_Comm_free(&made));
+    return;
+  }
   shared().messages = mpi::communicator::adopt(made);
   shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
   // What a report of a wait says: its exchanges are on the program's communicators, its ranks those of this one.
@@ -83,6 +96,11 @@ void agreed_slots::end_all() noexcept {
 
 bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }
 
+bool agreed_slots::on_one_node(MPI_Comm comm) {
+  const int ranks = size_of(comm);
+  return possible() && ranks <= most_ranks && std::ranges::all_of(places_of(comm, ranks), is_on_node);
+}
+
 mpi::communicator& agreed_slots::messages() noexcept { return *shared().messages; }
 
 agreed_slots::~agreed_slots() {
@@ -92,11 +110,17 @@ agreed_slots::~agreed_slots() {
 }
 
 void agreed_slots::begin(MPI_Comm comm, demands d) {
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  const int ranks = size_of(comm);
   if (ranks > most_ranks) return give_up();
-  making_ = std::make_unique<detail::neighbourhood_making>(rank_in(comm), places_of(comm, ranks), std::move(d.edges),
-                                                           d.notes, d.each_with_each);
+  detail::neighbourhood_making::member mine{.rank = rank_in(comm),
+                                            .places = places_of(comm, ranks),
+                                            .here = {},
+                                            .edges = std::move(d.edges),
+                                            .notes = d.notes,
+                                            .each_with_each = d.each_with_each};
+  for (int rank = 0; rank < ranks; ++rank)
+    if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
+  making_ = std::make_unique<detail::neighbourhood_making>(std::move(mine));
   {
     common& c = shared();
     const std::lock_guard lock(c.mutex);

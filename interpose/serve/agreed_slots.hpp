@@ -32,6 +32,8 @@ class agreed_slots {
   static void end_all() noexcept;
   /// There is that communicator: the same on all ranks. Local.
   [[nodiscard]] static bool possible() noexcept;
+  /// The ranks of `comm` are on one node, and not more than have slots: the same on all of them. Local.
+  [[nodiscard]] static bool on_one_node(MPI_Comm comm);
   [[nodiscard]] static mpi::communicator& messages() noexcept;
 
   agreed_slots() noexcept : over_(!possible()) {}

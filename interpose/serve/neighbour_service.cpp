@@ -86,21 +86,54 @@ neighbour_service::neighbour_service(MPI_Comm comm)
 void neighbour_service::communicator_is_freed() noexcept {
   comm_ = MPI_COMM_NULL;
   slots_.give_up();
+  told_.reset();
+}
+
+bool neighbour_service::on_one_node() {
+  if (!on_one_node_) on_one_node_ = agreed_slots::on_one_node(comm_);
+  return *on_one_node_;
 }
 
 void neighbour_service::make_slots() {
+  static_cast<void>(on_one_node());
   slots_.finish(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
 }
 
-neighbour_service::by neighbour_service::next_start() {
+start_contest::turn neighbour_service::next_start() {
+  ++starts_;
   if (!slots_.over()) slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
-  return slots() != nullptr && !lost_ ? by::taquin : by::library;
+  if (slots() == nullptr) return {};
+  if (on_one_node()) return {.by_slots = !lost_};
+  if (comm_ == MPI_COMM_NULL) return contest_.last();
+  return contest_.next(
+      true, [this](const start_contest::times& mine) { tell(mine); }, [this] { return slowest(); });
+}
+
+void neighbour_service::tell(const start_contest::times& mine) {
+  told_ = std::make_unique<told_times>();
+  told_->mine = {mine.library, mine.slots};
+  TAQUIN_MPI(PMPI_Iallreduce(told_->mine.data(), told_->slowest.data(), static_cast<int>(told_->mine.size()),
+                             MPI_DOUBLE, MPI_MAX, comm_, told_->reduction.request()));
+}
+
+start_contest::times neighbour_service::slowest() {
+  try {
+    told_->reduction.wait(comm_, starts_, "neighbour_slots");
+  } catch (...) {
+    static_cast<void>(told_.release());  // the MPI library still uses it
+    throw;
+  }
+  const auto of_all = std::move(told_);
+  return {.library = of_all->slowest[0], .slots = of_all->slowest[1]};
 }
 
 bool neighbour_service::make() {
-  make_slots();
-  if (slots() != nullptr && !call_) call_.emplace(slots());
-  if (slots() != nullptr || std::exchange(step_made_, true)) return slots() != nullptr || step_ != nullptr;
+  if (on_one_node()) {
+    make_slots();
+    if (slots() != nullptr && !call_) call_.emplace(slots());
+    return slots() != nullptr;
+  }
+  if (std::exchange(step_made_, true)) return step_ != nullptr;
   try {
     step_ = detail::neighbour_step::make(comm_, sources(), destinations());
   } catch (const usage_error& e) {  // no communicator is left for taquin
@@ -152,8 +185,9 @@ void neighbour_service::exchange(const blocks& send, const blocks& recv) {
 }
 
 outcome neighbour_service::by_taquin() const {
-  if (step_ != nullptr) return {"neighbour_step", {}, step_->memory()};
-  return {"neighbour_slots", {}, slots()->memory()};
+  return step_ != nullptr ? outcome{"neighbour_step", {}, step_->memory()} : by_slots();
 }
+
+outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots()->memory()}; }
 
 }  // namespace taquin::interpose

@@ -32,20 +32,33 @@ class neighbour_call final : public served_exchange {
       : service_(std::move(service)),
         send_(x.send, service_->destinations().size(), true),
         recv_(x.recv, service_->sources().size(), true) {}
+  // One that starts now.
+  neighbour_call(std::shared_ptr<neighbour_service> service, const taquin::exchange& x, const start_contest::turn& turn)
+      : neighbour_call(std::move(service), x) {
+    turn_ = turn;
+  }
 
-  [[nodiscard]] bool is_next() override { return service_->next_start() == neighbour_service::by::taquin; }
+  [[nodiscard]] bool is_next() override {
+    turn_ = service_->next_start();
+    return turn_.by_slots;
+  }
   [[nodiscard]] bool lost() const noexcept override { return service_->has_no_slots(); }
+  [[nodiscard]] bool settled() const noexcept override { return !turn_.timed; }
   void start() override {
     if (!call_) call_.emplace(service_->slots());
     call_->start(send_.view(), recv_.view());
   }
   [[nodiscard]] bool test() override { return call_->test(); }
   void wait() override { call_->wait(); }
-  [[nodiscard]] outcome by_taquin() const override { return service_->by_taquin(); }
+  void completed(double seconds) override {
+    if (turn_.timed) service_->start_took(turn_, seconds);
+  }
+  [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
 
  private:
   std::shared_ptr<neighbour_service> service_;
   held_side send_, recv_;
+  start_contest::turn turn_;                                // of the last start
   std::optional<taquin::detail::neighbour_exchange> call_;  // made by the first start by taquin
 };
 
@@ -115,15 +128,14 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
-    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin;
-    if (!by_slots && !observing()) return native();
+    const start_contest::turn turn = s != nullptr ? s->next_start() : start_contest::turn{};
+    const bool by_slots = turn.by_slots;
+    if (!by_slots && !turn.timed && !observing()) return native();
     const double begun = now();
     std::unique_ptr<neighbour_call> call;
     taquin::mpi::inactive_request stand_in;
-    if (by_slots) {
-      call = std::make_unique<neighbour_call>(s, x);
-      stand_in = make_stand_in();
-    }
+    if (by_slots || turn.timed) call = std::make_unique<neighbour_call>(s, x, turn);
+    if (by_slots) stand_in = make_stand_in();
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
     if (by_slots)
@@ -131,12 +143,12 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(by_slots ? s->by_taquin() : outcome{}, among_neighbours(comm, x, s.get()));
+    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
+    in_flight.seconds = now() - begun;
     if (!by_slots) {
-      track(*request, std::make_unique<tracked_request>(in_flight));
+      track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));
       return MPI_SUCCESS;
     }
-    in_flight.seconds = now() - begun;
     *request = stand_in.get();
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
     return MPI_SUCCESS;

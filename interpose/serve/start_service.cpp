@@ -52,7 +52,8 @@ std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   if (ranks == 1 || ranks > most_ranks) return nullptr;
-  std::shared_ptr<start_service> made(new start_service(rank, ranks));
+  std::shared_ptr<start_service> made;
+  if (agreed_slots::on_one_node(comm)) made.reset(new start_service(rank, ranks));
   auto entry = std::make_unique<kept_service>(made);
   kept().set(comm, entry.get());
   static_cast<void>(entry.release());
@@ -70,53 +71,35 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
   if (slots() == nullptr) return {};
   // Messages of the MPI library move such blocks either way.
   if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot()) return {};
-  turn t{.kind = kind_of(x)};
-  contest& c = contests_[t.kind];
-  if (c.decided && t.kind < first_kinds && ++c.starts == again) c = {.number = c.number + 1, .won = c.won};
-  t.by_slots = c.won;
-  t.of = c.number;
-  if (c.decided) return t;
-  const int number = c.starts++;
-  if (number == 2 * tries + ahead / 2) tell(t.kind);
-  if (number == 2 * tries + ahead) decide(t.kind);
-  t.timed = number < 2 * tries;
-  t.by_slots = t.timed ? number >= tries : c.won;
-  return t;
+  const std::size_t kind = kind_of(x);
+  return {contests_[kind].next(
+              kind < first_kinds, [&](const start_contest::times& mine) { tell(kind, mine); },
+              [&] { return slowest(kind); }),
+          kind};
 }
 
-void start_service::took(const turn& t, double seconds) noexcept {
-  contest& c = contests_[t.kind];
-  if (t.of != c.number) return;
-  double& best = t.by_slots ? c.slots : c.library;
-  best = std::min(best, seconds);
+void start_service::took(const turn& t, double seconds) noexcept { contests_[t.kind].took(t, seconds); }
+
+start_service::told::entry& start_service::note(int rank, std::size_t kind) const noexcept {
+  return reinterpret_cast<told*>(slots()->notes(rank))[kind].last[contests_[kind].number() % 2];
 }
 
-start_service::told::times& start_service::note(int rank, std::size_t kind) const noexcept {
-  return reinterpret_cast<told*>(slots()->notes(rank))[kind].last[contests_[kind].number % 2];
+void start_service::tell(std::size_t kind, const start_contest::times& mine) noexcept {
+  told::entry& note_of_mine = note(rank_, kind);
+  note_of_mine.times = mine;
+  note_of_mine.of.store(contests_[kind].number(), std::memory_order_release);
 }
 
-// Also where this rank has not completed all of them yet.
-void start_service::tell(std::size_t kind) noexcept {
-  told::times& mine = note(rank_, kind);
-  mine.library = contests_[kind].library;
-  mine.slots = contests_[kind].slots;
-  mine.of.store(contests_[kind].number, std::memory_order_release);
-}
-
-void start_service::decide(std::size_t kind) {
-  contest& c = contests_[kind];
-  double library = 0;
-  double slots = 0;
+start_contest::times start_service::slowest(std::size_t kind) const {
+  start_contest::times slowest{.library = 0, .slots = 0};
   for (std::size_t r = 0; r < ranks(); ++r) {
-    const told::times& one = note(static_cast<int>(r), kind);
+    const told::entry& one = note(static_cast<int>(r), kind);
     mpi::backoff waiting(agreed_slots::messages().get(), slots_.tag(), nullptr);
-    while (one.of.load(std::memory_order_acquire) != c.number) waiting.pause();
-    library = std::max(library, one.library);
-    slots = std::max(slots, one.slots);
+    while (one.of.load(std::memory_order_acquire) != contests_[kind].number()) waiting.pause();
+    slowest.library = std::max(slowest.library, one.times.library);
+    slowest.slots = std::max(slowest.slots, one.times.slots);
   }
-  c.decided = true;
-  c.starts = 0;
-  c.won = slots < library;
+  return slowest;
 }
 
 outcome start_service::by_slots() const { return {"neighbour_slots", {}, slots()->memory()}; }

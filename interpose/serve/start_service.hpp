@@ -8,12 +8,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "algorithms/nodes/neighbourhood.hpp"
 #include "interpose/event.hpp"
 #include "interpose/serve/agreed_slots.hpp"
+#include "interpose/serve/start_contest.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
@@ -21,16 +21,9 @@ namespace taquin::interpose {
 /// Who does the calls on one communicator. All ranks count the same calls, in the same order.
 class start_service {
  public:
-  static constexpr int tries = agreed_slots::tries;
-  static constexpr int ahead = agreed_slots::ahead;
-  static constexpr int again = 512;  ///< calls after which a kind whose blocks may have changed is measured again
-
   /// Who does a call.
-  struct turn {
-    bool by_slots = false;
-    bool timed = false;
+  struct turn : start_contest::turn {
     std::size_t kind = 0;
-    std::uint32_t of = 0;  ///< the kind's contest
   };
 
   /// The communicator's; made with its first call. Null where the MPI library does all its calls, on all ranks. Local.
@@ -53,31 +46,22 @@ class start_service {
   // What a rank tells the others of its times, in memory that they share. Those of the contest before stay: a rank
   // that tells the next but one has decided the next, for which all ranks had read them.
   struct told {
-    struct times {
+    struct entry {
       std::atomic<std::uint32_t> of;  // the contest, from 1 on
-      double library;
-      double slots;
+      start_contest::times times;
     };
-    std::array<times, 2> last;
-  };
-  struct contest {
-    std::uint32_t number = 1;
-    int starts = 0;  // since the last one was decided
-    double library = std::numeric_limits<double>::max();
-    double slots = std::numeric_limits<double>::max();
-    bool decided = false;
-    bool won = true;  // the last one, by the slots
+    std::array<entry, 2> last;
   };
 
   start_service(int rank, int ranks) noexcept : rank_(rank), ranks_(ranks) {}
   static std::size_t kind_of(const exchange& x) noexcept;
-  [[nodiscard]] told::times& note(int rank, std::size_t kind) const noexcept;
-  void tell(std::size_t kind) noexcept;
-  void decide(std::size_t kind);
+  [[nodiscard]] told::entry& note(int rank, std::size_t kind) const noexcept;
+  void tell(std::size_t kind, const start_contest::times& mine) noexcept;
+  [[nodiscard]] start_contest::times slowest(std::size_t kind) const;
 
   int rank_, ranks_;
   agreed_slots slots_;
-  std::array<contest, kinds> contests_{};
+  std::array<start_contest, kinds> contests_{};
 };
 
 }  // namespace taquin::interpose

@@ -168,4 +168,17 @@ std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
   return first_ranks(all);
 }
 
+std::vector<int> ranks_of_node(MPI_Comm world) {
+  int ranks = 1;
+  int rank = 0;
+  TAQUIN_MPI(PMPI_Comm_size(world, &ranks));
+  TAQUIN_MPI(PMPI_Comm_rank(world, &rank));
+  const auto& given = environment::get().nodes;
+  if (!given.empty() && check_sizes_of_nodes(given, ranks, "TAQUIN_NODES")) return {};
+  const level nodes =
+      given.empty() ? level::of("node", first_ranks_of_machines(world)) : topology::of_sizes(given).nodes();
+  const auto mine = nodes.members(nodes.group[as_size(rank)]);
+  return {mine.begin(), mine.end()};
+}
+
 }  // namespace taquin::detail

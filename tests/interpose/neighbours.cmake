@@ -195,11 +195,24 @@ if(TAQUIN_MPI STREQUAL "openmpi")
     neighbour_test(random_neighbours_np${ranks} "neighbour_slots.*status 0"
       "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_random_neighbours> ${ranks} 6000")
   endforeach()
+  foreach(nodes 1,1 1,2,2)
+    string(REPLACE "," "+" ranks ${nodes})
+    math(EXPR ranks "${ranks}")
+    string(REPLACE "," "_" name ${nodes})
+    neighbour_test(random_neighbours_between_nodes_${name} "native [0-9]+, neighbour_slots [0-9]+.*status 0"
+      "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library} TAQUIN_NODES=${nodes} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_random_neighbours> 3 6000")
+  endforeach()
   add_executable(interpose_missing_neighbour missing_neighbour.c)
   target_link_libraries(interpose_missing_neighbour PRIVATE MPI::MPI_C)
-  neighbour_test(a_missing_neighbour_is_an_error_of_all "rank 0: error.*rank 1: error.*rank 2: error.*rank 3: error.*status 0"
-    "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 4 env LD_PRELOAD=${library} TAQUIN_TIMEOUT=0.5,fail $<TARGET_FILE:interpose_missing_neighbour>"
-    LC_ALL=C sort)
+  set(missing "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 4 env LD_PRELOAD=${library} TAQUIN_TIMEOUT=0.5,fail")
+  foreach(where "" _between_nodes)
+    if(where)
+      string(APPEND missing " TAQUIN_NODES=1,3")
+    endif()
+    neighbour_test(a_missing_neighbour_is_an_error_of_all${where}
+      "rank 0: error.*rank 1: error.*rank 2: error.*rank 3: error.*status 0"
+      "${missing} $<TARGET_FILE:interpose_missing_neighbour>" LC_ALL=C sort)
+  endforeach()
   add_executable(interpose_missing_pair missing_pair.c)
   target_link_libraries(interpose_missing_pair PRIVATE MPI::MPI_C)
   neighbour_test(a_pair_that_is_missing_while_ranks_agree_is_an_error

@@ -1,7 +1,5 @@
 #include "algorithms/nodes/neighbourhood.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +15,6 @@
 #include "mpi/check.hpp"
 #include "mpi/leave.hpp"
 #include "mpi/request_set.hpp"
-#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -149,22 +146,39 @@ void neighbour_exchange::start(const blocks& send, const blocks& recv) {
 }
 
 void neighbour_exchange::begin() {
-  too_long_from_ = MPI_PROC_NULL;
+  truncation_.reset();
   posted_ = 0;
   waits_for_.clear();
   for (std::size_t s = 0; s < n_->in_.size(); ++s) {
     const neighbourhood::edge& e = n_->in_[s];
-    if (e.memory == nullptr) continue;
-    waits_for_.push_back(s);
-    const block b = recv_[static_cast<int>(s)];
-    if (static_cast<std::size_t>(b.bytes()) <= n_->most_in_slot_) continue;
-    const auto m = mpi::make_counted(b.count, b.element.type);
-    TAQUIN_MPI(PMPI_Irecv(static_cast<std::byte*>(recv_.base) + b.offset, m.count, m.type, e.at, e.tag,
-                          n_->comm_->get(), &messages_[s]));
-    ++posted_;
+    if (e.memory != nullptr) waits_for_.push_back(s);
+    if (e.is_elsewhere() || (e.memory != nullptr && as_size(recv_[static_cast<int>(s)].bytes()) > n_->most_in_slot_))
+      receive(s);
   }
-  for (std::size_t d = 0; d < n_->out_.size(); ++d)
-    if (n_->out_[d].memory != nullptr) write(d);
+  for (std::size_t d = 0; d < n_->out_.size(); ++d) {
+    if (n_->out_[d].memory != nullptr)
+      write(d);
+    else if (n_->out_[d].is_elsewhere())
+      send(d);
+  }
+}
+
+void neighbour_exchange::receive(std::size_t source) {
+  const neighbourhood::edge& e = n_->in_[source];
+  const block b = recv_[static_cast<int>(source)];
+  const auto m = mpi::make_counted(b.count, b.element.type);
+  TAQUIN_MPI(PMPI_Irecv(static_cast<std::byte*>(recv_.base) + b.offset, m.count, m.type, e.at, e.tag, n_->comm_->get(),
+                        &messages_[source]));
+  ++posted_;
+}
+
+void neighbour_exchange::send(std::size_t destination) {
+  const neighbourhood::edge& e = n_->out_[destination];
+  const block b = send_[static_cast<int>(destination)];
+  const auto m = mpi::make_counted(b.count, b.element.type);
+  TAQUIN_MPI(PMPI_Isend(static_cast<const std::byte*>(send_.base) + b.offset, m.count, m.type, e.at, e.tag,
+                        n_->comm_->get(), &messages_[n_->in_.size() + destination]));
+  ++posted_;
 }
 
 void neighbour_exchange::write(std::size_t destination) {
@@ -192,11 +206,7 @@ void neighbour_exchange::write(std::size_t destination) {
     put(n_->packed_.data() + sizeof header);
     n_->send_around(e, n_->packed_);
   }
-  if (fits) return;
-  const auto m = mpi::make_counted(b.count, b.element.type);
-  TAQUIN_MPI(
-      PMPI_Isend(from, m.count, m.type, e.at, e.tag, n_->comm_->get(), &messages_[n_->in_.size() + destination]));
-  ++posted_;
+  if (!fits) send(destination);
 }
 
 bool neighbour_exchange::take(std::size_t source) {
@@ -221,11 +231,7 @@ bool neighbour_exchange::take(std::size_t source) {
 void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std::size_t bytes) {
   const block b = recv_[static_cast<int>(source)];
   const auto room = static_cast<std::size_t>(b.bytes());
-  if (bytes > room && too_long_from_ == MPI_PROC_NULL) {
-    too_long_from_ = n_->in_[source].peer;
-    too_long_ = static_cast<count_t>(bytes);
-    room_ = b.bytes();
-  }
+  if (bytes > room) too_long(source, static_cast<count_t>(bytes));
   if (bytes > n_->most_in_slot_) {
     if (room <= n_->most_in_slot_) drop(source, bytes);
     return;
@@ -251,15 +257,21 @@ void neighbour_exchange::drop(std::size_t source, std::size_t bytes) {
       PMPI_Recv(rest.data(), m.count, m.type, n_->in_[source].at, n_->tag_, n_->comm_->get(), MPI_STATUS_IGNORE));
 }
 
+// The first of the call: where a slot has the length of a message, it is known.
+void neighbour_exchange::too_long(std::size_t source, count_t bytes) noexcept {
+  if (!truncation_) truncation_ = {n_->in_[source].peer, bytes, recv_[static_cast<int>(source)].bytes()};
+}
+
 bool neighbour_exchange::messages_complete(bool block) {
   for (std::size_t i = 0; posted_ > 0 && i < messages_.size(); ++i) {
     if (messages_[i] == MPI_REQUEST_NULL) continue;
     int done = 1;
     const int code =
         block ? mpi::wait_inside(messages_[i], MPI_STATUS_IGNORE) : PMPI_Test(&messages_[i], &done, MPI_STATUS_IGNORE);
-    // The slot has the length of the message.
-    if (code != MPI_SUCCESS && mpi::class_of(code) != MPI_ERR_TRUNCATE)
-      mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
+    if (code != MPI_SUCCESS) {
+      if (mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::fail(code, block ? "MPI_Wait" : "MPI_Test");
+      too_long(i, 0);
+    }
     if (code == MPI_SUCCESS && done == 0) return false;
     messages_[i] = MPI_REQUEST_NULL;
     --posted_;
@@ -273,10 +285,8 @@ bool neighbour_exchange::slots_have_come() {
 }
 
 void neighbour_exchange::end() {
-  if (too_long_from_ == MPI_PROC_NULL) return;
-  throw usage_error(fmt::format("rank {} sends {} bytes where {} are expected",
-                                std::exchange(too_long_from_, MPI_PROC_NULL), too_long_, room_),
-                    MPI_ERR_TRUNCATE);
+  if (const auto t = std::exchange(truncation_, std::nullopt))
+    mpi::refuse_truncation(*t, n_->here_[as_size(n_->mine_)]);
 }
 
 bool neighbour_exchange::test() {
@@ -289,7 +299,7 @@ bool neighbour_exchange::test() {
   return over;
 }
 
-// Each slot says whether a message follows. When all slots have come, waiting in the MPI library is possible.
+// Each slot says whether a message follows; those of other nodes are waited for in any case. When all slots have come, waiting in the MPI library is possible.
 void neighbour_exchange::wait() {
   in_call([this] {
     for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();

@@ -1,5 +1,6 @@
-// Neighbourhood collectives on one node: each edge of the graph has slots in memory that the ranks share, which only
-// its two ranks write and wait for.
+// Neighbourhood collectives in which ranks wait for their neighbours alone: each edge of the graph between two ranks of a
+// node has slots in memory that the ranks of the node share, which only its two ranks write and wait for. Blocks for
+// ranks of other nodes are messages, whose receives are posted at the start.
 //
 // Calls are numbered, with the same numbers on all ranks, because each rank takes part in each. In call n the sender of
 // an edge writes slot n mod 4: the number of bytes, the block where it fits, and last the call's number (release). Its
@@ -25,11 +26,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "node/call_watch.hpp"
 #include "node/mapping.hpp"
@@ -47,34 +50,37 @@ class neighbourhood {
   struct neighbours {
     std::vector<int> sources, destinations;
   };
-  /// One of the ranks that share the memory: what it brings.
+  /// One of the ranks: what it brings.
   struct member {
     mpi::communicator::lease messages;
     int rank = 0;
-    std::span<const int> places;  ///< of the ranks, in `messages`
-    int tag = 0;  ///< it and the next one are those of what comes to this rank, and of nothing else there
+    std::span<const int> places;  ///< of all ranks, in `messages`
+    std::span<const int> tags;    ///< of all ranks: a rank's and the next one are those of what comes to it, and of
+                                  ///< nothing else there
+    std::span<const int> here;    ///< the ranks that share the memory with this one, itself included, in order
     const neighbours& edges;
-    std::size_t widest = 0;  ///< the most destinations of a rank
+    std::size_t widest = 0;  ///< the most destinations here of a rank here
     std::size_t notes = 0;   ///< bytes of each rank for the caller
     bool whole = false;      ///< all pages of this rank's part are taken now, not only the first of each slot
   };
-  /// What each rank has of the memory, at most.
+  /// What each rank has of the memory, at most, where so many share it.
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
-  /// In memory of that size for each rank, all zero and taken in parts, which all ranks map. Local. Null where there
+  /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where there
   /// are no pages.
   static std::shared_ptr<neighbourhood> make(member m, mapping memory);
-  /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source does not have
-  /// this rank as a destination.
+  /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source here does not
+  /// have this rank as a destination.
   [[nodiscard]] bool all_have_come() noexcept;
-  [[nodiscard]] std::byte* notes(int rank) const noexcept;
+  /// Of the n-th rank here.
+  [[nodiscard]] std::byte* notes(int nth) const noexcept;
   ~neighbourhood();
   neighbourhood(const neighbourhood&) = delete;
   neighbourhood& operator=(const neighbourhood&) = delete;
 
   /// The longest block that passes through shared memory.
   [[nodiscard]] std::size_t most_in_slot() const noexcept { return most_in_slot_; }
-  /// Of all ranks' parts.
-  [[nodiscard]] std::size_t memory() const noexcept { return ranks_ * part_ + mapping::header; }
+  /// Of all parts here.
+  [[nodiscard]] std::size_t memory() const noexcept { return here_.size() * part_ + mapping::header; }
 
  private:
   friend class neighbour_exchange;
@@ -88,7 +94,7 @@ class neighbourhood {
     alignas(cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
     alignas(cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
   };
-  // An edge in shared memory: its head, then its slots. Null memory: no neighbour.
+  // An edge in shared memory: its head, then its slots. Null memory: the peer is on another node, or there is none.
   struct edge {
     int peer = MPI_PROC_NULL;
     std::byte* memory = nullptr;
@@ -96,6 +102,7 @@ class neighbourhood {
     int at = MPI_PROC_NULL;                      // the peer, in the communicator of messages
     int tag = 0;                                 // of them; that of small ones is the next
     std::array<std::size_t, slots> taken{};      // its sender: bytes of contents whose pages are there
+    [[nodiscard]] bool is_elsewhere() const noexcept { return memory == nullptr && peer >= 0; }
   };
   // Messages that have arrived for calls that this rank has not completed.
   struct arrivals {
@@ -111,10 +118,11 @@ class neighbourhood {
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
   [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
   [[nodiscard]] bool take_pages();
-  // Of a rank's part: its tag, its notes, the ranks of its destinations with -1 behind the last, an edge for each.
-  [[nodiscard]] std::byte* part_of(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
-  [[nodiscard]] int* destinations_of(int rank) const noexcept;
-  [[nodiscard]] std::byte* edge_of(int rank, std::size_t nth) const noexcept;
+  // Of a part: its rank's notes, its destinations here by their numbers here with -1 behind the last, an edge for each.
+  [[nodiscard]] std::byte* part_of(int nth) const noexcept { return memory_.data() + as_size(nth) * part_; }
+  [[nodiscard]] int* destinations_of(int nth) const noexcept;
+  [[nodiscard]] std::byte* edge_of(int nth, std::size_t destination) const noexcept;
+  [[nodiscard]] int number_here(int rank) const noexcept;
   [[nodiscard]] slot& slot_of(const edge& e, std::uint64_t call) const noexcept;
   void send_around(const edge& e, std::span<const std::byte> contents);
   void receive_around(std::size_t source);
@@ -123,8 +131,8 @@ class neighbourhood {
   std::size_t part_ = 0;   // bytes of each rank
   std::size_t notes_ = 0;  // of them
   std::size_t widest_ = 0;
-  std::size_t ranks_ = 0;
-  int rank_ = 0;
+  std::vector<int> here_;
+  int mine_ = 0;  // this rank's number here
   bool whole_ = false;
   mpi::communicator::lease comm_;
   int tag_ = 0;
@@ -161,10 +169,13 @@ class neighbour_exchange final : private mpi::awaited {
   template <class Work>
   auto in_call(Work work);
   void begin();
+  void receive(std::size_t source);
+  void send(std::size_t destination);
   void write(std::size_t destination);
   [[nodiscard]] bool take(std::size_t source);
   void deliver(std::size_t source, const std::byte* from, std::size_t bytes);
   void drop(std::size_t source, std::size_t bytes);
+  void too_long(std::size_t source, count_t bytes) noexcept;
   [[nodiscard]] bool slots_have_come();
   [[nodiscard]] bool messages_complete(bool block);
   void end();
@@ -173,12 +184,11 @@ class neighbour_exchange final : private mpi::awaited {
   std::shared_ptr<neighbourhood> n_;
   blocks send_{}, recv_{};
   std::uint64_t call_ = 0;
-  std::uint64_t number_ = 0;            // of the call on the communicator
-  std::vector<std::size_t> waits_for_;  // sources whose slots have not come
-  std::vector<MPI_Request> messages_;   // of long blocks: receives by source, sends by destination
-  std::size_t posted_ = 0;              // of them
-  int too_long_from_ = MPI_PROC_NULL;
-  count_t too_long_ = 0, room_ = 0;
+  std::uint64_t number_ = 0;                   // of the call on the communicator
+  std::vector<std::size_t> waits_for_;         // sources whose slots have not come
+  std::vector<MPI_Request> messages_;          // of long blocks: receives by source, sends by destination
+  std::size_t posted_ = 0;                     // of them
+  std::optional<mpi::truncation> truncation_;  // the first of the call
 };
 
 }  // namespace taquin::detail

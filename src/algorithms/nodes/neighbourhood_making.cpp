@@ -2,45 +2,41 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
-#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
-#include "mpi/watch.hpp"
-#include "node/call_watch.hpp"
 
 namespace taquin::detail {
 
-// Whether all ranks are on one machine and have what is needed, and how to reach the memory.
+// Whether all ranks have what is needed, and how to reach each node's memory.
 void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
-  const environment& e = environment::get();
-  const bool known = std::ranges::find(places_, MPI_UNDEFINED) == places_.end();
+  const bool known = std::ranges::find(member_.places, MPI_UNDEFINED) == member_.places.end();
   messages_ = std::move(messages);
-  if (known && messages_ != nullptr && e.shared_memory && e.nodes.empty() && has_no_rank_twice(edges_.sources) &&
-      has_no_rank_twice(edges_.destinations))
-    tag_ = tag;
-  if (rank_ == 0 && tag_ >= 0) memory_ = mapping::create(places_.size() * most_bytes(), key_, mapping::pages::in_parts);
-  const auto host = static_cast<std::int64_t>(host_id() >> 1U);
-  asked_ = {tag_ >= 0 && (rank_ > 0 || !memory_.empty()) ? 1 : 0, host, -host,
-            -static_cast<std::int64_t>(edges_.destinations.size())};
-  from_ = key_;
-  TAQUIN_MPI(PMPI_Iallreduce(asked_.data(), answer_.data(), static_cast<int>(asked_.size()), MPI_INT64_T, MPI_MIN, comm,
-                             &pending_[0]));
-  TAQUIN_MPI(PMPI_Ibcast(&from_, sizeof from_, MPI_BYTE, 0, comm, &pending_[1]));
+  if (known && messages_ != nullptr && environment::get().shared_memory && has_no_rank_twice(member_.edges.sources) &&
+      has_no_rank_twice(member_.edges.destinations))
+    mine_.tag = tag;
+  if (member_.rank == member_.here.front() && mine_.tag >= 0) {
+    memory_ = mapping::create(member_.here.size() * most_bytes(), mine_.key, mapping::pages::in_parts);
+    if (memory_.empty()) mine_.tag = -1;
+  }
+  mine_.here = static_cast<std::int32_t>(std::ranges::count_if(
+      member_.edges.destinations, [this](int peer) { return std::ranges::binary_search(member_.here, peer); }));
+  TAQUIN_MPI(
+      PMPI_Iallgather(&mine_, sizeof mine_, MPI_BYTE, all_.data(), sizeof mine_, MPI_BYTE, comm, under_way_.request()));
   stage_ = stage::asking;
 }
 
 void neighbourhood_making::go_on(MPI_Comm comm, std::uint64_t number) {
-  settle(comm, number);
+  static constexpr std::string_view name = "neighbour_slots";
+  under_way_.wait(comm, number, name);
   switch (stage_) {
     case stage::asking:
-      return answer_[0] != 0 && answer_[1] == -answer_[2] ? attach(comm) : end();
+      return all_can() ? attach(comm) : end();
     case stage::attaching:
-      mapping::close(key_);
+      mapping::close(mine_.key);
       return all_good_ != 0 ? compare(comm) : end();
     case stage::comparing:
       if (all_good_ != 0) made_ = std::move(making_);
@@ -51,18 +47,30 @@ void neighbourhood_making::go_on(MPI_Comm comm, std::uint64_t number) {
   }
 }
 
+// The same on all ranks.
+bool neighbourhood_making::all_can() const noexcept {
+  return std::ranges::all_of(all_, [](const told& t) { return t.tag >= 0; }) &&
+         (member_.here.size() == all_.size() || std::ranges::any_of(all_, [](const told& t) { return t.here > 0; }));
+}
+
 void neighbourhood_making::attach(MPI_Comm comm) {
-  if (rank_ > 0) memory_ = mapping::attach(from_);
+  const int first = member_.here.front();
+  if (member_.rank != first) memory_ = mapping::attach(all_[as_size(first)].key);
+  std::int32_t widest = 0;
+  for (const int rank : member_.here) widest = std::max(widest, all_[as_size(rank)].here);
   try {
+    std::vector<int> tags(all_.size());
+    std::ranges::transform(all_, tags.begin(), &told::tag);
     if (!memory_.empty())
       making_ = neighbourhood::make({.messages = std::move(messages_),
-                                     .rank = rank_,
-                                     .places = places_,
-                                     .tag = tag_,
-                                     .edges = edges_,
-                                     .widest = static_cast<std::size_t>(-answer_[3]),
-                                     .notes = notes_,
-                                     .whole = each_with_each_},
+                                     .rank = member_.rank,
+                                     .places = member_.places,
+                                     .tags = tags,
+                                     .here = member_.here,
+                                     .edges = member_.edges,
+                                     .widest = as_size(widest),
+                                     .notes = member_.notes,
+                                     .whole = member_.each_with_each},
                                     std::move(memory_));
   } catch (const std::bad_alloc&) {
     making_.reset();
@@ -75,36 +83,14 @@ void neighbourhood_making::attach(MPI_Comm comm) {
 void neighbourhood_making::compare(MPI_Comm comm) {
   const bool known = making_->all_have_come();
   stage_ = stage::comparing;
-  if (!each_with_each_) return agree(comm, known);
+  if (!member_.each_with_each) return agree(comm, known);
   made_ = std::move(making_);
   end();
 }
 
 void neighbourhood_making::agree(MPI_Comm comm, bool good) {
   good_ = good ? 1 : 0;
-  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, pending_.data()));
-}
-
-void neighbourhood_making::settle(MPI_Comm comm, std::uint64_t number) {
-  static constexpr std::string_view name = "neighbour_slots";
-  struct others final : mpi::awaited {
-    void describe(mpi::wait_note& note) const override { note.what = "agreement with ranks that are behind"; }
-  };
-  const others what;
-  std::shared_ptr<mpi::call_record> record;
-  std::optional<call_watch> clock;
-  if (const patience p = patience::of({}); p.seconds > 0) {
-    record = mpi::make_call_record(comm);
-    clock.emplace(known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv), number,
-                  name, p);
-  }
-  must_stay_ = true;
-  for (mpi::backoff waiting(&what);; waiting.pause()) {
-    int done = 0;
-    TAQUIN_MPI(PMPI_Testall(static_cast<int>(pending_.size()), pending_.data(), &done, MPI_STATUSES_IGNORE));
-    if (done != 0) break;
-  }
-  must_stay_ = false;
+  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, under_way_.request()));
 }
 
 // Frees what is only needed while it is made.
@@ -113,13 +99,11 @@ void neighbourhood_making::end() noexcept {
   making_.reset();
   memory_ = {};
   messages_.reset();
-  mapping::close(key_);
+  mapping::close(mine_.key);
 }
 
 void neighbourhood_making::give_up() noexcept {
-  int over = 0;
-  if (PMPI_Finalized(&over) == MPI_SUCCESS && over == 0)
-    PMPI_Waitall(static_cast<int>(pending_.size()), pending_.data(), MPI_STATUSES_IGNORE);
+  under_way_.give_up();
   end();
 }
 

@@ -4,13 +4,13 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "algorithms/nodes/begun_collective.hpp"
 #include "algorithms/nodes/neighbourhood.hpp"
 #include "mpi/communicator.hpp"
 #include "node/mapping.hpp"
@@ -19,15 +19,18 @@ namespace taquin::detail {
 
 class neighbourhood_making {
  public:
-  /// Of the rank `rank` of a communicator; `places` are its ranks in the communicator of messages. `notes` as in
-  /// neighbourhood::member. `each_with_each`: each rank is a neighbour of each, itself included. Local.
-  neighbourhood_making(int rank, std::vector<int> places, neighbourhood::neighbours edges, std::size_t notes,
-                       bool each_with_each)
-      : rank_(rank),
-        places_(std::move(places)),
-        edges_(std::move(edges)),
-        notes_(notes),
-        each_with_each_(each_with_each) {}
+  /// One rank of a communicator.
+  struct member {
+    int rank = 0;
+    std::vector<int> places;  ///< of all ranks, in the communicator of messages
+    std::vector<int> here;    ///< the ranks of this one's node, itself included, in ascending order
+    neighbourhood::neighbours edges;
+    std::size_t notes = 0;        ///< as in neighbourhood::member
+    bool each_with_each = false;  ///< each rank is a neighbour of each, itself included; all are on one node
+  };
+
+  /// Local.
+  explicit neighbourhood_making(member m) : member_(std::move(m)), all_(member_.places.size()) {}
   neighbourhood_making(const neighbourhood_making&) = delete;
   neighbourhood_making& operator=(const neighbourhood_making&) = delete;
   ~neighbourhood_making() { give_up(); }
@@ -39,41 +42,41 @@ class neighbourhood_making {
   /// the wait has the timeout of calls.
   void go_on(MPI_Comm comm, std::uint64_t number);
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
-  /// Null before the end, and where ranks are on several machines, share no memory, or one of them cannot take part.
+  /// Null before the end, where the ranks of a node share no memory or one of them cannot take part, and where ranks are
+  /// on several nodes and none has a neighbour on its own.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
   /// What this rank has of the memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
-    return neighbourhood::most_bytes(static_cast<int>(places_.size()), notes_);
+    return neighbourhood::most_bytes(static_cast<int>(member_.here.size()), member_.notes);
   }
   /// Completes what is under way. Nothing is made.
   void give_up() noexcept;
   /// A wait had an error: the MPI library still reads and writes this object, which must stay.
-  [[nodiscard]] bool must_stay() const noexcept { return must_stay_; }
+  [[nodiscard]] bool must_stay() const noexcept { return under_way_.must_stay(); }
 
  private:
   enum class stage : std::uint8_t { first, asking, attaching, comparing, over };
+  // What each rank tells all others.
+  struct told {
+    std::int32_t tag = -1;  // of what comes to it; −1: it cannot take part
+    std::int32_t here = 0;  // destinations on its node
+    mapping_key key;        // of the memory of its node, which the first rank there makes
+  };
 
+  [[nodiscard]] bool all_can() const noexcept;
   void attach(MPI_Comm comm);
   void compare(MPI_Comm comm);
   void agree(MPI_Comm comm, bool good);
-  void settle(MPI_Comm comm, std::uint64_t number);
   void end() noexcept;
 
-  int rank_;
-  std::vector<int> places_;
-  neighbourhood::neighbours edges_;
-  std::size_t notes_;
-  bool each_with_each_;
+  member member_;
   stage stage_ = stage::first;
-  bool must_stay_ = false;
   mpi::communicator::lease messages_;
-  int tag_ = -1;
-  std::array<std::int64_t, 4> asked_{}, answer_{};
+  told mine_;
+  std::vector<told> all_;
   std::int32_t good_ = 0, all_good_ = 0;
-  mapping_key key_{};   // rank 0's own
-  mapping_key from_{};  // as rank 0 has sent it
   mapping memory_;
-  std::array<MPI_Request, 2> pending_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  begun_collective under_way_;
   std::shared_ptr<neighbourhood> making_, made_;
 };
 

@@ -1,7 +1,5 @@
 // How the memory of slots is laid out, and how a rank joins.
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include "algorithms/nodes/neighbourhood.hpp"
@@ -30,18 +28,22 @@ std::size_t neighbourhood::most_bytes(int ranks, std::size_t notes) noexcept {
 }
 
 std::size_t neighbourhood::bytes(std::size_t widest, std::size_t notes) noexcept {
-  return cache_line + up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
+  return up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
 }
 
-int* neighbourhood::destinations_of(int rank) const noexcept {
-  return reinterpret_cast<int*>(part_of(rank) + cache_line + notes_);
+int* neighbourhood::destinations_of(int nth) const noexcept { return reinterpret_cast<int*>(part_of(nth) + notes_); }
+
+std::byte* neighbourhood::edge_of(int nth, std::size_t destination) const noexcept {
+  return part_of(nth) + notes_ + list_bytes(widest_) + destination * edge_bytes(most_in_slot_);
 }
 
-std::byte* neighbourhood::edge_of(int rank, std::size_t nth) const noexcept {
-  return part_of(rank) + cache_line + notes_ + list_bytes(widest_) + nth * edge_bytes(most_in_slot_);
-}
+std::byte* neighbourhood::notes(int nth) const noexcept { return part_of(nth); }
 
-std::byte* neighbourhood::notes(int rank) const noexcept { return part_of(rank) + cache_line; }
+// −1: it is on another node, or there is none.
+int neighbourhood::number_here(int rank) const noexcept {
+  const auto at = std::ranges::lower_bound(here_, rank);
+  return at != here_.end() && *at == rank ? static_cast<int>(at - here_.begin()) : -1;
+}
 
 std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
   std::shared_ptr<neighbourhood> made(new neighbourhood);
@@ -52,30 +54,32 @@ std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
   n.part_ = bytes(m.widest, m.notes);
   n.notes_ = up_to_line(m.notes);
   n.widest_ = m.widest;
-  n.ranks_ = m.places.size();
-  n.rank_ = m.rank;
+  n.here_.assign(m.here.begin(), m.here.end());
+  n.mine_ = n.number_here(m.rank);
   n.whole_ = m.whole;
-  n.tag_ = m.tag;
+  n.tag_ = m.tags[as_size(m.rank)];
   const auto place = [&](int peer) { return peer < 0 ? MPI_PROC_NULL : m.places[as_size(peer)]; };
-  for (const int peer : m.edges.sources) n.in_.push_back({.peer = peer, .at = place(peer), .tag = m.tag});
-  for (std::size_t d = 0; d < m.edges.destinations.size(); ++d) {
-    const int peer = m.edges.destinations[d];
-    n.out_.push_back({.peer = peer, .memory = peer < 0 ? nullptr : n.edge_of(m.rank, d), .at = place(peer)});
+  for (const int peer : m.edges.sources) n.in_.push_back({.peer = peer, .at = place(peer), .tag = n.tag_});
+  std::vector<int> here;
+  for (const int peer : m.edges.destinations) {
+    const int number = n.number_here(peer);
+    n.out_.push_back({.peer = peer,
+                      .memory = number < 0 ? nullptr : n.edge_of(n.mine_, here.size()),
+                      .at = place(peer),
+                      .tag = peer < 0 ? 0 : m.tags[as_size(peer)]});
+    if (number >= 0) here.push_back(number);
   }
   n.arrived_.resize(n.in_.size());
   if (!n.take_pages()) return nullptr;
-  std::memcpy(n.part_of(m.rank), &m.tag, sizeof m.tag);
-  int* const mine = n.destinations_of(m.rank);
-  *std::ranges::copy(m.edges.destinations, mine).out = -1;
-  std::replace(mine, mine + m.edges.destinations.size(), MPI_PROC_NULL, std::numeric_limits<int>::max());
+  *std::ranges::copy(here, n.destinations_of(n.mine_)).out = -1;
   return made;
 }
 
-// Of this rank's part all, or the tag, the notes, the list, the heads of the edges, and some bytes of each slot.
+// Of this rank's part all, or the notes, the list, the heads of the edges, and some bytes of each slot.
 bool neighbourhood::take_pages() {
   const std::size_t first = whole_ ? most_in_slot_ : std::min<std::size_t>(256, most_in_slot_);
-  std::byte* const mine = part_of(rank_);
-  if (!mapping::take(mine, whole_ ? part_ : static_cast<std::size_t>(edge_of(rank_, 0) - mine))) return false;
+  std::byte* const mine = part_of(mine_);
+  if (!mapping::take(mine, whole_ ? part_ : static_cast<std::size_t>(edge_of(mine_, 0) - mine))) return false;
   for (edge& e : out_) {
     e.taken.fill(first);
     if (e.memory == nullptr || whole_) continue;
@@ -87,17 +91,16 @@ bool neighbourhood::take_pages() {
 }
 
 bool neighbourhood::all_have_come() noexcept {
-  for (edge& e : out_)
-    if (e.peer >= 0) std::memcpy(&e.tag, part_of(e.peer), sizeof e.tag);
   bool known = true;
   for (edge& e : in_) {
-    if (e.peer < 0) continue;
-    const int* const begin = destinations_of(e.peer);
+    const int source = number_here(e.peer);
+    if (source < 0) continue;
+    const int* const begin = destinations_of(source);
     const int* at = begin;
-    while (*at != rank_ && *at != -1) ++at;
+    while (*at != mine_ && *at != -1) ++at;
     known = known && *at != -1;
     if (*at == -1) continue;
-    e.memory = edge_of(e.peer, as_size(at - begin));
+    e.memory = edge_of(source, as_size(at - begin));
     for (std::size_t k = 0; whole_ && k < edge_bytes(most_in_slot_); k += least_page)  // maps the pages
       static_cast<void>(*static_cast<const volatile std::byte*>(e.memory + k));
   }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -24,6 +25,15 @@ using detail::neighbourhood;
 using harness::make_neighbourhood;
 
 constexpr std::byte guard{0xa5};
+
+// Ranks that share memory with this one where so many in a row do; 0: all.
+std::vector<int> ranks_of_node(int size) {
+  const int ranks = size_of(MPI_COMM_WORLD);
+  const int begin = size == 0 ? 0 : rank_in(MPI_COMM_WORLD) / size * size;
+  std::vector<int> all;
+  for (int rank = begin; rank < (size == 0 ? ranks : std::min(begin + size, ranks)); ++rank) all.push_back(rank);
+  return all;
+}
 
 // Each rank has others, or itself, as destinations by chance; all know the whole graph.
 struct graph {
@@ -112,11 +122,11 @@ struct call {
 class Neighbourhood : public testing::Test {
  protected:
   // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
-  // on each rank.
-  void run(double share, int at_once, count_t most, bool barrier) {
+  // on each rank. `node`: ranks of each node, in order; 0: all.
+  void run(double share, int at_once, count_t most, bool barrier, int node = 0) {
     const graph g(random_, share);
     const scoped_comm comm(g.communicator());
-    const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations);
+    const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations, ranks_of_node(node));
     ASSERT_NE(n, nullptr);
     int number = 0;
     for (const type_pair& types : {plain_pair(), holes()}) {
@@ -148,10 +158,18 @@ TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
   run(0.6, 23, 3000, true);
 }
 
+TEST_F(Neighbourhood, SendsMessagesBetweenNodes) {
+  for (const int node : {1, 2, 3}) {
+    run(1.0, 1, 100, false, node);
+    run(1.0, 2, 50000, false, node);
+    run(0.7, 23, 700, true, node);
+  }
+}
+
 TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
   const graph g(random_, 1.0);
   const scoped_comm comm(g.communicator());
-  const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations);
+  const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations, ranks_of_node(0));
   ASSERT_NE(n, nullptr);
   int number = 0;
   for (const int at_once : {9, 1, 1, 1, 6, 2, 13, 1}) {
@@ -173,8 +191,10 @@ TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
     return made;
   }());
-  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before, before}, std::vector{next, next}), nullptr);
-  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before}, std::vector<int>{}), nullptr) << "no such edge";
+  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before, before}, std::vector{next, next}, ranks_of_node(0)),
+            nullptr);
+  EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before}, std::vector<int>{}, ranks_of_node(0)), nullptr)
+      << "no such edge";
 }
 
 // What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
@@ -185,7 +205,7 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
     return made;
   }());
-  const auto n = make_neighbourhood(comm.get(), std::vector{me}, std::vector{me});
+  const auto n = make_neighbourhood(comm.get(), std::vector{me}, std::vector{me}, ranks_of_node(0));
   ASSERT_NE(n, nullptr);
   constexpr int most = 5000;
   for (const auto& [sent, expected] : {std::pair{8, 3}, {most, 3}, {most, most - 1}, {3, most}, {7, 8}}) {
@@ -216,6 +236,54 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
     if (sent != most || expected != most - 1) {
       EXPECT_TRUE(std::all_of(to.begin() + expected, to.end(), [](int v) { return v == -1; })) << sent;
     }
+  }
+}
+
+// Of a message between nodes its receiver learns the length where it fits. Each rank has itself as a neighbour, too.
+TEST_F(Neighbourhood, TellsOfAMessageThatIsTooLong) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 1) GTEST_SKIP() << "one rank";
+  const int before = (me + ranks - 1) % ranks;
+  const scoped_comm comm([] {
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    return made;
+  }());
+  const auto n =
+      make_neighbourhood(comm.get(), std::vector{before, me}, std::vector{(me + 1) % ranks, me}, ranks_of_node(1));
+  ASSERT_NE(n, nullptr);
+  for (const auto& [sent, expected] : {std::pair{8, 3}, {5000, 3}, {7, 8}, {2, 0}, {8, 8}}) {
+    std::vector<int> from(5000, me);
+    std::vector<int> to(5000, -1);
+    const std::array send_counts{sent, 1};
+    const std::array recv_counts{expected, 1};
+    const std::array displs{0, 16000};
+    const auto side = [&](std::vector<int>& data, const std::array<int, 2>& counts) {
+      blocks b;
+      b.base = data.data();
+      b.counts = count_view(counts.data());
+      b.displs = count_view(displs.data());
+      b.element = element::of(MPI_INT);
+      return b;
+    };
+    neighbour_exchange x(n);
+    x.start(side(from, send_counts), side(to, recv_counts));
+    if (sent > expected) {
+      try {
+        x.wait();
+        ADD_FAILURE() << sent << " of " << expected;
+      } catch (const usage_error& e) {
+        EXPECT_EQ(e.mpi_class(), MPI_ERR_TRUNCATE);
+        EXPECT_EQ(e.peer(), before);
+      }
+    } else {
+      x.wait();
+      EXPECT_TRUE(std::all_of(to.begin(), to.begin() + sent, [&](int v) { return v == before; }));
+    }
+    if (sent > 4000) continue;  // Open MPI writes such a message of its own machine beyond its receive
+    EXPECT_EQ(to[4000], me);
+    EXPECT_TRUE(std::all_of(to.begin() + expected, to.begin() + 4000, [](int v) { return v == -1; })) << sent;
   }
 }
 

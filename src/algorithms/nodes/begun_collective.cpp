@@ -1,0 +1,41 @@
+#include "algorithms/nodes/begun_collective.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "mpi/backoff.hpp"
+#include "mpi/check.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/watch.hpp"
+#include "node/call_watch.hpp"
+
+namespace taquin::detail {
+
+void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm) {
+  struct others final : mpi::awaited {
+    void describe(mpi::wait_note& note) const override { note.what = "agreement with ranks that are behind"; }
+  };
+  const others what;
+  std::shared_ptr<mpi::call_record> record;
+  std::optional<call_watch> clock;
+  if (const patience p = patience::of({}); p.seconds > 0) {
+    record = mpi::make_call_record(comm);
+    clock.emplace(known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv), number,
+                  algorithm, p);
+  }
+  must_stay_ = true;
+  for (mpi::backoff waiting(&what);; waiting.pause()) {
+    int done = 0;
+    TAQUIN_MPI(PMPI_Test(&pending_, &done, MPI_STATUS_IGNORE));
+    if (done != 0) break;
+  }
+  must_stay_ = false;
+}
+
+void begun_collective::give_up() noexcept {
+  int over = 0;
+  if (pending_ == MPI_REQUEST_NULL || PMPI_Finalized(&over) != MPI_SUCCESS || over != 0) return;
+  PMPI_Wait(&pending_, MPI_STATUS_IGNORE);
+}
+
+}  // namespace taquin::detail
