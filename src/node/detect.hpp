@@ -49,8 +49,8 @@ channel* channel_of_node(const node_view& view);
 /// The lowest rank on each rank's machine, whatever nodes were given. Collective.
 std::vector<int> first_ranks_of_machines(MPI_Comm comm);
 
-/// The ranks on this rank's node, in order, of a communicator of all ranks of MPI_COMM_WORLD: as TAQUIN_NODES gives them,
-/// or those of its machine. None where TAQUIN_NODES does not fit. Collective.
+/// The ranks on this rank's node, in order, of a communicator of all ranks of MPI_COMM_WORLD: as TAQUIN_NODES gives
+/// them, or those of its machine. None where TAQUIN_NODES does not fit. Collective.
 std::vector<int> ranks_of_node(MPI_Comm world);
 
 /// This rank's node as a communicator, in rank order. Collective.

@@ -1,5 +1,5 @@
-// A nonblocking collective of the MPI library that ranks begin in one start of a program's calls and use in a later one,
-// so that no start waits for ranks that are not far behind.
+// A nonblocking collective of the MPI library that ranks begin in one start of a program's calls and use in a later
+// one, so that no start waits for ranks that are not far behind.
 #pragma once
 
 #include <mpi.h>

@@ -299,7 +299,8 @@ bool neighbour_exchange::test() {
   return over;
 }
 
-// Each slot says whether a message follows; those of other nodes are waited for in any case. When all slots have come, waiting in the MPI library is possible.
+// Each slot says whether a message follows; those of other nodes are waited for in any case. When all slots have come,
+// waiting in the MPI library is possible.
 void neighbour_exchange::wait() {
   in_call([this] {
     for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();

@@ -1,5 +1,5 @@
-// Neighbourhood collectives in which ranks wait for their neighbours alone: each edge of the graph between two ranks of a
-// node has slots in memory that the ranks of the node share, which only its two ranks write and wait for. Blocks for
+// Neighbourhood collectives in which ranks wait for their neighbours alone: each edge of the graph between two ranks of
+// a node has slots in memory that the ranks of the node share, which only its two ranks write and wait for. Blocks for
 // ranks of other nodes are messages, whose receives are posted at the start.
 //
 // Calls are numbered, with the same numbers on all ranks, because each rank takes part in each. In call n the sender of
@@ -65,8 +65,8 @@ class neighbourhood {
   };
   /// What each rank has of the memory, at most, where so many share it.
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
-  /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where there
-  /// are no pages.
+  /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where
+  /// there are no pages.
   static std::shared_ptr<neighbourhood> make(member m, mapping memory);
   /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source here does not
   /// have this rank as a destination.

@@ -42,8 +42,8 @@ class neighbourhood_making {
   /// the wait has the timeout of calls.
   void go_on(MPI_Comm comm, std::uint64_t number);
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
-  /// Null before the end, where the ranks of a node share no memory or one of them cannot take part, and where ranks are
-  /// on several nodes and none has a neighbour on its own.
+  /// Null before the end, where the ranks of a node share no memory or one of them cannot take part, and where ranks
+  /// are on several nodes and none has a neighbour on its own.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
   /// What this rank has of the memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
