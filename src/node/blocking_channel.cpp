@@ -169,21 +169,21 @@ struct first_plan {
       : made(a == nullptr ? 0 : a->first_calls),
         planned(a == nullptr ? first_call::most(ranks) : a->for_library),
         steps(a == nullptr ? 0 : a->steps),
-        with_blocks(a == nullptr || !a->long_blocks) {}
+        record(a == nullptr ? first_agreement::least_record : a->first_record) {}
   int made;     // first calls so far
   int planned;  // and in all
   int steps;
-  bool with_blocks;  // those of the last call were short
+  std::size_t record;  // of the agreement
   bool told = false;
   bool more = false;
-  bool long_blocks = false;
+  std::size_t next_record = first_agreement::least_record;
 
   void keep_in(comm_channel& a) const noexcept {
     a.first_calls = made + 1;
     a.for_library = more ? planned * static_cast<int>(lives::factor) : planned;
     a.steps = more ? steps + 1 : steps;
     a.told = told && !more;
-    a.long_blocks = long_blocks;
+    a.first_record = next_record;
   }
 };
 
@@ -195,11 +195,11 @@ way agree_on_first(first_call* call, first_plan& plan, spare_to_agree_on* spare,
                                          .differs = can ? call->differs() : 0U,
                                          .other_memory = spare != nullptr ? spare->differs(rank, ranks) : 0U,
                                          .goes_on = lives::of_process().end_soon(plan.steps) ? 0U : 1U},
-                                        can ? call : nullptr, ranks, plan.with_blocks, comm);
+                                        can ? call : nullptr, ranks, plan.record, comm);
   if (spare != nullptr && spare->is_there() && all.other_memory == 0) return way::spare;
   plan.told = plan.made + 1 >= plan.planned;
   plan.more = plan.told && all.goes_on == 0;
-  plan.long_blocks = all.long_blocks != 0;
+  plan.next_record = first_agreement::next_record(all, ranks);
   if (all.cannot != 0 || all.differs != 0 || (plan.made == plan.planned && !plan.more)) return way::to_make;
   agreement.deliver(*call, ranks);
   return way::library;

@@ -48,27 +48,35 @@ struct first_words {
   std::uint64_t differs = 0;       ///< first_call::differs
   std::uint64_t other_memory = 0;  ///< 0 in sum where all ranks have kept the same memory
   std::uint64_t goes_on = 1;       ///< the rank expects more than a few further calls
-  std::uint64_t long_blocks = 0;   ///< the rank has blocks that a record does not hold
+  std::uint64_t longest = 0;       ///< how long the rank's blocks are: see first_agreement
 };
 
 /// The agreement of a first call. Among up to 16 ranks it is one MPI_Alltoall of records, which hold the blocks of the
-/// call if they are small: these need no second exchange. Otherwise, or where blocks of the communicator's last call
-/// were longer, it is one reduction.
+/// call if they are short: these need no second exchange. Records are as long as the blocks of the communicator's last
+/// call need. Where those were longer than any record it is one reduction.
 class first_agreement {
  public:
-  /// The sums. `call`: null where this rank's cannot go to the MPI library. `with_blocks`: the same on all ranks.
-  /// Collective.
-  first_words sum(first_words mine, const first_call* call, int ranks, bool with_blocks, MPI_Comm comm);
+  /// Bytes of a record in the first call on a communicator.
+  static constexpr std::size_t least_record = 512;
+  /// Of one in the call after that of these sums; 0: a reduction. The same on all ranks.
+  static std::size_t next_record(const first_words& sums, int ranks) noexcept;
+
+  /// The sums. `call`: null where this rank's cannot go to the MPI library. `record`: its bytes, the same on all ranks;
+  /// 0: a reduction. Collective.
+  first_words sum(first_words mine, const first_call* call, int ranks, std::size_t record, MPI_Comm comm);
   /// If all blocks have come, in a call that goes to the MPI library: the call takes them.
   void deliver(first_call& call, int ranks) const;
 
  private:
-  static constexpr std::size_t most_ranks = 16;
-  struct record {
-    first_words words;
-    std::array<std::byte, 512 - sizeof(first_words)> block;
+  // All records of a rank, as they leave or come.
+  struct alignas(first_words) records {
+    static constexpr std::size_t most = std::size_t{16} << 10U;
+    std::array<std::byte, most> bytes;
   };
-  std::array<record, most_ranks> from_;
+  [[nodiscard]] std::span<const std::byte> record_of(int peer) const noexcept;
+
+  records from_;
+  std::size_t record_ = 0;
   bool came_ = false;
 };
 

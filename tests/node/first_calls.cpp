@@ -84,7 +84,7 @@ TEST_F(first_calls, put_every_byte_in_its_place) {
     std::vector<type_pair> types;
     types.push_back(all_types[type].make());
     for (const auto kind : {form::alltoall, form::alltoallv, form::alltoallw})
-      for (const count_t most : {4, 60, 110, 470, 1000}) {
+      for (const count_t most : {4, 60, 110, 470, 1000, 2000, 5000}) {
         const problem x = some_problem(kind, p_, most, ++seed, types);
         SCOPED_TRACE(fmt::format("form {}, type {}, most {}", static_cast<int>(kind), type, most));
         const scoped_comm own(duplicate(MPI_COMM_WORLD));
@@ -95,6 +95,18 @@ TEST_F(first_calls, put_every_byte_in_its_place) {
           EXPECT_EQ(mine.wrong_bytes(), 0U);
         }
       }
+  }
+}
+
+// Records are as long as the last call's blocks: blocks that grow and shrink, in calls of which some fit into them.
+TEST_F(first_calls, of_sizes_that_change_put_every_byte_in_its_place) {
+  std::mt19937 random(23);
+  for (int communicator = 0; communicator < 30; ++communicator) {
+    const scoped_comm own(duplicate(MPI_COMM_WORLD));
+    for (int i = 0; i < 8; ++i) {
+      const int ints = static_cast<int>(random() % (1U << (random() % 13)));
+      ASSERT_EQ(call(own.get(), ints), "");
+    }
   }
 }
 
