@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/sizes.hpp"
+#include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/neighbours.hpp"
-#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -48,35 +48,18 @@ std::vector<int> neighbours_of(MPI_Comm comm, bool send) {
   return ranks;
 }
 
-namespace {
-
-using kept_service = std::shared_ptr<neighbour_service>;
-
-const mpi::attribute<kept_service>& kept() {
-  static const mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
-    const std::unique_ptr<kept_service> last(static_cast<kept_service*>(value));
-    (*last)->communicator_is_freed();
-    return MPI_SUCCESS;
-  });
-  return all;
-}
-
-}  // namespace
-
 std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
-#ifndef OPEN_MPI  // MPICH 4.0's own persistent exchanges on later communicators may not end after served ones
+#if !defined(OPEN_MPI) && !defined(MPICH)  // MPI's standard ABI, with which this is not tested
   return nullptr;
 #endif
-  if (const kept_service* const found = kept().find(comm)) return *found;
+  if (auto found = kept_service<neighbour_service>::find(comm)) return found;
   int topology = MPI_UNDEFINED;
   TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
   if (topology == MPI_UNDEFINED) return nullptr;
-  auto made = std::make_shared<neighbour_service>(comm);
-  auto entry = std::make_unique<kept_service>(made);
-  kept().set(comm, entry.get());
-  static_cast<void>(entry.release());
-  return made;
+  return kept_service<neighbour_service>::keep(comm, std::make_shared<neighbour_service>(comm));
 }
+
+void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>::forget(comm); }
 
 neighbour_service::neighbour_service(MPI_Comm comm)
     : comm_(comm), edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)} {

@@ -29,6 +29,9 @@ class neighbour_service {
   /// The communicator's; made with its first call. Null where `comm` has no topology. Local.
   static std::shared_ptr<neighbour_service> of(MPI_Comm comm);
 
+  /// The program frees `comm`.
+  static void forget(MPI_Comm comm);
+
   explicit neighbour_service(MPI_Comm comm);
   /// Who does the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare their
   /// times. Collective.

@@ -17,7 +17,7 @@ if(TAQUIN_MPI MATCHES "^(mpich|abi)$")
   set(rank_counts 2)
 endif()
 set(neighbours "native 4")
-if(TAQUIN_MPI STREQUAL "openmpi")
+if(TAQUIN_MPI MATCHES "^(openmpi|mpich)$")
   set(neighbours "native 1, neighbour_slots 3")  # and a communicator's first call
 endif()
 foreach(ranks ${rank_counts})
