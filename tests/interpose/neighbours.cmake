@@ -35,6 +35,9 @@ neighbour_test(tool_below_sees_what_is_passed_through "below: 3 exchanges, 0 mes
   "${np2} LD_PRELOAD=${library}:${below} TAQUIN_ALGORITHM=pairwise ${regions}")
 neighbour_test(tool_below_sees_all_exchanges_of_a_recording "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
   "${np2} LD_PRELOAD=${library}:${below} TAQUIN_RECORD=/dev/null ${regions}")
+neighbour_test(tools_see_each_communicator_freed_once
+  "above: 24 exchanges, 0 messages, 0 collectives, 0 completions, 48 frees.*below: [^\n]*, 48 frees.*status 0"
+  "${np2} LD_PRELOAD=${above}:${library}:${below} ${regions} come_and_go")
 neighbour_test(disabled_passes_all_on "below: 9 exchanges, 0 messages, 0 collectives.*status 0"
   "${np2} LD_PRELOAD=${library}:${below} TAQUIN_DISABLE=1 TAQUIN_ALGORITHM=pairwise ${regions}")
 foreach(runtime CUDA HIP)
