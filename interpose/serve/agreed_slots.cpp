@@ -75,8 +75,8 @@ void agreed_slots::begin_all() {
   *std::ranges::copy(name, shared().messages->record->name.begin()).out = '\0';
 }
 
-// What ranks agree on is taken out first: while the MPI library waits for it, it may free communicators, and their slots
-// go.
+// What ranks agree on is taken out first: while the MPI library waits for it, it may free communicators, and with them
+// their slots.
 void agreed_slots::end_all() noexcept {
   common& c = shared();
   for (bool more = true; more;) {

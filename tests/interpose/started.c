@@ -192,8 +192,8 @@ static void begin_to_agree(MPI_Comm comm) {
   }
 }
 
-/* More communicators than MPI libraries have at a time, each freed soon after its ranks have begun to agree, some in the
-   function of another one's attribute. */
+/* More communicators than MPI libraries have at a time, each freed soon after its ranks have begun to agree, every
+   second one in the function of another one's attribute. */
 static void come_and_go(void) {
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
