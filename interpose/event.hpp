@@ -82,6 +82,9 @@ struct persistent_call {
 /// Waits for no rank.
 persistent_call name_persistent(MPI_Comm comm);
 
+/// The program frees a communicator now. Waits until its name has come, where it is on its way.
+void communicator_goes(MPI_Comm comm);
+
 /// One call of the program, from its begin on. The first one on a communicator is collective, because ranks agree on
 /// the communicator's name; only a blocking call waits for the others in it. Some later blocking calls are collective
 /// as well, to find how long each rank waited for the last one.

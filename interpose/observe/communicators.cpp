@@ -78,21 +78,30 @@ observed_comm* look_up(recorder_state& s, MPI_Comm comm, call_form form) {
   return s.last_found;
 }
 
-// Its name may be on its way. Open MPI must not be left with a collective on a communicator that is gone. MPICH keeps
-// the communicator for it, and deletes attributes where it must not be called.
-int forget_communicator(MPI_Comm /*comm*/, int /*keyval*/, [[maybe_unused]] void* value, void* /*state*/) {
+// Open MPI must not be left with a collective on a communicator that is gone. MPICH keeps the communicator for it, and
+// has few of them.
+void communicator_goes(MPI_Comm comm) {
   recorder_state& s = recorder_state::get();
+  void* value = nullptr;
+  int found = 0;
+  TAQUIN_MPI(PMPI_Comm_get_attr(comm, s.keyval, static_cast<void*>(&value), &found));
+  if (found == 0) return;
   MPI_Request* name = nullptr;
   {
     const state_lock lock(s);
-    s.last_comm = MPI_COMM_NULL;
-#ifdef OPEN_MPI
     const auto index = reinterpret_cast<std::uintptr_t>(value);
     for (naming& n : s.names)
       if (n.comm + 1 == index) name = &n.request;
-#endif
   }
-  return name != nullptr ? PMPI_Wait(name, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+  if (name != nullptr) TAQUIN_MPI(PMPI_Wait(name, MPI_STATUS_IGNORE));
+}
+
+// Calls nothing of MPI: MPICH deletes attributes in the middle of its own calls.
+int forget_communicator(MPI_Comm /*comm*/, int /*keyval*/, void* /*value*/, void* /*state*/) {
+  recorder_state& s = recorder_state::get();
+  const state_lock lock(s);
+  s.last_comm = MPI_COMM_NULL;
+  return MPI_SUCCESS;
 }
 
 void complete_names(recorder_state& s) {

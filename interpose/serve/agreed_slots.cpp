@@ -88,10 +88,26 @@ void agreed_slots::begin_all() {
   *std::ranges::copy(name, shared().messages->record->name.begin()).out = '\0';
 }
 
+// What ranks agree on is taken out first: while the MPI library waits for it, it may free communicators, and with them
+// their slots.
 void agreed_slots::end_all() noexcept {
   common& c = shared();
-  const std::lock_guard lock(c.mutex);
-  for (agreed_slots* const one : c.alive) one->give_up();
+  for (bool more = true; more;) {
+    std::unique_ptr<detail::neighbourhood_making> one;
+    {
+      const std::lock_guard lock(c.mutex);
+      const auto at = std::ranges::find_if(c.alive, [](const agreed_slots* a) { return a->making_ != nullptr; });
+      more = at != c.alive.end();
+      if (more) {
+        one = std::move((*at)->making_);
+        (*at)->over_ = true;
+      }
+    }
+    if (one != nullptr && one->must_stay()) static_cast<void>(one.release());
+  }
+  // Slots of communicators that the program does not free keep it.
+  if (c.messages != nullptr && !c.messages->record->lost) c.messages->stop_hearing();
+  c.messages.reset();
 }
 
 bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }

@@ -53,10 +53,11 @@ class held_side {
   std::vector<mpi::datatype> types_;
 };
 
-/// An inactive request, which the program holds for a call that taquin does.
+/// An inactive request, which the program holds for a call that taquin does. Not one of MPI_PROC_NULL: MPICH 4.0 keeps
+/// that rank in the object of a request that is freed, and does not start a persistent collective that gets it next.
 inline mpi::inactive_request make_stand_in() {
   MPI_Request request = MPI_REQUEST_NULL;
-  TAQUIN_MPI(PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request));
+  TAQUIN_MPI(PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request));
   return mpi::inactive_request(request);
 }
 

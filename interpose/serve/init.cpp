@@ -15,6 +15,7 @@
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/device.hpp"
 #include "interpose/serve/mpi_library.hpp"
+#include "interpose/serve/neighbours.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/presence.hpp"
 #include "interpose/serve/requests.hpp"
@@ -80,6 +81,7 @@ __attribute__((destructor)) void tell_without_mpi() noexcept try {
 }
 
 void end() noexcept {
+  neighbour_service::end_all();
   agreed_slots::end_all();
   untrack_all();
   if (in_service() && observing()) write_observations();

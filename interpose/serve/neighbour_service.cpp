@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "base/sizes.hpp"
+#include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/neighbours.hpp"
-#include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
@@ -48,45 +49,58 @@ std::vector<int> neighbours_of(MPI_Comm comm, bool send) {
   return ranks;
 }
 
-namespace {
-
-using kept_service = std::shared_ptr<neighbour_service>;
-
-const mpi::attribute<kept_service>& kept() {
-  static const mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
-    const std::unique_ptr<kept_service> last(static_cast<kept_service*>(value));
-    (*last)->communicator_is_freed();
-    return MPI_SUCCESS;
-  });
-  return all;
-}
-
-}  // namespace
-
 std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
-#ifndef OPEN_MPI  // MPICH 4.0's own persistent exchanges on later communicators may not end after served ones
+#if !defined(OPEN_MPI) && !defined(MPICH)  // MPI's standard ABI, with which this is not tested
   return nullptr;
 #endif
-  if (const kept_service* const found = kept().find(comm)) return *found;
+  if (auto found = kept_service<neighbour_service>::find(comm)) return found;
   int topology = MPI_UNDEFINED;
   TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
   if (topology == MPI_UNDEFINED) return nullptr;
-  auto made = std::make_shared<neighbour_service>(comm);
-  auto entry = std::make_unique<kept_service>(made);
-  kept().set(comm, entry.get());
-  static_cast<void>(entry.release());
-  return made;
+  return kept_service<neighbour_service>::keep(comm, std::make_shared<neighbour_service>(comm));
 }
+
+void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>::forget(comm); }
 
 neighbour_service::neighbour_service(MPI_Comm comm)
     : comm_(comm), edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)} {
   best_.fill(std::numeric_limits<double>::max());
+  told_ = std::make_unique<told_times>();
+  const std::lock_guard lock(all_services().mutex);
+  all_services().alive.push_back(this);
 }
 
 void neighbour_service::communicator_is_freed() noexcept {
   comm_ = MPI_COMM_NULL;
   slots_.give_up();
-  told_.reset();
+  take_told().reset();
+}
+
+neighbour_service::~neighbour_service() {
+  take_told().reset();
+  const std::lock_guard lock(all_services().mutex);
+  std::erase(all_services().alive, this);
+}
+
+void neighbour_service::end_all() noexcept {
+  for (;;) {
+    std::unique_ptr<told_times> one;  // goes when the list is free
+    const std::lock_guard lock(all_services().mutex);
+    const auto at =
+        std::ranges::find_if(all_services().alive, [](const neighbour_service* s) { return s->told_ != nullptr; });
+    if (at == all_services().alive.end()) return;
+    one = std::move((*at)->told_);
+  }
+}
+
+neighbour_service::services& neighbour_service::all_services() noexcept {
+  static auto* const one = new services;  // calls may come while the program ends
+  return *one;
+}
+
+std::unique_ptr<neighbour_service::told_times> neighbour_service::take_told() noexcept {
+  const std::lock_guard lock(all_services().mutex);
+  return std::move(told_);
 }
 
 bool neighbour_service::on_one_node() {
@@ -104,13 +118,12 @@ start_contest::turn neighbour_service::next_start() {
   if (!slots_.over()) slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
   if (slots() == nullptr) return {};
   if (on_one_node()) return {.by_slots = !lost_};
-  if (comm_ == MPI_COMM_NULL) return contest_.last();
+  if (told_ == nullptr) return contest_.last();  // the communicator is freed
   return contest_.next(
       true, [this](const start_contest::times& mine) { tell(mine); }, [this] { return slowest(); });
 }
 
 void neighbour_service::tell(const start_contest::times& mine) {
-  told_ = std::make_unique<told_times>();
   told_->mine = {mine.library, mine.slots};
   TAQUIN_MPI(PMPI_Iallreduce(told_->mine.data(), told_->slowest.data(), static_cast<int>(told_->mine.size()),
                              MPI_DOUBLE, MPI_MAX, comm_, told_->reduction.request()));
@@ -120,11 +133,10 @@ start_contest::times neighbour_service::slowest() {
   try {
     told_->reduction.wait(comm_, starts_, "neighbour_slots");
   } catch (...) {
-    static_cast<void>(told_.release());  // the MPI library still uses it
+    static_cast<void>(take_told().release());  // the MPI library still uses it
     throw;
   }
-  const auto of_all = std::move(told_);
-  return {.library = of_all->slowest[0], .slots = of_all->slowest[1]};
+  return {.library = told_->slowest[0], .slots = told_->slowest[1]};
 }
 
 bool neighbour_service::make() {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -32,7 +33,13 @@ class neighbour_service {
   /// The communicator's; made with its first call. Null where `comm` has no topology. Local.
   static std::shared_ptr<neighbour_service> of(MPI_Comm comm);
 
+  /// The program frees `comm`.
+  static void forget(MPI_Comm comm);
+
   explicit neighbour_service(MPI_Comm comm);
+  neighbour_service(const neighbour_service&) = delete;
+  neighbour_service& operator=(const neighbour_service&) = delete;
+  ~neighbour_service();
   /// Who does the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare their
   /// times. Collective.
   by next_blocking();
@@ -47,6 +54,8 @@ class neighbour_service {
   [[nodiscard]] bool has_no_slots() const noexcept { return slots_.over() && slots_.made() == nullptr; }
   /// Its communicator is freed; persistent calls may still be started.
   void communicator_is_freed() noexcept;
+  /// Completes what ranks are telling each other, before MPI_Finalize.
+  static void end_all() noexcept;
   /// A blocking call has taken so many seconds.
   void took(by who, double seconds) noexcept;
 
@@ -68,6 +77,12 @@ class neighbour_service {
     std::array<double, 2> mine{}, slowest{};
     detail::begun_collective reduction;
   };
+  struct services {
+    std::mutex mutex;
+    std::vector<neighbour_service*> alive;
+  };
+  static services& all_services() noexcept;
+  [[nodiscard]] std::unique_ptr<told_times> take_told() noexcept;
 
   [[nodiscard]] bool on_one_node();
   // Slots, or steps; false on all ranks where there are neither. Collective.

@@ -7,7 +7,7 @@
 
 #include "base/sizes.hpp"
 #include "interpose/serve/device.hpp"
-#include "mpi/attribute.hpp"
+#include "interpose/serve/kept_service.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/threads.hpp"
@@ -18,17 +18,7 @@ using detail::as_size;
 
 namespace {
 
-using kept_service = std::shared_ptr<start_service>;
-
 constexpr int most_ranks = 64;  // with more, slots have room for few bytes
-
-const mpi::attribute<kept_service>& kept() {
-  static const mpi::attribute<kept_service> all([](MPI_Comm, int, void* value, void*) {
-    delete static_cast<kept_service*>(value);
-    return MPI_SUCCESS;
-  });
-  return all;
-}
 
 // Several threads could complete exchanges of one communicator at once.
 agreed_slots::demands each_with_each(std::size_t ranks, std::size_t notes) {
@@ -42,23 +32,22 @@ agreed_slots::demands each_with_each(std::size_t ranks, std::size_t notes) {
 }  // namespace
 
 std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
-#ifndef OPEN_MPI  // as with neighbourhoods
+#if !defined(OPEN_MPI) && !defined(MPICH)  // MPI's standard ABI, with which this is not tested
   return nullptr;
 #endif
   if (!agreed_slots::possible() || may_have_device_memory()) return nullptr;
-  if (const kept_service* const found = kept().find(comm)) return *found;
+  if (auto found = kept_service<start_service>::find(comm)) return found;
   int rank = 0;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   if (ranks == 1 || ranks > most_ranks) return nullptr;
-  std::shared_ptr<start_service> made;
-  if (agreed_slots::on_one_node(comm)) made.reset(new start_service(rank, ranks));
-  auto entry = std::make_unique<kept_service>(made);
-  kept().set(comm, entry.get());
-  static_cast<void>(entry.release());
-  return made;
+  std::shared_ptr<start_service> made(new start_service(rank, ranks));
+  if (!agreed_slots::on_one_node(comm)) made->slots_.give_up();
+  return kept_service<start_service>::keep(comm, std::move(made));
 }
+
+void start_service::forget(MPI_Comm comm) { kept_service<start_service>::forget(comm); }
 
 std::size_t start_service::kind_of(const exchange& x) noexcept {
   if (x.kind == exchange::form::alltoallv) return 0;

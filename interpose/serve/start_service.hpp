@@ -28,6 +28,9 @@ class start_service {
 
   /// The communicator's; made with its first call. Null where the MPI library does all its calls, on all ranks. Local.
   static std::shared_ptr<start_service> of(MPI_Comm comm);
+  /// The program frees `comm`.
+  static void forget(MPI_Comm comm);
+  void communicator_is_freed() noexcept { slots_.give_up(); }
   start_service(const start_service&) = delete;
   start_service& operator=(const start_service&) = delete;
 

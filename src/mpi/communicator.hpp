@@ -76,6 +76,8 @@ class communicator {
   void look_for_leavers();
   /// MPI_Wait for a request of this thread's, which ends with peer_left as well; what MPI returned.
   int wait(MPI_Request& request, MPI_Status* status);
+  /// Ends what the waits have begun in order to hear of ranks that leave. There are no more waits.
+  void stop_hearing() noexcept;
   /// MPI_Waitsome in the same way.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 
@@ -122,7 +124,6 @@ class communicator {
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
-  void stop_hearing() noexcept;
   class listener;
   /// For a wait: listens, if it is this thread's turn, for ranks that leave.
   void look_again(const listener& l);

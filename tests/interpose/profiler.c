@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static atomic_int exchanges, messages, collectives, completions; /* threads may call */
+static atomic_int exchanges, messages, collectives, completions, frees; /* threads may call */
 
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                  MPI_Datatype recvtype, MPI_Comm comm) {
@@ -52,11 +52,16 @@ int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
   return PMPI_Testsome(n, requests, count, indices, statuses);
 }
 
+int MPI_Comm_free(MPI_Comm *comm) {
+  ++frees;
+  return PMPI_Comm_free(comm);
+}
+
 int MPI_Finalize(void) {
   int rank;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    fprintf(stderr, "%s: %d exchanges, %d messages, %d collectives, %d completions\n", PROFILER, exchanges, messages,
-            collectives, completions);
+    fprintf(stderr, "%s: %d exchanges, %d messages, %d collectives, %d completions, %d frees\n", PROFILER, exchanges,
+            messages, collectives, completions, frees);
   return PMPI_Finalize();
 }
