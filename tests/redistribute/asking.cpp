@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.hpp"
 #include "mpi/communicator.hpp"
+#include "node/blocking_channel.hpp"
 #include "redistribute/machine.hpp"
 #include "redistribute/problems.hpp"
 #include "redistribute/sparse_targets.hpp"
@@ -34,11 +34,10 @@ class asking : public testing::Test {
 
   // Calls so far on the communicator. One that asks counts three: itself, the sparse exchange, and the moves.
   static std::uint64_t calls() { return mpi::communicator::known(MPI_COMM_WORLD)->calls().calls; }
-  // Where ranks have memory for it, and enough of them.
+  // Where ranks share memory, or there are enough of them.
   [[nodiscard]] bool asks() const {
-    auto* const comm = mpi::communicator::known(MPI_COMM_WORLD);
-    const bool shares = detail::environment::get().shared_memory;
-    return ranks > 1 && (shares || ranks >= detail::target_exchange::least_alone) && comm != nullptr;
+    auto& comm = *mpi::communicator::known(MPI_COMM_WORLD);
+    return detail::target_exchange::suits(comm, detail::blocking_channel(MPI_COMM_WORLD), 0, unlimited);
   }
 
   // Blocks of one word that tell whose they are.
