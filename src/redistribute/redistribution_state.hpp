@@ -323,8 +323,9 @@ struct redistribution::state final {
         }
       }
       if (!told_) {
-        co_await agree_on(m_, bad_);
-        co_await exchange_targets(m_, known_);
+        bool valid = !bad_;
+        co_await exchange_targets(m_, known_, &valid);
+        if (!valid) co_await agree_on(m_, bad_);
         if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
       }
       co_await redistribute_blocks(m_, *all_.chosen);

@@ -15,8 +15,10 @@ namespace taquin::detail {
 
 /// Part of a redistribution.
 struct target_exchange {
-  /// Ranks of which each is alone on its node: with fewer of them the exchange takes longer than exchange_targets.
-  static constexpr int least_alone = 16;
+  /// With fewer ranks on several nodes the exchange takes longer than exchange_targets; so it does with fewer of which
+  /// each is alone on its node.
+  static constexpr int least_on_nodes = 16;
+  static constexpr int least_alone = 32;
 
   enum class outcome : std::uint8_t {
     learnt,    ///< all of it
