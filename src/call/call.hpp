@@ -119,6 +119,10 @@ class call : private mpi::started {
   [[nodiscard]] channel* node_if_there() const noexcept {
     return comm_ != nullptr && comm_->calls().shown != nullptr ? node_ : nullptr;
   }
+  /// The user's communicator; null where it has been freed, as above.
+  [[nodiscard]] MPI_Comm user_if_there() const noexcept {
+    return comm_ != nullptr && comm_->has_user() ? user_ : MPI_COMM_NULL;
+  }
   /// Of the call that prepares it, or of its last start, among those on the communicator.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_plan() const noexcept { return (facts_ & mpi::whereabouts::plan) != 0; }
@@ -146,7 +150,7 @@ class call : private mpi::started {
   std::uint64_t number_ = 0;
   patience timeout_;
   statistics* stats_;
-  MPI_Comm user_ = MPI_COMM_NULL;  // until the communicator's state is known
+  MPI_Comm user_ = MPI_COMM_NULL;
   mpi::communicator::lease comm_;
   channel* node_ = nullptr;
   operation* body_ = nullptr;  // under way

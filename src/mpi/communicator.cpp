@@ -119,6 +119,7 @@ constinit thread_local communicator* communicator::late_frees::waiting_ = nullpt
 
 int communicator::on_delete(MPI_Comm, int, void* value, void*) {
   auto* const state = static_cast<communicator*>(value);
+  state->has_user_.store(false, std::memory_order_relaxed);
   if (late_frees::alive_ == 0) return state->drop();
   state->next_ = std::exchange(late_frees::waiting_, state);
   return MPI_SUCCESS;
@@ -382,6 +383,7 @@ communicator& communicator::of(MPI_Comm user) {
     ++private_communicators;
   }
   states().set(user, state.get());
+  fresh.has_user_.store(true, std::memory_order_relaxed);
   static_cast<void>(state.release());  // the communicator's now
   return *known(user);
 }

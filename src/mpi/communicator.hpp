@@ -61,6 +61,8 @@ class communicator {
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  /// The user's communicator, whose state this is, has not been freed.
+  [[nodiscard]] bool has_user() const noexcept { return has_user_.load(std::memory_order_relaxed); }
 
   /// What upper floors keep with the communicator.
   slots kept;
@@ -146,6 +148,7 @@ class communicator {
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
   communicator* next_ = nullptr;       // of those that wait to be freed, or are never freed
   int leaving_tag_ = 0;                // no other message has it
+  std::atomic<bool> has_user_{false};
   std::atomic<bool> left_{false};
   parting parting_;                          // sent without waiting: kept like the communicator
   parting heard_;                            // of the first that is received

@@ -121,6 +121,8 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 
 std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
 
+bool has_clash(const machine& m, const targets& t) { return find_clash(m.rank, *m.map, t, m.memory).has_value(); }
+
 task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
   std::array<std::uint64_t, 1> invalid_rank{invalid ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
   co_await m.net->maximum(invalid_rank);

@@ -6,6 +6,7 @@
 #include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
+#include "redistribute/sparse_targets.hpp"
 
 namespace taquin::detail {
 
@@ -56,20 +57,37 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
           .reserved = s.requests};
 }
 
+namespace {
+
+// Where more blocks come than there are places, one more than these is received to find the clash.
+table_sizes most_tables(const buffer_sizes& s, int ranks, std::size_t blocks) noexcept {
+  return {.ranks = as_size(ranks), .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
+}
+
+// What is taken for a while, one at a time: learning the targets, checking them, the algorithm and those that it hands
+// over to, the permutation. The sources that the first algorithm has learnt are kept beside the targets that its
+// successors learn.
+std::size_t for_a_while(const redistribution_algorithm& a, const table_sizes& t) noexcept {
+  const std::size_t kept = a.hands_over ? t.blocks * sizeof(std::int32_t) : 0;
+  return kept + std::max({exchange_targets_bytes(t), target_exchange::bytes(t), check_injective_bytes(t), a.memory(t),
+                          find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
+                          block_map::sort_bytes(t.slots(), t.ranks)});
+}
+
+}  // namespace
+
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept {
-  const auto p = as_size(ranks);
-  // Where more blocks come than there are places, one more than these is received to find the clash.
-  const table_sizes t{.ranks = p, .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
-  // One at a time: learning the targets, checking them, the algorithm and those that it hands over to, the permutation.
-  const std::size_t work = std::max({exchange_targets_bytes(t), check_injective_bytes(t), a.memory(t),
-                                     find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
-                                     block_map::sort_bytes(t.slots(), p)});
-  // The sources that the first algorithm has learnt are kept beside the targets that its successors learn.
-  const std::size_t kept = a.hands_over ? blocks * sizeof(std::int32_t) : 0;
-  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) + kept + work +
-         frames + sizeof(count_t) * p + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +
-         mpi_port::reduction_bytes(ranks);
+  const table_sizes t = most_tables(s, ranks, blocks);
+  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) +
+         for_a_while(a, t) + frames + sizeof(count_t) * t.ranks +
+         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);
+}
+
+std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
+                             std::size_t blocks) noexcept {
+  const table_sizes t = most_tables(s, ranks, blocks);
+  return for_a_while(a, t) - target_exchange::bytes(t) + mpi_port::reduction_bytes(ranks);
 }
 
 }  // namespace taquin::detail

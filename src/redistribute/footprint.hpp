@@ -23,6 +23,11 @@ port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
 
+/// Of these, the bytes that are free for a sparse exchange by which ranks learn their targets. They grow with the
+/// blocks.
+std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
+                             std::size_t blocks) noexcept;
+
 /// The bound that the documentation promises, linear in each argument.
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {

@@ -68,7 +68,8 @@ void targets::keep_sources(slot blocks) {
     std::pmr::vector<std::uint32_t>(source.get_allocator().resource()).swap(this->*list);
 }
 
-task exchange_targets(machine& m, targets& t) {
+task exchange_targets(machine& m, targets& t, bool* valid) {
+  constexpr std::uint32_t invalid = ~std::uint32_t{0};  // instead of a number of blocks, to all ranks
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
   const block_map& map = *m.map;
@@ -77,7 +78,12 @@ task exchange_targets(machine& m, targets& t) {
   const auto in = std::span(t.in_at).first(p);
   map.count(out);
   const std::uint64_t stay = std::exchange(out[self], 0);
+  if (valid != nullptr && !*valid) std::ranges::fill(out, invalid);
   co_await m.net->alltoall(out, in);
+  if (valid != nullptr) {
+    *valid = std::ranges::find(in, invalid) == in.end();
+    if (!*valid) co_return;
+  }
 
   // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
   // are received.

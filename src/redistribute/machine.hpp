@@ -132,8 +132,10 @@ const redistribution_algorithm* find_redistribution(std::string_view name) noexc
 /// "slots, …"
 std::string redistribution_names();
 
-/// Learns the targets: three collectives. Blocks for this rank itself are left out.
-task exchange_targets(machine& m, targets& t);
+/// Learns the targets: three collectives. Blocks for this rank itself are left out. `valid`: whether this rank's map
+/// is, where that is not known. Where it is false on some rank, it is on all ranks after the first collective; nothing
+/// is learnt then.
+task exchange_targets(machine& m, targets& t, bool* valid = nullptr);
 /// Bytes that it takes meanwhile.
 std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
 

@@ -95,6 +95,14 @@ void node_steps::publish(const setting& s, const channel& c, word w, bool good) 
   }
 }
 
+bool node_steps::agree(const setting& s, channel& c, bool good) {
+  c.begin();
+  for (int reader = 0; reader < c.size(); ++reader) c.to(reader).describe(kind::none, 0);
+  publish(s, c, word::ready, good);
+  c.wait_lines();
+  return agreed(s, c, word::ready);
+}
+
 bool node_steps::run(const setting& s, channel& c, store& units, memory_budget& memory, const given_map& given,
                      statistics* stats) {
   std::optional<node_steps> steps;

@@ -44,6 +44,9 @@ class node_steps {
   static bool run(const setting& s, channel& c, store& units, memory_budget& memory, const given_map& given,
                   statistics* stats);
 
+  /// A step by which ranks that redistribute agree whether all are `good`. Collective, blocking.
+  static bool agree(const setting& s, channel& c, bool good);
+
   node_steps(const setting& s, channel& c, store& units, memory_budget& memory);
 
  private:

@@ -115,7 +115,7 @@ failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, M
 
 void redistribution::set_data(void* data) noexcept { state_->units->set_data(data); }
 std::size_t redistribution::memory() const noexcept { return state_->budget.used(); }
-std::size_t redistribution::peak_memory() const noexcept { return state_->budget.peak(); }
+std::size_t redistribution::peak_memory() const noexcept { return state_->peak(); }
 std::string_view redistribution::algorithm() const noexcept { return state_->chosen->name; }
 
 }  // namespace taquin

@@ -29,6 +29,7 @@
 #include "redistribute/pushed.hpp"
 #include "redistribute/redistribution_map.hpp"
 #include "redistribute/repair.hpp"
+#include "redistribute/sparse_targets.hpp"
 #include "taquin/error.hpp"
 #include "taquin/redistribute.hpp"
 
@@ -135,6 +136,10 @@ struct redistribution::state final {
              .check = options.check};
     by_steps = options.algorithm == "auto" && running.node() != nullptr && node_steps::suit(steps, *running.node());
     pushes = options.algorithm == "auto" && running.node() == nullptr && pushed_blocks::suit(*blocks, sizes);
+    memory_to_ask = free_for_targets(*chosen, sizes, comm.size(), least);
+    if (std::ranges::find(*blocks, 0) != blocks->end())
+      memory_to_ask = std::min(memory_to_ask, free_for_targets(*chosen, sized(0, sizes.chunk), comm.size(), 0));
+    asks = !pushes && target_exchange::suits(comm, running.node(), most, memory_to_ask);
     if (x.blocks == 0) sizes = sized(0, sizes.chunk);
     if (needed > all.memory) refuse_limit(needed, all);
     units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
@@ -159,11 +164,30 @@ struct redistribution::state final {
         &given);
   }
 
+  // start(), where ranks may wait for each other: they find their targets by a sparse exchange.
+  void ask_and_start(const given_map& given) {
+    begin_next(chosen->name);
+    in_error_forget(
+        [&] {
+          running.count();
+          running.stage([&] { moving.emplace(*this, given).ask(); });
+          const auto agreed_on = [&]() -> operation& {
+            moving->agree_on_targets();
+            return *moving;
+          };
+          running.start(agreed_on, by_thread(options));
+        },
+        &given);
+  }
+
   // start() and wait(). Where that can be done in two steps of the node's memory, it is.
   void run(const given_map& given) {
     if (channel* const node = running.node_if_there(); by_steps && node != nullptr && run_by_steps(*node, given))
       return;
-    start(given);
+    if (asks && running.user_if_there() != MPI_COMM_NULL)
+      ask_and_start(given);
+    else
+      start(given);
     wait();
     by_steps = false;  // memory, or permission to read, is missing: it would be missing again
   }
@@ -216,9 +240,11 @@ struct redistribution::state final {
     });
   }
 
+  [[nodiscard]] std::size_t peak() const noexcept { return std::max(budget.peak(), asking_peak); }
+
   void end() {
     ended = true;
-    running.account([&](statistics& s) { moving->account(s); }, budget.peak());
+    running.account([&](statistics& s) { moving->account(s); }, peak());
     moving.reset();
   }
 
@@ -253,14 +279,33 @@ struct redistribution::state final {
       all_.net->abandon();
     }  // after an error messages may still arrive in memory that is freed now
 
+    // Collective, blocking.
+    void ask() {
+      target_exchange exchange{all_.running, all_.options, all_.memory_to_ask};
+      asked_ = exchange(m_, known_, !bad_, all_.budget);
+      found_ = exchange.done;
+      all_.asking_peak = std::max(all_.asking_peak, exchange.peak);
+      if (asked_ == outcome::lacking) all_.asks = false;  // it would be again
+    }
+
+    // Whether all ranks know theirs, and no two blocks go to one place. Otherwise they go the long way, which finds out
+    // why. Collective, blocking.
+    void agree_on_targets() {
+      if (asked_ == outcome::refused || asked_ == outcome::lacking) return;
+      const bool good = asked_ == outcome::learnt && !(all_.options.check && has_clash(m_, known_));
+      channel* const node = all_.running.node_if_there();
+      known_.learnt = told_ =
+          node != nullptr ? node_steps::agree(all_.steps, *node, good) : !all_.running.agree_again({.any = !good}, {});
+    }
+
     void start() override { steps_.start(); }
     bool test() override { return all_.net->test(steps_); }
     void wait() override { all_.net->wait(steps_); }
     void account(statistics& s) const override {
       s.rounds += m_.rounds;
-      s.messages += all_.net->messages();
-      s.bytes_sent += all_.net->bytes_sent() + all_.net->control_bytes();
-      s.bytes_copied += all_.units->bytes_copied() - copied_;
+      s.messages += all_.net->messages() + found_.messages;
+      s.bytes_sent += all_.net->bytes_sent() + all_.net->control_bytes() + found_.bytes_sent;
+      s.bytes_copied += all_.units->bytes_copied() - copied_ + found_.bytes_copied;
     }
 
     [[nodiscard]] failure::block_map map() const { return map_of(map_, known_, m_.rank); }
@@ -277,9 +322,12 @@ struct redistribution::state final {
           co_return;
         }
       }
-      co_await agree_on(m_, bad_);
-      co_await exchange_targets(m_, known_);
-      if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
+      if (!told_) {
+        bool valid = !bad_;
+        co_await exchange_targets(m_, known_, &valid);
+        if (!valid) co_await agree_on(m_, bad_);
+        if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
+      }
       co_await redistribute_blocks(m_, *all_.chosen);
     }
 
@@ -288,6 +336,10 @@ struct redistribution::state final {
     std::optional<invalid_argument> bad_;
     block_map map_;
     targets known_;
+    using outcome = target_exchange::outcome;
+    outcome asked_ = outcome::refused;
+    bool told_ = false;  // all ranks have learnt their targets, and they are good
+    statistics found_;   // of the sparse exchange
     machine m_;
     task steps_;
   };
@@ -306,6 +358,9 @@ struct redistribution::state final {
   node_steps::setting steps;
   bool by_steps = false;              // calls that wait go in two steps: the same on all ranks
   bool pushes = false;                // few blocks are sent without being asked for: the same on all ranks
+  bool asks = false;                  // calls that wait find their targets by a sparse exchange: the same on all ranks
+  std::size_t memory_to_ask = 0;      // that such an exchange may take: the same on all ranks
+  std::size_t asking_peak = 0;        // the most during sparse exchanges
   std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;

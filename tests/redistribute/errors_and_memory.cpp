@@ -108,7 +108,9 @@ TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
       redistribute(map.ranks, map.indices);
       EXPECT_LE(redistribute.peak_memory(), limit);
       EXPECT_LE(test::heap_watch::peak(), limit) << a->name << ", " << m << " blocks of " << l;
-      EXPECT_GE(test::heap_watch::peak(), redistribute.peak_memory());
+      // The places of blocks may be in the node's memory for a while, which is counted.
+      const std::size_t in_node = 4 * static_cast<std::size_t>(m) + 64 * static_cast<std::size_t>(ranks);
+      EXPECT_GE(test::heap_watch::peak() + in_node, redistribute.peak_memory());
     }
 }
 

@@ -206,12 +206,13 @@ void fail_each_of(fault kind, bool first_call, Move move) {
   }
 }
 
-void fail_each_of_redistributions(fault kind, bool first_call) {
+// By "slots" ranks find their targets by a sparse exchange; by "auto" so few blocks go another way.
+void fail_each_of_redistributions(fault kind, bool first_call, std::string_view algorithm = "auto") {
   const std::vector<int> indices(at(size_of(MPI_COMM_WORLD)), rank_in(MPI_COMM_WORLD));
   std::vector<int> ranks(indices.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   fail_each_of(kind, first_call, [&](std::span<int> data, MPI_Comm comm) {
-    redistribution moves(data.data(), static_cast<count_t>(data.size()), 1, MPI_INT, comm);
+    redistribution moves(data.data(), static_cast<count_t>(data.size()), 1, MPI_INT, comm, {.algorithm = algorithm});
     moves(ranks, indices);
   });
 }
@@ -229,6 +230,12 @@ void fail_each_of_migrations(fault kind, bool first_call) {
 TEST(faults_of_redistributions, of_mpi_calls_end_in_errors) { fail_each_of_redistributions(fault::mpi_call, false); }
 TEST(faults_of_redistributions, of_memory_end_in_errors) {
   for (const bool first_call : {false, true}) fail_each_of_redistributions(fault::memory, first_call);
+}
+TEST(faults_of_redistributions, of_mpi_calls_end_in_errors_where_they_ask) {
+  fail_each_of_redistributions(fault::mpi_call, false, "slots");
+}
+TEST(faults_of_redistributions, of_memory_end_in_errors_where_they_ask) {
+  for (const bool first_call : {false, true}) fail_each_of_redistributions(fault::memory, first_call, "slots");
 }
 TEST(faults_of_migrations, of_mpi_calls_end_in_errors) { fail_each_of_migrations(fault::mpi_call, false); }
 TEST(faults_of_migrations, of_memory_end_in_errors) {

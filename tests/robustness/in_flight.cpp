@@ -268,6 +268,35 @@ TEST(reading_in_flight, a_slow_owner_has_few_notes_waiting) {
   }
 }
 
+// Calls that wait find their targets by a sparse exchange, whose own messages are bounded as well: notices, and
+// requests for lists of places that are too long for them.
+TEST(asking_in_flight, a_rank_that_is_late_is_not_flooded) {
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  for (const int most : {1, 2, 7})
+    for (const int blocks : {100, 1500}) {
+      shuffled s(blocks, 1);
+      redistribution r = s.by("slots", most);
+      test::flood::begin();
+      for (int i = 0; i < 4; ++i) {
+        s.fill();
+        be_late(rank, (5 * i) % ranks, 10);
+        r(std::span<const int>(s.to_rank), std::span<const int>(s.to_index));
+        ASSERT_TRUE(s.right());
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      const auto seen = test::flood::now();
+      const auto left = test::flood::left();
+      MPI_Barrier(MPI_COMM_WORLD);  // before anybody goes on
+      // Requests of the other ranks, what this rank has asked for, and the messages of an agreement.
+      const int agreement = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+      const int bound = std::max(most, ranks - 1) + most + agreement;
+      EXPECT_LE(seen.unexpected, bound) << "of at most " << most << " with " << blocks;
+      EXPECT_LE(seen.untaken, bound) << "of at most " << most << " with " << blocks;
+      EXPECT_EQ(left, 0);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(all, redistribution_in_flight,
                          testing::ValuesIn(detail::redistributions().begin(), detail::redistributions().end()),
                          [](const auto& i) { return std::string(i.param->name); });

@@ -45,6 +45,7 @@ block_recipe make_block_recipe(std::uint64_t seed, int p) {
   r.delays = s.one_in(4);
   r.beside = s.one_in(6) ? static_cast<company>(s.below(6)) : company::nothing;
   r.migrates = s.one_in(5);
+  r.at_once = s.one_in(2);
   return r;
 }
 
@@ -65,6 +66,8 @@ bool simplify(block_recipe& r, int way) {
       return changed(r.live, 100);
     case 9:
       return changed(r.most, r.most / 2);
+    case 10:
+      return changed(r.at_once, false);
     default:
       return changed(r.equal, true);
   }
@@ -77,7 +80,7 @@ std::string describe(const block_recipe& r) {
       "  memory {}, {} starts, {}, delays {}, beside {}",
       r.migrates ? "migration" : "redistribution", r.p, r.algorithm, r.most, r.equal ? " on each" : "", r.live,
       r.length, all_types()[r.type].name, r.least_progress, r.check, static_cast<int>(r.memory), r.starts,
-      r.tested ? "tested" : "waited", r.delays, static_cast<int>(r.beside));
+      r.at_once ? "at once" : (r.tested ? "tested" : "waited"), r.delays, static_cast<int>(r.beside));
 }
 
 // Where each block of each rank goes, the same on all ranks.
@@ -150,10 +153,13 @@ std::string block_arrays::redistribute(const block_recipe& r, const turn& t) {
     }
     if (r.delays) delay(r.seed, t.rank, 10 + start);
     t.doing("redistribution under way");
-    made->start(std::span<const int>(ranks_), std::span<const int>(indices_));
+    if (r.at_once)
+      (*made)(std::span<const int>(ranks_), std::span<const int>(indices_));
+    else
+      made->start(std::span<const int>(ranks_), std::span<const int>(indices_));
     ranks_.assign(at(mine), 1 << 30);  // they are read by start()
     if (r.delays) delay(r.seed, t.rank, 30 + start);
-    if (r.tested)
+    if (r.tested && !r.at_once)
       while (!made->test()) sched_yield();
     made->wait();
     t.doing("compare");

@@ -28,10 +28,11 @@ struct block_recipe {
   bool delays = false;
   company beside = company::nothing;
   bool migrates = false;  ///< taquin::migrate of a vector instead
+  bool at_once = false;   ///< a start and its wait are one call
 };
 
 block_recipe make_block_recipe(std::uint64_t seed, int p);
-inline constexpr int block_simplifications = 11;
+inline constexpr int block_simplifications = 12;
 bool simplify(block_recipe& r, int way);
 std::string describe(const block_recipe& r);
 

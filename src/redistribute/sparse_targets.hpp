@@ -1,0 +1,46 @@
+// The targets of a redistribution by one sparse exchange: how a call that waits learns them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/memory_budget.hpp"
+#include "call/call.hpp"
+#include "mpi/communicator.hpp"
+#include "node/channel.hpp"
+#include "redistribute/machine.hpp"
+#include "taquin/redistribute.hpp"
+
+namespace taquin::detail {
+
+/// Part of a redistribution.
+struct target_exchange {
+  /// With fewer ranks on several nodes the exchange takes longer than exchange_targets; so it does with fewer of which
+  /// each is alone on its node.
+  static constexpr int least_on_nodes = 16;
+  static constexpr int least_alone = 32;
+
+  enum class outcome : std::uint8_t {
+    learnt,    ///< all of it
+    not_here,  ///< this rank has no place for what comes; others may have learnt theirs
+    refused,   ///< on all ranks: some rank's map is invalid, or it has no memory
+    lacking    ///< on all ranks: the memory does not suffice
+  };
+
+  const call& running;
+  const redistribute_options& choices;
+  std::size_t memory;    ///< bytes that the sparse exchange may take: the same on all ranks
+  std::size_t peak = 0;  ///< the most bytes in use, those before included
+  statistics done{};     ///< of the sparse exchange
+
+  /// Whether it is expected to be faster than exchange_targets, and `memory` is enough to refuse what comes to a rank
+  /// that has no place for it, of ranks with at most so many blocks. The same on all ranks.
+  static bool suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory);
+  /// Learns `t`, unless some rank's map is not `valid`. Collective, blocking; in a stage. Throws where a rank has left
+  /// the call.
+  [[nodiscard]] outcome operator()(const machine& m, targets& t, bool valid, memory_budget& budget);
+  /// Bytes that it takes of the budget meanwhile, without those of the sparse exchange.
+  static std::size_t bytes(const table_sizes& s) noexcept;
+};
+
+}  // namespace taquin::detail
