@@ -141,7 +141,7 @@ std::size_t block_exchange::footprint(std::size_t page) const noexcept {
   constexpr std::size_t message = std::size_t{160} * 1024;
   const std::size_t chunk = std::clamp<std::size_t>(message / page, 1, 10);
   const std::size_t staged = std::min<std::size_t>(81, 8 * chunk + 1 + 3 * std::min(4 * pages / page, pages / 8) / 2);
-  return dealers(whole_ ? 0 : page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 16384 +
+  return dealers(whole_ ? 0 : page) + 3 * sizeof(int) * pages + 10 * sizeof(count_t) * ranks_ + 8192 + 17408 +
          300 * ranks_ + 82 * pages + staged * page;
 }
 

@@ -31,7 +31,7 @@ std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_siz
 /// The bound that the documentation promises, linear in each argument.
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {
-  return 16384 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
+  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
 }
 
 }  // namespace taquin::detail

@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,
 
 TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
   for (const auto* a : redistributions())
-    for (const int p : {1, 2, 64, 4096})
+    for (const int p : {1, 2, 64, 256, 1000, 4096})
       for (const std::size_t l : {0UL, 1UL, 3UL, 8UL, 64UL, 1000UL, 16384UL, 131072UL, 1UL << 33U})
         for (const std::size_t least : {0UL, 1UL, 15UL, 300UL, 5000UL, 100000UL, 10000000UL})
           for (const std::size_t m : {least, 3 * least}) {

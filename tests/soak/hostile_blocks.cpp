@@ -273,7 +273,8 @@ class hostile_migration final : public hostile_call {
   [[nodiscard]] std::size_t size_of(int rank) const {
     const auto most = static_cast<std::uint64_t>(r_.most);
     const std::size_t n = r_.load == 1 ? most : hash(r_.seed, static_cast<std::uint64_t>(rank), 8) % (most + 1);
-    return rank == r_.offender ? std::max<std::size_t>(n, 1) : n;
+    // Something arrives where a container is to throw when it grows.
+    return rank == r_.offender || r_.harm == offence::thrown ? std::max<std::size_t>(n, 1) : n;
   }
   [[nodiscard]] int destination(int from, std::size_t k) const {
     // A container that is to throw has to grow.
