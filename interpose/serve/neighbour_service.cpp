@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/sizes.hpp"
@@ -94,7 +97,9 @@ void neighbour_service::end_all() noexcept {
 }
 
 neighbour_service::services& neighbour_service::all_services() noexcept {
-  static auto* const one = new services;  // calls may come while the program ends
+  // Never destroyed: calls may come while the program ends.
+  alignas(services) static std::array<std::byte, sizeof(services)> place;
+  static auto* const one = new (place.data()) services;
   return *one;
 }
 

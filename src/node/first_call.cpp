@@ -1,7 +1,6 @@
 #include "node/first_call.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <exception>
 
@@ -33,6 +32,13 @@ constexpr std::size_t size(unsigned k) noexcept { return first_agreement::least_
 constexpr std::size_t holds(std::size_t record) noexcept { return record - sizeof(first_words); }
 constexpr std::uint64_t field(std::uint64_t longest, unsigned k) noexcept {
   return longest >> (field_bits * k) & ((std::uint64_t{1} << field_bits) - 1);
+}
+
+// Every rank's blocks fit into such records.
+constexpr bool fit(std::uint64_t longest, std::size_t record) noexcept {
+  for (unsigned k = 0; k < sizes; ++k)
+    if (size(k) == record) return field(longest, k) == 0;
+  return false;
 }
 
 // Null: longer than any.
@@ -92,8 +98,7 @@ first_words first_agreement::sum(first_words mine, const first_call* call, int r
     std::memcpy(&one, record_of(peer).data(), sizeof one);
     add(all, one);
   }
-  const auto k = static_cast<unsigned>(std::countr_zero(record / least_record));
-  came_ = field(all.longest, k) == 0;
+  came_ = fit(all.longest, record);
   return all;
 }
 
