@@ -158,11 +158,13 @@ TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
   run(0.6, 23, 3000, true);
 }
 
+// Of whole graphs: MPICH 4.0's MPI_Neighbor_alltoallw, which says what is right, receives nothing on a rank that has
+// sources but no destinations.
 TEST_F(Neighbourhood, SendsMessagesBetweenNodes) {
   for (const int node : {1, 2, 3}) {
     run(1.0, 1, 100, false, node);
     run(1.0, 2, 50000, false, node);
-    run(0.7, 23, 700, true, node);
+    run(1.0, 23, 700, true, node);
   }
 }
 
