@@ -158,8 +158,8 @@ TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
   run(0.6, 23, 3000, true);
 }
 
-// Of whole graphs: MPICH 4.0's MPI_Neighbor_alltoallw, which says what is right, receives nothing on a rank that has
-// sources but no destinations.
+// Of whole graphs: MPICH 4.0's MPI_Neighbor_alltoallw, which says what is right, leaves out blocks for ranks that have
+// more sources than destinations.
 TEST_F(Neighbourhood, SendsMessagesBetweenNodes) {
   for (const int node : {1, 2, 3}) {
     run(1.0, 1, 100, false, node);
