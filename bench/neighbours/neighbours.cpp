@@ -42,14 +42,6 @@ struct settings {
   bool started = false;
 };
 
-std::vector<int> ranks_of_machine(int rank) {
-  const std::vector<int> first = detail::first_ranks_of_machines(MPI_COMM_WORLD);
-  std::vector<int> mine;
-  for (std::size_t other = 0; other < first.size(); ++other)
-    if (first[other] == first[static_cast<std::size_t>(rank)]) mine.push_back(static_cast<int>(other));
-  return mine;
-}
-
 int work(const settings& s, int rank, int ranks) {
   std::vector<int> sources;
   std::vector<int> destinations;
@@ -61,7 +53,7 @@ int work(const settings& s, int rank, int ranks) {
   MPI_Comm graph = MPI_COMM_NULL;
   TAQUIN_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources.data(), MPI_UNWEIGHTED, n, destinations.data(),
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
-  std::vector<int> here = ranks_of_machine(rank);
+  std::vector<int> here = detail::ranks_of_node(MPI_COMM_WORLD);
   const bool slots_serve = s.started || static_cast<int>(here.size()) == ranks;
   const auto lines = slots_serve ? make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
   const auto steps = slots_serve ? nullptr : detail::neighbour_step::make(graph, sources, destinations);

@@ -119,6 +119,16 @@ struct call {
   void start() { exchange->start(send.view(), recv.view()); }
 };
 
+// Blocks of numbers, displacements in bytes.
+blocks ints(std::vector<int>& data, count_view counts, count_view displs) {
+  blocks b;
+  b.base = data.data();
+  b.counts = counts;
+  b.displs = displs;
+  b.element = element::of(MPI_INT);
+  return b;
+}
+
 class Neighbourhood : public testing::Test {
  protected:
   // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
@@ -188,11 +198,7 @@ TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
 TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
   const int next = (rank_in(MPI_COMM_WORLD) + 1) % size_of(MPI_COMM_WORLD);
   const int before = (rank_in(MPI_COMM_WORLD) + size_of(MPI_COMM_WORLD) - 1) % size_of(MPI_COMM_WORLD);
-  const scoped_comm comm([] {
-    MPI_Comm made = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    return made;
-  }());
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before, before}, std::vector{next, next}, ranks_of_node(0)),
             nullptr);
   EXPECT_EQ(make_neighbourhood(comm.get(), std::vector{before}, std::vector<int>{}, ranks_of_node(0)), nullptr)
@@ -202,11 +208,7 @@ TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
 // What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
 TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
   const int me = rank_in(MPI_COMM_WORLD);
-  const scoped_comm comm([] {
-    MPI_Comm made = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    return made;
-  }());
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   const auto n = make_neighbourhood(comm.get(), std::vector{me}, std::vector{me}, ranks_of_node(0));
   ASSERT_NE(n, nullptr);
   constexpr int most = 5000;
@@ -214,12 +216,7 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
     std::vector<int> from(most, 5);
     std::vector<int> to(most + 1, -1);
     const auto one_block = [](std::vector<int>& data, int count) {
-      blocks b;
-      b.base = data.data();
-      b.counts = count_view(count, 0);
-      b.displs = count_view(0, 0);
-      b.element = element::of(MPI_INT);
-      return b;
+      return ints(data, count_view(count, 0), count_view(0, 0));
     };
     neighbour_exchange x(n);
     x.start(one_block(from, sent), one_block(to, expected));
@@ -247,11 +244,7 @@ TEST_F(Neighbourhood, TellsOfAMessageThatIsTooLong) {
   const int ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 1) GTEST_SKIP() << "one rank";
   const int before = (me + ranks - 1) % ranks;
-  const scoped_comm comm([] {
-    MPI_Comm made = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    return made;
-  }());
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   const auto n =
       make_neighbourhood(comm.get(), std::vector{before, me}, std::vector{(me + 1) % ranks, me}, ranks_of_node(1));
   ASSERT_NE(n, nullptr);
@@ -262,12 +255,7 @@ TEST_F(Neighbourhood, TellsOfAMessageThatIsTooLong) {
     const std::array recv_counts{expected, 1};
     const std::array displs{0, 16000};
     const auto side = [&](std::vector<int>& data, const std::array<int, 2>& counts) {
-      blocks b;
-      b.base = data.data();
-      b.counts = count_view(counts.data());
-      b.displs = count_view(displs.data());
-      b.element = element::of(MPI_INT);
-      return b;
+      return ints(data, count_view(counts.data()), count_view(displs.data()));
     };
     neighbour_exchange x(n);
     x.start(side(from, send_counts), side(to, recv_counts));
