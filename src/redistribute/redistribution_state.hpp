@@ -323,6 +323,9 @@ struct redistribution::state final {
         }
       }
       if (!told_) {
+        // A rank that is late may not have received blocks of the start before. Where the exchange's messages beside
+        // them would be too many, nobody sends these before all ranks are here.
+        if (static_cast<slot>(m_.ranks) - 1 > m_.sizes.requests) co_await agree_on(m_, bad_);
         bool valid = !bad_;
         co_await exchange_targets(m_, known_, &valid);
         if (!valid) co_await agree_on(m_, bad_);
