@@ -74,6 +74,7 @@ void call::count() {
 agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory) {
   mine.facts = facts_;
   mine.number = number_;
+  mine.may_leave = timeout_.seconds > 0 && timeout_.then == after_timeout::fail;
   return detail::agree(*comm_, tag, mine, way, memory);
 }
 

@@ -214,21 +214,24 @@ void alltoall(std::span<const T> out, std::span<T> in, communicator& comm) {
   collectives::exchange(comm, parts(out, in));
 }
 
-/// Waits until all ranks have come. To be used before a blocking call of the MPI library, in which nobody notices that
-/// a rank has left.
+/// Waits until all ranks have come.
 void barrier(MPI_Comm comm);
 
+/// True on all ranks where `mine` is true on all.
+bool holds_everywhere(bool mine, MPI_Comm comm);
+
 /// Returns the result of `make()`, whose calls wait inside the MPI library, where nobody notices that another rank has
-/// left. So all ranks come together before it and after it, and `make` must not fail on one rank alone.
+/// left. So all ranks come together before it and after it, and `make` must not fail on one rank alone. A rank with a
+/// timeout may leave the first collective although all have come to it, and others have seen its end. So they meet
+/// once more where a rank has one: who does, knows that all have come.
 template <class Make>
 auto together(MPI_Comm comm, Make make) {
-  barrier(comm);
+  const bool nobody_has_a_clock = holds_everywhere(!watch::on(), comm);
+  const watch::all_are_here unhurried;
+  if (!nobody_has_a_clock) barrier(comm);
   auto made = make();
   barrier(comm);
   return made;
 }
-
-/// True on all ranks where `mine` is true on all.
-bool holds_everywhere(bool mine, MPI_Comm comm);
 
 }  // namespace taquin::mpi

@@ -203,13 +203,15 @@ void preparation::set_aside_for_native() {
   if (most + p_.budget.used() > inline_pool::size && most <= o_.memory / 2) p_.budget.set_aside(most);
 }
 
-// If memory was taken after the agreement, ranks wait for each other before they enter the MPI library. Whether it was
-// is the same on all ranks.
+// Ranks wait for each other before they enter the MPI library where one of them may have left: it has taken memory after
+// the agreement, or may have left that when its time was over. Whether they wait is the same on all ranks.
 void preparation::meet_before_native() {
   if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
   const bool had_memory = most <= all_.memory / 2;
-  if (took_heap_ || !had_memory) mpi::barrier(comm()->get());
+  if (!took_heap_ && had_memory && !all_.may_leave) return;
+  const mpi::watch::all_are_here unhurried;
+  mpi::barrier(comm()->get());
 }
 
 // The choice assumed that ranks share memory, but none is left. The same on all ranks. It is not remembered for later
