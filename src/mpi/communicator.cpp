@@ -83,18 +83,16 @@ MPI_Comm same_ranks(MPI_Comm user) {
   return made;
 }
 
-// Null on all ranks if any rank has none. A rank without memory says so before another waits for it. For the barrier see
-// together().
+// Null on all ranks if any rank has none. A rank without memory says so before another waits for it. As in together(),
+// ranks meet once more where one of them has a timeout.
 MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
-  enum : std::uint8_t { memory, communicator_left, no_clock, facts };
-  std::array<std::int32_t, facts> all{has_memory ? 1 : 0, private_communicators < communicator::limit() ? 1 : 0,
-                                      watch::on() ? 0 : 1};
-  allreduce(std::span<std::int32_t>(all), MPI_MIN, user);
-  if (all[memory] == 0) refuse_without_memory();
-  if (all[communicator_left] == 0) return MPI_COMM_NULL;
+  std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !watch::on()};
+  allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
+  if (good[0] == 0) refuse_without_memory();
+  if (good[1] == 0) return MPI_COMM_NULL;
   const watch::all_are_here unhurried;
-  if (all[no_clock] == 0) barrier(user);
+  if (good[2] == 0) barrier(user);
   MPI_Comm made = same_ranks(user);
   // As long as unused tags are left, all ranks give out the same ones without communication.
   sets = made != MPI_COMM_NULL ? sets_of_plans(made) : 0;

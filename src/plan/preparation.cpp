@@ -203,8 +203,8 @@ void preparation::set_aside_for_native() {
   if (most + p_.budget.used() > inline_pool::size && most <= o_.memory / 2) p_.budget.set_aside(most);
 }
 
-// Ranks wait for each other before they enter the MPI library where one of them may have left: it has taken memory after
-// the agreement, or may have left that when its time was over. Whether they wait is the same on all ranks.
+// Ranks wait for each other before they enter the MPI library where one of them may have left: it has taken memory
+// after the agreement, or may have left that when its time was over. Whether they wait is the same on all ranks.
 void preparation::meet_before_native() {
   if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
