@@ -23,6 +23,12 @@ watch::all_are_here::all_are_here() noexcept : watch_(current_) {
   if (watch_ != nullptr) watch_->not_before_ = PMPI_Wtime() + std::max(watch_->seconds_, least);
 }
 
+watch::all_are_here::~all_are_here() {
+  if (watch_ == nullptr) return;
+  watch_->not_before_ = 0;
+  watch_->begun_ = PMPI_Wtime();
+}
+
 void watch::look_at_clock(const awaited* what) {
   if (told_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
   told_ = true;

@@ -43,16 +43,14 @@ class watch {
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
 
   /// While one lives, all ranks are known to have come, and do together what none can leave: the clock of this thread
-  /// begins anew, and gives them at least five seconds. Otherwise a rank whose time is over while the last one comes
-  /// would leave others that have gone on.
+  /// gives them at least five seconds, and begins anew then. Otherwise a rank whose time is over while the last one
+  /// comes would leave others that have gone on.
   class all_are_here {
    public:
     all_are_here() noexcept;
     all_are_here(const all_are_here&) = delete;
     all_are_here& operator=(const all_are_here&) = delete;
-    ~all_are_here() {
-      if (watch_ != nullptr) watch_->not_before_ = 0;
-    }
+    ~all_are_here();
 
    private:
     watch* watch_;
