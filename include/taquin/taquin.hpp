@@ -9,6 +9,7 @@
 #include "taquin/exchange.hpp"       // IWYU pragma: export
 #include "taquin/failure.hpp"        // IWYU pragma: export
 #include "taquin/in_place.hpp"       // IWYU pragma: export
+#include "taquin/layout.hpp"         // IWYU pragma: export
 #include "taquin/migrate.hpp"        // IWYU pragma: export
 #include "taquin/options.hpp"        // IWYU pragma: export
 #include "taquin/patterns.hpp"       // IWYU pragma: export

@@ -1,0 +1,35 @@
+// What the library needs of a layout beyond what users see.
+#pragma once
+
+#include <span>
+
+#include "base/fingerprint.hpp"
+#include "layouts/axis.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin::detail {
+
+/// The coordinates of a rank that is in no grid.
+inline constexpr int outside_grid = -1;
+
+struct layout_arguments;
+
+struct layout_access {
+  /// Collective, as the constructor for users.
+  static layout_redistribution make(const layout_arguments& x, const layout_options& o);
+  /// Dimension `k` of those from the slowest in memory to the fastest.
+  static int axis(const layout& l, std::size_t k) noexcept;
+  /// Where the rank is in the grid; the first coordinate is outside_grid where it is not.
+  static void coordinates(const layout& l, int rank, std::span<int> to) noexcept;
+  /// The elements of the local array along a dimension, for a process that owns `owned` there.
+  static count_t allocated(const layout& l, std::size_t axis, count_t owned) noexcept;
+  static count_t before(const layout& l, std::size_t axis) noexcept;
+  /// Everything that must be the same on all ranks.
+  static void add_to(fingerprint& all, const layout& l) noexcept;
+  /// Bytes that a copy has outside itself.
+  static std::size_t bytes(const layout& l) noexcept;
+  /// What is wrong with this rank's leading dimensions, or with the size of its array; empty: nothing.
+  static std::string invalid_storage(const layout& l, int rank, count_t element_bytes);
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/memory_budget.hpp"
+#include "base/sizes.hpp"
+#include "call/call.hpp"
+#include "layouts/access.hpp"
+#include "layouts/arguments.hpp"
+#include "layouts/shape.hpp"
+#include "layouts/transfer.hpp"
+#include "redistribute/choices.hpp"
+#include "taquin/error.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin {
+
+using namespace detail;
+
+struct layout_redistribution::state final {
+  state(const layout_arguments&, const layout_options& o)
+      : running(facts, patience_of(choices(o)), o.stats), budget(o.memory) {}
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { running.forget(); }
+
+  void begin(const layout_arguments& x, const layout_options& o, bool lacks_memory) {
+    running.algorithm = "layouts";
+    running.meet(x.comm);
+    running.stage([&] {
+      const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
+      const agreed all = running.agree(describe(x, o, e, lacks_memory), &budget);
+      if (!all.uniform)
+        throw on_all_ranks(
+            usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG));
+      prepare(as_size(e.size), all);
+    });
+    set_data(x.from_array, x.to_array);
+  }
+
+  // What this rank brings to the agreement. Copies the layouts.
+  proposal describe(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {
+    proposal p;
+    p.algorithm = running.algorithm;
+    p.memory = o.memory;
+    fingerprint all;
+    all.add(choices_of(choices(o)));
+    p.choices = all.value();
+    if (lacks_memory) {
+      p.invalid = out_of_memory();
+      return p;
+    }
+    try {
+      p.invalid = check(x, o, e, running.comm()->rank(), running.comm()->size());
+      if (p.invalid) return p;
+      from = *x.from;
+      to = *x.to;
+      options = o;
+    } catch (const std::bad_alloc&) {
+      p.invalid = out_of_memory();
+      return p;
+    }
+    layout_access::add_to(all, from);
+    layout_access::add_to(all, to);
+    all.add(std::span<const int>(o.axes));
+    for (const auto* list : {&o.from_begin, &o.to_begin, &o.extents})
+      for (std::size_t d = 0; d < from.dimensions().size(); ++d) all.add(list->empty() ? -1 : (*list)[d]);
+    all.add(e.size);
+    p.max_block_bytes = p.min_block_bytes = all.value() >> 1U;
+    return p;
+  }
+
+  // Allocates everything, the same on all ranks but for their places.
+  void prepare(std::size_t size, const agreed& all) {
+    const std::size_t n = from.dimensions().size();
+    const std::size_t copies = layout_access::bytes(from) + layout_access::bytes(to);
+    const std::size_t held = copies + layout_shape::bytes(n) + 2 * local_side::bytes(n);
+    const transfer_sizes sizes =
+        transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
+    if (const std::size_t needed = held + sizes.bytes(n, size); needed > all.memory)
+      throw on_all_ranks(budget_exceeded(
+          fmt::format("a redistribution between layouts needs at least {} bytes of extra memory, {} are allowed",
+                      needed, all.memory),
+          needed, 0, all.memory));
+    const int tag = tags.take(*running.comm());
+    budget.charge(copies);
+    shape.emplace(from, to, options, &budget);
+    const int rank = running.comm()->rank();
+    shape->set_from(here.emplace(n, &budget), rank, static_cast<count_t>(size));
+    shape->set_to(there.emplace(n, &budget), rank, static_cast<count_t>(size));
+    transfer.emplace(*shape, sizes, size, *running.comm(), tag, &budget);
+  }
+
+  void set_data(const void* from_array, void* to_array) noexcept {
+    auto* const read = static_cast<std::byte*>(const_cast<void*>(from_array));  // only read
+    transfer->set_arrays(here->at(read), there->at(static_cast<std::byte*>(to_array)));
+  }
+
+  void start() {
+    running.check_idle("the redistribution");
+    running.start([&]() -> operation& { return *transfer; }, by_thread(choices(options)));
+    pending = true;
+  }
+  bool test() { return !pending || (running.test() && ended()); }
+  void wait() {
+    if (!pending) return;
+    running.wait();
+    ended();
+  }
+  bool ended() {
+    pending = false;
+    running.account([&](statistics& s) { transfer->account(s); }, budget.peak());
+    return true;
+  }
+
+  static redistribute_options choices(const layout_options& o) {
+    redistribute_options r;
+    r.progress = o.progress;
+    r.on_timeout = o.on_timeout;
+    r.timeout = o.timeout;
+    r.in_flight = o.in_flight;
+    return r;
+  }
+
+  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
+  call running;  // first: what follows uses its communicator
+  mpi::plan_tags tags;
+  memory_budget budget;  // before what returns its memory to it
+  layout from;
+  layout to;
+  layout_options options;
+  std::optional<layout_shape> shape;
+  std::optional<local_side> here;   // this rank's array in the source
+  std::optional<local_side> there;  // and in the target
+  std::optional<layout_transfer> transfer;
+  bool pending = false;
+};
+
+layout_redistribution layout_access::make(const layout_arguments& x, const layout_options& o) {
+  check_communicator(x.comm, "redistribution");
+  layout_redistribution r;
+  r.state_ = begin_together<layout_redistribution::state>(x, o);
+  return r;
+}
+
+layout_redistribution::layout_redistribution() noexcept = default;
+layout_redistribution::layout_redistribution(const void* from_array, const layout& from, void* to_array,
+                                             const layout& to, MPI_Datatype type, MPI_Comm comm,
+                                             const layout_options& o)
+    : layout_redistribution(layout_access::make(
+          {.from_array = from_array, .from = &from, .to_array = to_array, .to = &to, .type = type, .comm = comm}, o)) {}
+layout_redistribution::layout_redistribution(layout_redistribution&&) noexcept = default;
+layout_redistribution& layout_redistribution::operator=(layout_redistribution&&) noexcept = default;
+layout_redistribution::~layout_redistribution() = default;
+
+void layout_redistribution::start() { state_->start(); }
+bool layout_redistribution::test() { return state_->test(); }
+void layout_redistribution::wait() { state_->wait(); }
+void layout_redistribution::operator()() {
+  state_->start();
+  state_->wait();
+}
+void layout_redistribution::set_data(const void* from_array, void* to_array) noexcept {
+  state_->set_data(from_array, to_array);
+}
+std::size_t layout_redistribution::peak_memory() const noexcept { return state_->budget.peak(); }
+
+void redistribute(const void* from_array, const layout& from, void* to_array, const layout& to, MPI_Datatype type,
+                  MPI_Comm comm, const layout_options& o) {
+  layout_redistribution(from_array, from, to_array, to, type, comm, o)();
+}
+
+void detail::redistribute_sized(const void* from_array, std::size_t from_size, const layout& from, void* to_array,
+                                std::size_t to_size, const layout& to, MPI_Datatype type, MPI_Comm comm,
+                                const layout_options& o) {
+  layout_access::make({from_array, from_size, &from, to_array, to_size, &to, type, comm, nullptr}, o)();
+}
+
+}  // namespace taquin

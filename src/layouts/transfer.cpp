@@ -1,0 +1,164 @@
+#include "layouts/transfer.hpp"
+
+#include <algorithm>
+
+#include "base/sizes.hpp"
+#include "layouts/access.hpp"
+#include "mpi/backoff.hpp"
+
+namespace taquin::detail {
+
+std::size_t transfer_sizes::bytes(std::size_t axes, std::size_t element) const noexcept {
+  return 3 * layout_transfer::stream::bytes(axes, runs) + chunk_copier::bytes(axes) +
+         mpi::request_set::bytes(2 * slots) + 2 * slots * as_size(elements) * element;
+}
+
+transfer_sizes transfer_sizes::within(std::size_t memory, std::size_t axes, std::size_t element,
+                                      int in_flight) noexcept {
+  constexpr std::size_t most_chunk = std::size_t{64} << 10U;
+  constexpr std::size_t least_chunk = 4096;
+  constexpr std::size_t most_runs = 512;
+  transfer_sizes s;
+  const std::size_t of_runs = transfer_sizes{1, 2, 1}.bytes(axes, element) - s.bytes(axes, element);
+  s.runs = std::clamp<std::size_t>(memory / 4 / of_runs, 1, most_runs);
+  for (s.slots = in_flight > 0 ? std::min(as_size(in_flight), std::size_t{16}) : 4; s.slots > 0; --s.slots) {
+    s.elements = 0;
+    const std::size_t fixed = s.bytes(axes, element);
+    const std::size_t room = memory > fixed ? (memory - fixed) / (2 * s.slots) : 0;
+    s.elements = static_cast<count_t>(std::max<std::size_t>(std::min(room, most_chunk), element) / element);
+    if (s.slots == 1 || room >= std::max(least_chunk, element)) break;
+  }
+  if (s.bytes(axes, element) > memory) return {};
+  return s;
+}
+
+layout_transfer::stream::stream(const layout_transfer& all, bool sends, std::pmr::memory_resource* memory)
+    : walk(all.shape_.problem, all.sizes_.elements, all.sizes_.runs, memory),
+      all_(all),
+      sends_(sends),
+      mine_(all.shape_.problem.axes.size(), 0, memory),
+      theirs_(all.shape_.problem.axes.size(), 0, memory) {
+  sends ? all.shape_.sender(all.comm_.rank(), mine_) : all.shape_.receiver(all.comm_.rank(), mine_);
+}
+
+int layout_transfer::stream::peer() const noexcept {
+  const int p = all_.comm_.size();
+  return (sends_ ? all_.comm_.rank() + step_ : all_.comm_.rank() - step_ + p) % p;
+}
+
+void layout_transfer::stream::begin() {
+  step_ = mine_.front() == outside_grid ? all_.comm_.size() : 0;
+  find();
+}
+
+void layout_transfer::stream::next() {
+  if (!walk.next()) find();
+}
+
+// The next rank that there are chunks for.
+void layout_transfer::stream::find() {
+  while (++step_ <= all_.comm_.size()) {
+    if (own() && !sends_) continue;  // the sender copies them
+    sends_ ? all_.shape_.receiver(peer(), theirs_) : all_.shape_.sender(peer(), theirs_);
+    if (theirs_.front() == outside_grid) continue;
+    if (sends_ ? walk.begin(mine_, theirs_) : walk.begin(theirs_, mine_)) return;
+  }
+}
+
+layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element,
+                                 mpi::communicator& comm, int tag, std::pmr::memory_resource* memory)
+    : shape_(shape),
+      sizes_(sizes),
+      element_(element),
+      slot_bytes_(as_size(sizes.elements) * element),
+      comm_(comm),
+      tag_(tag),
+      sent_(*this, true, memory),
+      posted_(*this, false, memory),
+      unpacked_(*this, false, memory),
+      copier_(shape.problem.axes.size(), element, memory),
+      staging_(2 * sizes.slots * slot_bytes_, memory),
+      requests_(2 * sizes.slots, memory) {
+  requests_.describe_by(this);
+}
+
+void layout_transfer::start() {
+  next_send_ = next_post_ = next_unpack_ = waiting_ = 0;
+  messages_ = bytes_sent_ = bytes_copied_ = 0;
+  for (stream* s : {&sent_, &posted_, &unpacked_}) s->begin();
+  progress();
+}
+
+// Unpacks the chunks that have arrived, and posts receives for others; false: nothing could be done.
+bool layout_transfer::receive() {
+  bool any = false;
+  for (;;) {
+    for (; waiting_ < sizes_.slots && !posted_.over(); posted_.next()) {
+      requests_.receive(sizes_.slots + next_post_, slot(sizes_.slots + next_post_),
+                        static_cast<int>(chunk_bytes(posted_)), MPI_BYTE, posted_.peer(), tag_, comm_.get());
+      next_post_ = (next_post_ + 1) % sizes_.slots;
+      ++waiting_;
+      any = true;
+    }
+    if (waiting_ == 0 || requests_.active(sizes_.slots + next_unpack_)) return any;
+    copier_.unpack(unpacked_.walk, slot(sizes_.slots + next_unpack_), to_);
+    bytes_copied_ += chunk_bytes(unpacked_);
+    unpacked_.next();
+    next_unpack_ = (next_unpack_ + 1) % sizes_.slots;
+    --waiting_;
+    any = true;
+  }
+}
+
+// Sends a chunk, or copies one of this rank's own; false: nothing could be done.
+bool layout_transfer::send() {
+  if (sent_.over()) return false;
+  const std::size_t bytes = chunk_bytes(sent_);
+  if (sent_.own()) {
+    copier_.copy(sent_.walk, from_, to_);
+  } else {
+    if (requests_.active(next_send_)) return false;
+    copier_.pack(sent_.walk, from_, slot(next_send_));
+    requests_.send_synchronously(next_send_, slot(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(), tag_,
+                                 comm_.get());
+    next_send_ = (next_send_ + 1) % sizes_.slots;
+    ++messages_;
+    bytes_sent_ += bytes;
+  }
+  bytes_copied_ += bytes;
+  sent_.next();
+  return true;
+}
+
+// False where this rank waits for others.
+bool layout_transfer::progress() {
+  const auto room = [&](std::size_t) { return static_cast<count_t>(slot_bytes_); };
+  bool any = requests_.in_flight() > 0 && requests_.test_some([](std::size_t, const MPI_Status&) {}, room) > 0;
+  any = receive() || any;
+  return send() || any;
+}
+
+bool layout_transfer::test() {
+  while (progress()) continue;
+  return sent_.over() && waiting_ == 0 && posted_.over() && requests_.in_flight() == 0;
+}
+
+void layout_transfer::wait() {
+  for (mpi::backoff waiting(this); !test();) waiting.pause();
+}
+
+void layout_transfer::account(statistics& s) const {
+  ++s.rounds;
+  s.messages += messages_;
+  s.bytes_sent += bytes_sent_;
+  s.bytes_copied += bytes_copied_;
+}
+
+void layout_transfer::describe(mpi::wait_note& note) const {
+  note.what = "chunks of a redistribution between layouts";
+  note.comm = comm_.get();
+  if (waiting_ > 0) note.miss(unpacked_.peer());
+  if (!sent_.over() && !sent_.own()) note.miss(sent_.peer());
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,114 @@
+// Moves an array from one layout to another in a bounded number of chunks at a time.
+//
+// Rounds:  none; every rank sends its chunks to rank + 1, rank + 2, … and receives from rank − 1, rank − 2, …, and then
+//          copies what stays with it.
+// Memory:  `slots` chunks that are sent and as many that are received, and three walks; nothing per rank or block.
+// Ends:    sends are complete when they are received. Of all ranks whose transfer is not over, take one whose receiver
+//          has received from all sources that come before it: both have come to that chunk, and it moves.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "base/raw_buffer.hpp"
+#include "call/operation.hpp"
+#include "layouts/chunk_walk.hpp"
+#include "layouts/copy_chunk.hpp"
+#include "layouts/shape.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/request_set.hpp"
+#include "mpi/watch.hpp"
+
+namespace taquin::detail {
+
+/// Sizes that all ranks have the same.
+struct transfer_sizes {
+  count_t elements = 1;   ///< of a chunk
+  std::size_t runs = 1;   ///< of a chunk, in each dimension
+  std::size_t slots = 1;  ///< chunks in flight, in each direction
+
+  /// What a transfer takes from its memory.
+  [[nodiscard]] std::size_t bytes(std::size_t axes, std::size_t element) const noexcept;
+  /// As large as they are worth it within `memory`, or the least.
+  static transfer_sizes within(std::size_t memory, std::size_t axes, std::size_t element, int in_flight) noexcept;
+};
+
+class layout_transfer final : public operation, private mpi::awaited {
+ public:
+  layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element, mpi::communicator& comm,
+                  int tag, std::pmr::memory_resource* memory);
+
+  /// Before start(): the arrays.
+  void set_arrays(const local_array& from, const local_array& to) noexcept {
+    from_ = from;
+    to_ = to;
+  }
+  void start() override;
+  bool test() override;
+  void wait() override;
+  void account(statistics& s) const override;
+
+ private:
+  // The chunks that this rank sends, or receives, in order.
+  class stream {
+   public:
+    stream(const layout_transfer& all, bool sends, std::pmr::memory_resource* memory);
+    static std::size_t bytes(std::size_t axes, std::size_t runs) noexcept {
+      return chunk_walk::bytes(axes, runs) + 2 * axes * sizeof(int);
+    }
+    /// To the first chunk; those of this rank itself come last.
+    void begin();
+    void next();
+    [[nodiscard]] bool over() const noexcept { return step_ > all_.comm_.size(); }
+    [[nodiscard]] bool own() const noexcept { return step_ == all_.comm_.size(); }
+    [[nodiscard]] int peer() const noexcept;
+    chunk_walk walk;
+
+   private:
+    void find();
+    const layout_transfer& all_;
+    bool sends_;
+    int step_ = 0;  // ranks away
+    std::pmr::vector<int> mine_;
+    std::pmr::vector<int> theirs_;
+  };
+  friend struct transfer_sizes;
+
+  bool progress();
+  bool receive();
+  bool send();
+  [[nodiscard]] std::size_t chunk_bytes(const stream& s) const noexcept {
+    return static_cast<std::size_t>(s.walk.elements()) * element_;
+  }
+  [[nodiscard]] std::byte* slot(std::size_t number) const noexcept { return staging_.data() + number * slot_bytes_; }
+  void describe(mpi::wait_note& note) const override;
+
+  const layout_shape& shape_;
+  transfer_sizes sizes_;
+  std::size_t element_;
+  std::size_t slot_bytes_;
+  mpi::communicator& comm_;
+  int tag_;
+  local_array from_;
+  local_array to_;
+  stream sent_;
+  stream posted_;    // receives
+  stream unpacked_;  // behind posted_
+  chunk_copier copier_;
+  raw_buffer staging_;  // of sends, then of receives
+  mpi::request_set requests_;
+  std::size_t next_send_ = 0;  // slots, used in turn
+  std::size_t next_post_ = 0;
+  std::size_t next_unpack_ = 0;
+  std::size_t waiting_ = 0;  // chunks posted and not unpacked
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t bytes_copied_ = 0;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,178 @@
+// Random redistributions over MPI, as plans that run twice, from the least memory up.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "layouts/problems.hpp"
+#include "support/world.hpp"
+#include "taquin/error.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin {
+namespace {
+
+using test::layout_case;
+
+// The least memory that an error names, or nothing where the limit suffices.
+std::size_t least_memory(const layout_case& c, MPI_Datatype type, const std::byte* from, std::byte* to) {
+  layout_options o = c.options;
+  o.memory = 1;
+  try {
+    layout_redistribution(from, c.from.made, to, c.to.made, type, MPI_COMM_WORLD, o);
+  } catch (const budget_exceeded& e) {
+    EXPECT_TRUE(e.collective());
+    EXPECT_NE(std::string_view(e.what()).find("needs at least"), std::string_view::npos);
+    return e.requested() + e.used();
+  }
+  ADD_FAILURE() << "one byte suffices";
+  return 1;
+}
+
+void check(const layout_case& c, std::uint32_t seed) {
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(static_cast<int>(c.element), MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  const auto mine = static_cast<std::size_t>(rank);
+  const std::vector<std::byte> from = c.before()[mine];
+  const std::vector<std::byte> want = c.after()[mine];
+  std::vector<std::byte> to(want.size(), layout_case::untouched);
+  const std::size_t least = least_memory(c, type, from.data(), to.data());
+  layout_options o = c.options;
+  o.memory = least - 1;
+  EXPECT_THROW(layout_redistribution(from.data(), c.from.made, to.data(), c.to.made, type, MPI_COMM_WORLD, o),
+               budget_exceeded);
+  for (const std::size_t more : {std::size_t{0}, std::size_t{100}, std::size_t{5000}, std::size_t{1} << 20U}) {
+    o.memory = least + more;
+    layout_redistribution move(from.data(), c.from.made, to.data(), c.to.made, type, MPI_COMM_WORLD, o);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      std::ranges::fill(to, layout_case::untouched);
+      if (repeat == 0) {
+        move();
+      } else {
+        move.start();
+        while (!move.test()) {
+        }
+      }
+      ASSERT_TRUE(to == want) << "seed " << seed << ", memory " << o.memory;
+    }
+    EXPECT_LE(move.peak_memory(), o.memory);
+  }
+  MPI_Type_free(&type);
+}
+
+TEST(layouts, random_ones_arrive_element_by_element_from_the_least_memory_up) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  for (std::uint32_t seed = 1; seed <= (ranks > 5 ? 12U : 40U); ++seed) {
+    std::mt19937 random(seed);
+    auto pick = [&](int a, int b) { return a + static_cast<int>(random() % static_cast<std::uint32_t>(b - a + 1)); };
+    check(test::some_case(pick, ranks), seed);
+  }
+}
+
+// Chunks of full size, several of them for each pair of ranks.
+TEST(layouts, large_matrix_is_transposed_to_another_grid) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  constexpr count_t rows = 700;
+  constexpr count_t columns = 513;
+  const layout from({dimension::even(rows, ranks), dimension::whole(columns)});
+  const layout to({dimension::block_cyclic(columns, ranks, 7, ranks - 1), dimension::whole(rows)},
+                  storage_order::fortran);
+  std::vector<double> a(static_cast<std::size_t>(from.local_size(rank)));
+  std::vector<double> b(static_cast<std::size_t>(to.local_size(rank)), -1);
+  for (count_t i = 0; i < rows; ++i)
+    for (count_t j = 0; j < columns; ++j) {
+      const count_t index[] = {i, j};
+      if (const auto p = from.find(index); p.rank == rank)
+        a[static_cast<std::size_t>(p.offset)] = static_cast<double>(i * columns + j);
+    }
+  statistics s;
+  layout_options o;
+  o.axes = {1, 0};
+  o.stats = &s;
+  redistribute(std::span<const double>(a), from, std::span<double>(b), to, MPI_COMM_WORLD, o);
+  for (count_t i = 0; i < rows; ++i)
+    for (count_t j = 0; j < columns; ++j) {
+      const count_t index[] = {j, i};
+      if (const auto p = to.find(index); p.rank == rank) {
+        ASSERT_EQ(b[static_cast<std::size_t>(p.offset)], static_cast<double>(i * columns + j)) << i << ' ' << j;
+      }
+    }
+  EXPECT_EQ(s.starts, 1U);
+  EXPECT_EQ(s.algorithm, "layouts");
+  EXPECT_LE(s.peak_memory, o.memory);
+}
+
+// Every rank has the error of one, with what is wrong; nothing has moved.
+TEST(layouts, wrong_ones_are_refused_on_all_ranks) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  const layout good({dimension::even(10, ranks), dimension::whole(3)});
+  std::vector<int> a(static_cast<std::size_t>(good.local_size(rank)), 1);
+  std::vector<int> b(a.size(), 2);
+  const auto refused = [&](const layout& from, std::string_view text, const layout_options& o = {},
+                           std::size_t fewer = 0) {
+    try {
+      redistribute(std::span<const int>(a).first(a.size() - std::min(fewer, a.size())), from, std::span<int>(b), good,
+                   MPI_COMM_WORLD, o);
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective());
+      EXPECT_NE(std::string_view(e.what()).find(text), std::string_view::npos) << e.what();
+    }
+    EXPECT_TRUE(std::ranges::all_of(b, [](int v) { return v == 2; }));
+  };
+  const count_t short_one[] = {9};
+  refused(layout({dimension::given(short_one), dimension::whole(3)}), "9 indices, dimension 0 of the target 10");
+  refused(layout({dimension::even(10, ranks + 1), dimension::whole(3)}), "processes on");
+  dimension overlapping = dimension::even(10, 1);
+  overlapping.bounds = {0, 12};
+  refused(layout({overlapping, dimension::whole(3)}), "cover 0 to 12 of 10");
+  refused(layout({dimension::block_cyclic(10, ranks, 2, ranks), dimension::whole(3)}), "first process");
+  refused(layout({dimension::even(count_t{1} << 60, ranks), dimension::whole(3)}), "2^56");
+  refused(layout({dimension::even(10, ranks)}), "1 dimensions, the target 2");
+  const int outside[] = {ranks};
+  refused(layout({dimension::whole(10), dimension::whole(3)}).on_ranks(outside), "rank " + std::to_string(ranks));
+  layout_options part;
+  part.extents = {10, 4};
+  refused(good, "dimension 1 of the source", part);
+  layout_options axes;
+  axes.axes = {0, 0};
+  refused(good, "permutation", axes);
+  refused(good, "are needed", {}, rank == 0 ? 1 : 0);
+  if (ranks > 1) {
+    refused(layout({rank == 0 ? dimension::cyclic(10, ranks) : dimension::even(10, ranks), dimension::whole(3)}),
+            "disagree");
+  }
+  redistribute(std::span<const int>(a), good, std::span<int>(b), good, MPI_COMM_WORLD);
+  EXPECT_EQ(a, b);
+}
+
+TEST(layouts, several_are_under_way_at_the_same_time) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  const layout rows({dimension::even(40, ranks), dimension::whole(50)});
+  const layout columns({dimension::whole(40), dimension::cyclic(50, ranks)});
+  std::vector<int> a(static_cast<std::size_t>(rows.local_size(rank)), rank);
+  std::vector<int> b(static_cast<std::size_t>(columns.local_size(rank)), -1);
+  std::vector<int> c(a.size(), -1);
+  layout_redistribution there(a.data(), rows, b.data(), columns, MPI_INT, MPI_COMM_WORLD);
+  layout_redistribution other(a.data(), rows, c.data(), rows, MPI_INT, MPI_COMM_WORLD);
+  layout_redistribution back(b.data(), columns, c.data(), rows, MPI_INT, MPI_COMM_WORLD);
+  there.start();
+  other.start();
+  rank % 2 == 0 ? there.wait() : other.wait();
+  rank % 2 == 0 ? other.wait() : there.wait();
+  EXPECT_EQ(a, c);
+  std::ranges::fill(c, -1);
+  back();
+  EXPECT_EQ(a, c);
+}
+
+}  // namespace
+}  // namespace taquin
