@@ -25,8 +25,8 @@ inline std::shared_ptr<detail::neighbourhood> make_neighbourhood(MPI_Comm comm, 
                                        .places = std::move(places),
                                        .here = std::move(here),
                                        .edges = {std::move(sources), std::move(destinations)}});
-  for (making.begin(comm, messages.keep(), messages.next_tag()); !making.over();) making.go_on(comm, 1);
-  return making.made();
+  making.begin(comm, messages.keep(), messages.next_tag());
+  return making.finish(comm, 1);
 }
 
 }  // namespace taquin::harness

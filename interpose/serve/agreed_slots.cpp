@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -66,6 +67,8 @@ std::vector<int> places_of(MPI_Comm comm, int ranks) {
   return places;
 }
 
+std::optional<bool> no_choice() { return std::nullopt; }
+
 bool is_on_node(int place) { return std::ranges::binary_search(shared().node, place); }
 
 }  // namespace
@@ -125,16 +128,23 @@ agreed_slots::~agreed_slots() {
   std::erase(c.alive, this);
 }
 
+agreed_slots::control& agreed_slots::control_of(const detail::neighbourhood& n, int nth) noexcept {
+  return *reinterpret_cast<control*>(n.notes(nth));
+}
+
+std::byte* agreed_slots::notes(int nth) const noexcept { return made_->notes(nth) + sizeof(control); }
+
 void agreed_slots::begin(MPI_Comm comm, demands d) {
-  const int ranks = size_of(comm);
-  if (ranks > most_ranks) return give_up();
-  detail::neighbourhood_making::member mine{.rank = rank_in(comm),
-                                            .places = places_of(comm, ranks),
+  ranks_ = size_of(comm);
+  rank_ = rank_in(comm);
+  if (ranks_ > most_ranks) return give_up();
+  detail::neighbourhood_making::member mine{.rank = rank_,
+                                            .places = places_of(comm, ranks_),
                                             .here = {},
                                             .edges = std::move(d.edges),
-                                            .notes = d.notes,
+                                            .notes = sizeof(control) + d.notes,
                                             .each_with_each = d.each_with_each};
-  for (int rank = 0; rank < ranks; ++rank)
+  for (int rank = 0; rank < ranks_; ++rank)
     if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
   making_ = std::make_unique<detail::neighbourhood_making>(std::move(mine));
   {
@@ -146,22 +156,71 @@ void agreed_slots::begin(MPI_Comm comm, demands d) {
   making_->begin(comm, messages().keep(), tag_);
 }
 
-void agreed_slots::go_on(MPI_Comm comm) {
+// In a start: on one node, where all ranks share the memory.
+void agreed_slots::go_on() {
+  const auto& joined_one = making_->join();
+  over_ = making_->over();
+  if (joined_one == nullptr) return;
+  detail::neighbourhood& n = *joined_one;
+  if (!know_edges(n)) return give_up();
+  settle(handover::decide(control_of(n, 0).served, 1, starts_, [&]() -> std::optional<bool> {
+    for (int r = 0; r < ranks_; ++r)
+      if (control_of(n, r).stage.load(std::memory_order_acquire) != joined::edges) return std::nullopt;
+    return true;
+  }));
+}
+
+// False where a rank never will. A rank that has joined has announced its starts so far.
+bool agreed_slots::know_edges(detail::neighbourhood& n) {
+  std::atomic<joined>& mine = control_of(n, rank_).stage;
+  if (mine.load(std::memory_order_relaxed) == joined::no) {
+    static_cast<void>(handover::decide(control_of(n, 0).served, 1, starts_, no_choice));
+    mine.store(joined::memory, std::memory_order_release);
+  }
+  bool all = true;
+  for (int r = 0; r < ranks_; ++r) {
+    const joined one = control_of(n, r).stage.load(std::memory_order_acquire);
+    if (one == joined::never) return false;
+    all = all && one != joined::no;
+  }
+  if (all && mine.load(std::memory_order_relaxed) == joined::memory)
+    mine.store(n.all_have_come() ? joined::edges : joined::never, std::memory_order_release);
+  return mine.load(std::memory_order_relaxed) != joined::never;
+}
+
+void agreed_slots::settle(const handover::decision& d) noexcept {
+  if (!d.closed) return;
+  if (d.chosen) made_ = making_->joined_one();
+  last_of_library_ = d.last;
+  making_->all_have_joined();
+  over_ = true;
+}
+
+// All ranks are in the same call. Where one knows that slots serve already, they do so on all.
+void agreed_slots::finish(MPI_Comm comm) {
+  finished_ = true;
+  if (making_ == nullptr) return;
+  const bool served = made_ != nullptr;
   try {
-    making_->go_on(comm, static_cast<std::uint64_t>(starts_));
+    made_ = making_->finish(comm, starts_);
   } catch (...) {
     give_up();
     throw;
   }
-  if (!making_->over()) return;
-  made_ = making_->made();
-  give_up();
+  if (!served) last_of_library_ = starts_;
+  over_ = true;
 }
 
+// A rank that has joined closes the word: others may have found all ranks ready.
 void agreed_slots::give_up() noexcept {
-  if (making_ != nullptr && making_->must_stay()) static_cast<void>(making_.release());
-  making_.reset();
+  if (!over_ && making_ != nullptr && making_->joined_one() != nullptr)
+    settle(handover::decide(control_of(*making_->joined_one(), 0).served, 1, starts_,
+                            [] { return std::optional(false); }));
   over_ = true;
+  if (making_ == nullptr) return;
+  making_->give_up();
+  if (making_->must_stay()) static_cast<void>(making_.release());
+  making_.reset();
 }
 
 }  // namespace taquin::interpose

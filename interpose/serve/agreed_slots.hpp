@@ -1,14 +1,18 @@
-// The slots of a communicator's nonblocking exchanges, made while the MPI library does its first ones.
-// docs/internals/interpose.md says how ranks agree without waiting.
+// The slots of a communicator's nonblocking exchanges, made while the MPI library does its first ones. No start waits
+// for another rank; docs/internals/interpose.md says how ranks agree.
 #pragma once
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "algorithms/nodes/neighbourhood_making.hpp"
+#include "base/sizes.hpp"
+#include "interpose/serve/handover.hpp"
 #include "mpi/communicator.hpp"
 
 namespace taquin::interpose {
@@ -17,8 +21,6 @@ class agreed_slots {
  public:
   /// Starts that the MPI library does before ranks begin to agree.
   static constexpr int tries = 3;
-  /// Whatever ranks agree on is begun in one start and used so many starts later.
-  static constexpr int ahead = 16;
   struct demands {
     detail::neighbourhood::neighbours edges;
     std::size_t notes = 0;
@@ -41,37 +43,54 @@ class agreed_slots {
   agreed_slots& operator=(const agreed_slots&) = delete;
   ~agreed_slots();
 
-  /// To be called in each start on the communicator until they are over. `ask()` gives the demands when ranks begin to
-  /// agree. All ranks count the same starts. Waits only where this rank has started `ahead` calls more than another one
-  /// has.
+  /// To be called in each start on a communicator of one node. True where slots do it: on all ranks the same starts.
+  /// `ask()` gives the demands when ranks begin to agree. All ranks count the same starts. Waits for no rank: as long
+  /// as one has not joined, the MPI library does all of them.
   template <class Ask>
-  void start(MPI_Comm comm, Ask ask) {
-    if (over_ || ++starts_ <= tries) return;
-    if (making_ == nullptr) return begin(comm, ask());
-    if ((starts_ - tries - 1) % ahead == 0) go_on(comm);
+  [[nodiscard]] bool start(MPI_Comm comm, Ask ask) {
+    ++starts_;
+    if (making_ == nullptr && !over_ && starts_ > tries) begin(comm, ask());
+    if (making_ != nullptr && !over_) go_on();
+    return made_ != nullptr && starts_ > last_of_library_;
   }
-  /// In a blocking call: makes them now. Collective.
+  /// In a blocking call: makes them now, for all later starts. Collective.
   template <class Ask>
   void finish(MPI_Comm comm, Ask ask) {
-    if (!over_ && making_ == nullptr) begin(comm, ask());
-    while (!over_) go_on(comm);
+    if (finished_ || !possible()) return;
+    if (making_ == nullptr && !over_) begin(comm, ask());
+    finish(comm);
   }
   /// They are made, or cannot be.
   [[nodiscard]] bool over() const noexcept { return over_; }
   /// Null where they are not made.
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return made_; }
-  [[nodiscard]] int tag() const noexcept { return tag_; }
+  /// What the n-th rank has in their memory for the caller; where they are made, on one node.
+  [[nodiscard]] std::byte* notes(int nth) const noexcept;
   /// The communicator is freed: what is not made will not be.
   void give_up() noexcept;
 
  private:
+  enum class joined : std::uint32_t { no, memory, edges, never };
+  // At the beginning of each rank's notes.
+  struct control {
+    alignas(detail::cache_line) handover::word served;  // of the first rank: from which start on
+    std::atomic<joined> stage;
+  };
+  [[nodiscard]] static control& control_of(const detail::neighbourhood& n, int nth) noexcept;
+
   void begin(MPI_Comm comm, demands d);
-  void go_on(MPI_Comm comm);
+  void finish(MPI_Comm comm);
+  void go_on();
+  bool know_edges(detail::neighbourhood& n);
+  void settle(const handover::decision& d) noexcept;
 
   bool over_;
-  int starts_ = 0;
+  bool finished_ = false;
+  std::uint64_t starts_ = 0;
+  std::uint64_t last_of_library_ = 0;
   int tag_ = -1;
-  std::unique_ptr<detail::neighbourhood_making> making_;  // while ranks agree
+  int rank_ = 0, ranks_ = 1;
+  std::unique_ptr<detail::neighbourhood_making> making_;  // until the communicator is freed
   std::shared_ptr<detail::neighbourhood> made_;
 };
 

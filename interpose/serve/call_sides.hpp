@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -13,44 +14,40 @@
 namespace taquin::interpose {
 
 /// Whether taquin can do an exchange with this side. One with invalid arguments goes to the MPI library, which reports
-/// the error.
+/// the error. An empty block needs no type.
 inline bool is_valid(const blocks& side, std::size_t peers) {
   for (std::size_t i = 0; i < peers; ++i) {
     const int at = static_cast<int>(i);
     if (side.counts.missing() || side.displs.missing() || side.counts[at] < 0) return false;
-    if ((side.types != nullptr ? side.types[i] : side.element.type) == MPI_DATATYPE_NULL) return false;
+    if (side.counts[at] > 0 && (side.types != nullptr ? side.types[i] : side.element.type) == MPI_DATATYPE_NULL)
+      return false;
   }
   return true;
 }
 
-/// The blocks of one call, with copies of what the program may free before its request is complete.
+/// The blocks of one call, with copies of what the program may free before its request is complete. Blocks in the
+/// memory of a device are staged: only the MPI library may know how to read them.
 class held_side {
  public:
-  held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side) {
-    if (side.types == nullptr) {
-      if (keep_types) keep(view_.element);
-      return;
-    }
-    for (std::size_t i = 0; i < peers; ++i) {
-      elements_.push_back(element::of(side.types[i]));
-      if (keep_types) keep(elements_.back());
-    }
-    view_.elements = elements_.data();
-  }
-  [[nodiscard]] const blocks& view() const noexcept { return view_; }
+  held_side(const blocks& side, std::size_t peers, bool keep_types);
+  /// To be called in each start: the blocks' contents where they are staged, received ones too, of which a peer may
+  /// send less.
+  void stage();
+  /// The received blocks, where they are staged: to be called once they are complete.
+  void deliver();
+  [[nodiscard]] const blocks& view() const noexcept { return staged_ ? staging_view_ : view_; }
 
  private:
-  void keep(element& e) {
-    if (e.contiguous()) return;
-    MPI_Datatype own = MPI_DATATYPE_NULL;
-    TAQUIN_MPI(PMPI_Type_dup(e.type, &own));
-    types_.emplace_back(own);
-    e = element::of(own);
-  }
+  void keep(element& e);
+  void to_view(bool in);
 
-  blocks view_;
+  blocks view_, staging_view_;
+  std::size_t peers_;
+  bool staged_ = false;
   std::vector<element> elements_;
   std::vector<mpi::datatype> types_;
+  std::vector<std::int64_t> counts_, offsets_;  // of the staging
+  std::vector<std::byte> staging_;
 };
 
 /// An inactive request, which the program holds for a call that taquin does. Not one of MPI_PROC_NULL: MPICH 4.0 keeps

@@ -100,13 +100,7 @@ const runtimes& current() noexcept {
   return found;
 }
 
-}  // namespace
-
-bool may_have_device_memory() noexcept { return current().any(); }
-
-bool in_device_memory(const void* address) noexcept {
-  const runtimes& r = current();
-  if (!r.any() || address == nullptr) return false;
+bool claimed(const runtimes& r, const void* address) noexcept {
   if (unsigned type = 0;
       r.cuda != nullptr && r.cuda(&type, cuda_memory_type, reinterpret_cast<std::uintptr_t>(address)) == 0)
     if (type == cuda_device) return true;
@@ -120,5 +114,23 @@ bool in_device_memory(const void* address) noexcept {
   if (ze_properties p; r.ze != nullptr && r.ze(r.context, address, &p, nullptr) == 0) return p.type == ze_device;
   return false;
 }
+
+}  // namespace
+
+bool in_device_memory(const blocks& side, std::size_t peers) noexcept {
+  const runtimes& r = current();
+  if (!r.any() || side.counts.missing() || side.displs.missing()) return false;
+  for (std::size_t i = 0; i < peers; ++i) {
+    const int at = static_cast<int>(i);
+    if (side.counts[at] <= 0) continue;
+    const auto* const first = static_cast<const std::byte*>(side.base) + side.offset(at);
+    return first != nullptr && claimed(r, first);
+  }
+  return false;
+}
+
+bool has_device_runtime() noexcept { return current().any(); }
+
+void look_for_devices() noexcept { static_cast<void>(current()); }
 
 }  // namespace taquin::interpose

@@ -2,12 +2,20 @@
 // runtimes are asked when they are loaded, and never linked.
 #pragma once
 
+#include <cstddef>
+
+#include "taquin/exchange.hpp"
+
 namespace taquin::interpose {
 
-/// True when a loaded runtime claims the address as memory of a device.
-bool in_device_memory(const void* address) noexcept;
+/// True when a runtime that this process has loaded claims the first block that is not empty as memory of a device.
+///
+bool in_device_memory(const blocks& side, std::size_t peers) noexcept;
 
-/// True when the process has loaded a runtime, as all processes of a program do or none.
-bool may_have_device_memory() noexcept;
+/// This process has loaded a runtime. Other processes of the program may have none.
+bool has_device_runtime() noexcept;
+
+/// Looks for runtimes now, not in the first call.
+void look_for_devices() noexcept;
 
 }  // namespace taquin::interpose

@@ -15,12 +15,12 @@
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/device.hpp"
 #include "interpose/serve/mpi_library.hpp"
-#include "interpose/serve/neighbours.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/serve/presence.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/serve/site_rules.hpp"
+#include "mpi/attribute.hpp"
 #include "mpi/progress.hpp"
 
 namespace taquin::interpose {
@@ -33,18 +33,45 @@ namespace {
 
 std::atomic<bool> started{false};  // MPI_Init was called
 
+// Collective, while MPI may still be called.
+void end() noexcept {
+  agreed_slots::end_all();
+  untrack_all();
+  if (in_service() && observing()) write_observations();
+  end_service();
+  forget_absent_ranks();
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, those that were set last before others. taquin's is set in
+// MPI_Init: the program's functions there still complete its requests.
+void end_with_self() {
+  static const mpi::attribute<char> last([](MPI_Comm, int, void*, void*) {
+    const guard g;
+    end();
+    return MPI_SUCCESS;
+  });
+  static char value = 0;
+  last.set(MPI_COMM_SELF, &value);
+}
+
 // Collective among the ranks that have the library: after the MPI library has started, before the program goes on.
 void begin() noexcept {
   started = true;
   other_library = !is_the_library_built_for();
-  if (other_library || !agree_to_serve()) return;
+  if (other_library) return;
+  try {
+    end_with_self();
+  } catch (const std::exception& e) {
+    say("taquin stands aside: ", e.what());
+  }
+  if (!agree_to_serve()) return;
   tell_warnings();
   mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
   try {
     start_observing();
     load_site_rules();
     agreed_slots::begin_all();
-    static_cast<void>(may_have_device_memory());  // looks for a runtime now, not in the first call
+    look_for_devices();
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());
     return;
@@ -80,15 +107,6 @@ __attribute__((destructor)) void tell_without_mpi() noexcept try {
 } catch (...) {  // no memory: the program ends in its own way
 }
 
-void end() noexcept {
-  neighbour_service::end_all();
-  agreed_slots::end_all();
-  untrack_all();
-  if (in_service() && observing()) write_observations();
-  end_service();
-  forget_absent_ranks();
-}
-
 }  // namespace
 
 }  // namespace taquin::interpose
@@ -109,15 +127,31 @@ static int intercepted_Init_thread(int* argc, char*** argv, int required, int* p
   return code;
 }
 
-static int intercepted_Finalize() {
-  const guard g;
-  end();
+namespace taquin::interpose {
+
+namespace {
+
+// A tool below may call the second name, and then means the MPI library.
+constinit thread_local bool finalizing = false;
+
+// Attributes' functions of the program run in the MPI library's call, which is therefore not inside taquin.
+int finalize(bool second_name) noexcept {
+  if (inside || (second_name && finalizing)) return TAQUIN_REAL(Finalize)();
+  finalizing = true;
   return TAQUIN_NEXT(Finalize)();
 }
 
+}  // namespace
+
+}  // namespace taquin::interpose
+
+extern "C" int exported_MPI_Finalize() __asm__("MPI_Finalize");
+extern "C" int exported_MPI_Finalize() { return finalize(false); }
+extern "C" int exported_PMPI_Finalize() __asm__("PMPI_Finalize");
+extern "C" int exported_PMPI_Finalize() { return finalize(true); }
+
 TAQUIN_BOTH_NAMES(Init, (int* argc, char*** argv), (argc, argv))
 TAQUIN_BOTH_NAMES(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided))
-TAQUIN_BOTH_NAMES(Finalize, (), ())
 
 // What follows the level is for other tools, which this library cannot pass on; none is known to take any.
 #define TAQUIN_PCONTROL(NAME)                        \

@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <limits>
-#include <mutex>
-#include <new>
 #include <utility>
 
 #include "base/sizes.hpp"
@@ -66,86 +63,24 @@ std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
 void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>::forget(comm); }
 
 neighbour_service::neighbour_service(MPI_Comm comm)
-    : comm_(comm), edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)} {
+    : comm_(comm),
+      edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)},
+      on_one_node_(agreed_slots::on_one_node(comm)) {
   best_.fill(std::numeric_limits<double>::max());
-  told_ = std::make_unique<told_times>();
-  const std::lock_guard lock(all_services().mutex);
-  all_services().alive.push_back(this);
-}
-
-void neighbour_service::communicator_is_freed() noexcept {
-  comm_ = MPI_COMM_NULL;
-  slots_.give_up();
-  take_told().reset();
-}
-
-neighbour_service::~neighbour_service() {
-  take_told().reset();
-  const std::lock_guard lock(all_services().mutex);
-  std::erase(all_services().alive, this);
-}
-
-void neighbour_service::end_all() noexcept {
-  for (;;) {
-    std::unique_ptr<told_times> one;  // goes when the list is free
-    const std::lock_guard lock(all_services().mutex);
-    const auto at =
-        std::ranges::find_if(all_services().alive, [](const neighbour_service* s) { return s->told_ != nullptr; });
-    if (at == all_services().alive.end()) return;
-    one = std::move((*at)->told_);
-  }
-}
-
-neighbour_service::services& neighbour_service::all_services() noexcept {
-  // Never destroyed: calls may come while the program ends.
-  alignas(services) static std::array<std::byte, sizeof(services)> place;
-  static auto* const one = new (place.data()) services;
-  return *one;
-}
-
-std::unique_ptr<neighbour_service::told_times> neighbour_service::take_told() noexcept {
-  const std::lock_guard lock(all_services().mutex);
-  return std::move(told_);
-}
-
-bool neighbour_service::on_one_node() {
-  if (!on_one_node_) on_one_node_ = agreed_slots::on_one_node(comm_);
-  return *on_one_node_;
 }
 
 void neighbour_service::make_slots() {
-  static_cast<void>(on_one_node());
   slots_.finish(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
 }
 
-start_contest::turn neighbour_service::next_start() {
-  ++starts_;
-  if (!slots_.over()) slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
-  if (slots() == nullptr) return {};
-  if (on_one_node()) return {.by_slots = !lost_};
-  if (told_ == nullptr) return contest_.last();  // the communicator is freed
-  return contest_.next(
-      true, [this](const start_contest::times& mine) { tell(mine); }, [this] { return slowest(); });
-}
-
-void neighbour_service::tell(const start_contest::times& mine) {
-  told_->mine = {mine.library, mine.slots};
-  TAQUIN_MPI(PMPI_Iallreduce(told_->mine.data(), told_->slowest.data(), static_cast<int>(told_->mine.size()),
-                             MPI_DOUBLE, MPI_MAX, comm_, told_->reduction.request()));
-}
-
-start_contest::times neighbour_service::slowest() {
-  try {
-    told_->reduction.wait(comm_, starts_, "neighbour_slots");
-  } catch (...) {
-    static_cast<void>(take_told().release());  // the MPI library still uses it
-    throw;
-  }
-  return {.library = told_->slowest[0], .slots = told_->slowest[1]};
+neighbour_service::by neighbour_service::next_start() {
+  const bool by_slots = on_one_node_ ? slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; })
+                                     : slots_.made() != nullptr;
+  return by_slots && !lost_ ? by::taquin : by::library;
 }
 
 bool neighbour_service::make() {
-  if (on_one_node()) {
+  if (on_one_node_) {
     make_slots();
     if (slots() != nullptr && !call_) call_.emplace(slots());
     return slots() != nullptr;

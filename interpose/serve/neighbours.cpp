@@ -32,33 +32,28 @@ class neighbour_call final : public served_exchange {
       : service_(std::move(service)),
         send_(x.send, service_->destinations().size(), true),
         recv_(x.recv, service_->sources().size(), true) {}
-  // One that starts now.
-  neighbour_call(std::shared_ptr<neighbour_service> service, const taquin::exchange& x, const start_contest::turn& turn)
-      : neighbour_call(std::move(service), x) {
-    turn_ = turn;
-  }
 
-  [[nodiscard]] bool is_next() override {
-    turn_ = service_->next_start();
-    return turn_.by_slots;
-  }
-  [[nodiscard]] bool lost() const noexcept override { return service_->has_no_slots(); }
-  [[nodiscard]] bool settled() const noexcept override { return !turn_.timed; }
+  [[nodiscard]] bool is_next() override { return service_->next_start() == neighbour_service::by::taquin; }
   void start() override {
     if (!call_) call_.emplace(service_->slots());
+    send_.stage();
+    recv_.stage();
     call_->start(send_.view(), recv_.view());
   }
-  [[nodiscard]] bool test() override { return call_->test(); }
-  void wait() override { call_->wait(); }
-  void completed(double seconds) override {
-    if (turn_.timed) service_->start_took(turn_, seconds);
+  [[nodiscard]] bool test() override {
+    if (!call_->test()) return false;
+    recv_.deliver();
+    return true;
+  }
+  void wait() override {
+    call_->wait();
+    recv_.deliver();
   }
   [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
 
  private:
   std::shared_ptr<neighbour_service> service_;
   held_side send_, recv_;
-  start_contest::turn turn_;                                // of the last start
   std::optional<taquin::detail::neighbour_exchange> call_;  // made by the first start by taquin
 };
 
@@ -88,29 +83,33 @@ moved among_neighbours(MPI_Comm comm, const taquin::exchange& x, const neighbour
 // The communicator's service; null where the MPI library does all its calls.
 std::shared_ptr<neighbour_service> service_of(MPI_Comm comm) {
   const bool by_library = !settings::get().route || taquin::detail::environment::get().algorithm == "native";
-  return by_library || may_have_device_memory() ? nullptr : neighbour_service::of(comm);
+  return by_library ? nullptr : neighbour_service::of(comm);
 }
 
-// The service that may do this call; null where the MPI library does it.
-std::shared_ptr<neighbour_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
-  auto s = service_of(comm);
-  if (s == nullptr) return nullptr;
-  return is_valid(x.send, s->destinations().size()) && is_valid(x.recv, s->sources().size()) ? s : nullptr;
+// A call of the communicator counts whatever its arguments are: other ranks cannot know those. Of invalid ones the MPI
+// library tells.
+bool is_valid(const neighbour_service& s, const taquin::exchange& x) {
+  return taquin::interpose::is_valid(x.send, s.destinations().size()) &&
+         taquin::interpose::is_valid(x.recv, s.sources().size());
 }
 
 template <class Make, class Native>
 int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&& native) noexcept {
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_for(comm, x);
+    const auto s = service_of(comm);
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
-    const auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
+    auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
+    if (s != nullptr && !is_valid(*s, x)) who = neighbour_service::by::library;
     const double begun = now();
     if (who == neighbour_service::by::taquin) {
-      const held_side send(x.send, s->destinations().size(), false);
-      const held_side recv(x.recv, s->sources().size(), false);
+      held_side send(x.send, s->destinations().size(), false);
+      held_side recv(x.recv, s->sources().size(), false);
+      send.stage();
+      recv.stage();
       s->exchange(send.view(), recv.view());
+      recv.deliver();
     } else if (const int code = native(); code != MPI_SUCCESS) {
       return code;
     }
@@ -127,15 +126,16 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
                    Native&& native) noexcept {
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_for(comm, x);
-    const start_contest::turn turn = s != nullptr ? s->next_start() : start_contest::turn{};
-    const bool by_slots = turn.by_slots;
-    if (!by_slots && !turn.timed && !observing()) return native();
+    const auto s = service_of(comm);
+    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin && is_valid(*s, x);
+    if (!by_slots && !observing()) return native();
     const double begun = now();
     std::unique_ptr<neighbour_call> call;
     taquin::mpi::inactive_request stand_in;
-    if (by_slots || turn.timed) call = std::make_unique<neighbour_call>(s, x, turn);
-    if (by_slots) stand_in = make_stand_in();
+    if (by_slots) {
+      call = std::make_unique<neighbour_call>(s, x);
+      stand_in = make_stand_in();
+    }
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
     if (by_slots)
@@ -160,12 +160,12 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
                     Native&& native) noexcept {
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_for(comm, x);
+    const auto s = service_of(comm);
     std::unique_ptr<neighbour_call> call;
     const auto by = settings::get().persistent;
     if (s != nullptr && by != settings::persistent_by::library) {
       if (by == settings::persistent_by::plan) s->make_slots();
-      call = std::make_unique<neighbour_call>(s, x);
+      if (is_valid(*s, x)) call = std::make_unique<neighbour_call>(s, x);
     }
     const int code = native();
     if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;

@@ -46,9 +46,20 @@ class call_by_slots final : public served_exchange {
         call_(service_->slots()) {}
 
   [[nodiscard]] bool is_next() override { return true; }
-  void start() override { call_.start(send_.view(), recv_.view()); }
-  [[nodiscard]] bool test() override { return call_.test(); }
-  void wait() override { call_.wait(); }
+  void start() override {
+    send_.stage();
+    recv_.stage();
+    call_.start(send_.view(), recv_.view());
+  }
+  [[nodiscard]] bool test() override {
+    if (!call_.test()) return false;
+    recv_.deliver();
+    return true;
+  }
+  void wait() override {
+    call_.wait();
+    recv_.deliver();
+  }
   void completed(double seconds) override {
     if (turn_.timed) service_->took(turn_, seconds);
   }
@@ -61,12 +72,9 @@ class call_by_slots final : public served_exchange {
   taquin::detail::neighbour_exchange call_;
 };
 
-// Null where the MPI library does the call: with one buffer, or with invalid arguments, of which it tells.
+// Null where the MPI library does the call on all ranks, as with one buffer.
 std::shared_ptr<start_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
-  if (x.in_place) return nullptr;
-  auto s = start_service::of(comm);
-  if (s == nullptr || !is_valid(x.send, s->ranks()) || !is_valid(x.recv, s->ranks())) return nullptr;
-  return s;
+  return x.in_place ? nullptr : start_service::of(comm);
 }
 
 template <class Make, class Native>
@@ -74,7 +82,9 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
   return in_frame(comm, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
-    const start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
+    start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
+    // The call counts all the same: other ranks cannot know. The MPI library tells of the error.
+    if (s != nullptr && !(is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks()))) turn = {};
     if (!turn.by_slots && !turn.timed && !observing()) return native();
     const double begun = now();
     std::unique_ptr<served_exchange> call;

@@ -1,12 +1,14 @@
 #include "interpose/serve/route.hpp"
 
 #include <atomic>
+#include <exception>
 #include <string>
 
 #include "base/environment.hpp"
 #include "c/translate.hpp"
 #include "interpose/say.hpp"
 #include "interpose/serve/site_rules.hpp"
+#include "interpose/serve/worlds.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/on_node.hpp"
 #include "taquin/alltoall.hpp"
@@ -32,7 +34,12 @@ void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) 
 bool served(MPI_Comm comm) noexcept {
   if (!running || !switched_on || comm == MPI_COMM_NULL) return false;
   int inter = 0;
-  return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+  if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return false;
+  try {
+    return in_one_world(comm);
+  } catch (const std::exception&) {  // the MPI library says what is wrong with it
+    return false;
+  }
 }
 
 void begin_service() noexcept { running = true; }

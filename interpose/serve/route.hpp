@@ -14,8 +14,8 @@
 
 namespace taquin::interpose {
 
-/// Between MPI_Init and MPI_Finalize, where all ranks agree to, and `comm` an intracommunicator. Everything else is the
-/// MPI library's.
+/// Between MPI_Init and MPI_Finalize, where all ranks agree to, and `comm` an intracommunicator of processes of one
+/// MPI_COMM_WORLD. Everything else is the MPI library's.
 bool served(MPI_Comm comm) noexcept;
 
 /// From MPI_Init to MPI_Finalize.
@@ -33,7 +33,11 @@ inline constexpr const char* device_memory = "a buffer in the memory of a device
 
 /// `x` made invalid by that text where it has such a buffer.
 inline exchange off_devices(exchange x) noexcept {
-  if (in_device_memory(x.recv.base) || (!x.in_place && in_device_memory(x.send.base)))
+  if (!has_device_runtime()) return x;
+  int ranks = 0;
+  PMPI_Comm_size(x.comm, &ranks);
+  const auto peers = static_cast<std::size_t>(ranks);
+  if (in_device_memory(x.recv, peers) || (!x.in_place && in_device_memory(x.send, peers)))
     detail::invalid_exchange::set(x, device_memory);
   return x;
 }

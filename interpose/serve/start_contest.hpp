@@ -2,18 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "interpose/serve/agreed_slots.hpp"
+#include "interpose/serve/handover.hpp"
 
 namespace taquin::interpose {
 
 class start_contest {
  public:
   static constexpr int tries = agreed_slots::tries;
-  static constexpr int ahead = agreed_slots::ahead;
-  static constexpr int again = 512;  ///< starts after which blocks that may have changed are measured again
+  static constexpr std::uint64_t again = 512;  ///< starts after which blocks that may have changed are measured again
 
   /// Who does a start.
   struct turn {
@@ -26,30 +29,32 @@ class start_contest {
     double library = std::numeric_limits<double>::max();
     double slots = std::numeric_limits<double>::max();
   };
+  /// What a rank shares with the others of its node for one contest and the next: zero at first. The words of the first
+  /// rank decide. A rank that is two contests ahead of another one does not exist: the contest between them is decided
+  /// by the times of all.
+  struct shared {
+    struct entry {
+      std::atomic<std::uint32_t> of;  // the contest, from 1 on
+      times best;
+    };
+    std::array<entry, 2> published;
+    std::array<handover::word, 2> decided;
+  };
 
-  /// Of the next start. All ranks count the same ones. `tell(times)` is called half of `ahead` starts after the last
-  /// that is timed, also where some have not been completed; `decide()`, which gives the times of the slowest rank of
-  /// each way, as many later. `may_change`: as above.
-  template <class Tell, class Decide>
-  turn next(bool may_change, Tell tell, Decide decide) {
-    if (decided_ && may_change && ++starts_ == again) {
-      ++number_;
-      best_ = {};
-      starts_ = 0;
-      decided_ = false;
+  /// Who does the next start. All ranks count the same ones, and find the same. `notes(rank)` gives what each of the
+  /// ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published their
+  /// times, the winner of the last contest does the starts, at first the slots.
+  template <class Notes>
+  turn next(int rank, int ranks, bool may_change, Notes notes) {
+    const auto at = starts_++;
+    if (at < 2 * tries) return {.by_slots = at >= tries, .timed = true, .of = number_};
+    if (!decided_.closed) {
+      if (timed_ == 2 * tries) publish(notes(rank));
+      decided_ = handover::decide(notes(0).decided[number_ % 2], number_, at,
+                                  [&]() -> std::optional<bool> { return faster(ranks, notes); });
     }
-    turn t = last();
-    if (decided_) return t;
-    const int at = starts_++;
-    if (at == 2 * tries + ahead / 2) tell(best_);
-    if (at == 2 * tries + ahead) {
-      const times slowest = decide();
-      decided_ = true;
-      starts_ = 0;
-      won_ = slowest.slots < slowest.library;
-    }
-    t.timed = at < 2 * tries;
-    t.by_slots = t.timed ? at >= tries : won_;
+    const turn t{.by_slots = decided_.closed && at > decided_.last ? decided_.chosen : won_, .of = number_};
+    if (may_change && decided_.closed && at >= decided_.last + again) begin_again();
     return t;
   }
   /// A timed start has been completed, after so many seconds in MPI calls.
@@ -57,16 +62,42 @@ class start_contest {
     if (t.of != number_) return;
     double& best = t.by_slots ? best_.slots : best_.library;
     best = std::min(best, seconds);
+    ++timed_;
   }
-  /// Of a start that is not counted: as the last contest says.
-  [[nodiscard]] turn last() const noexcept { return {.by_slots = won_, .of = number_}; }
-  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
 
  private:
+  void publish(shared& mine) noexcept {
+    shared::entry& e = mine.published[number_ % 2];
+    if (e.of.load(std::memory_order_relaxed) == number_) return;
+    e.best = best_;
+    e.of.store(number_, std::memory_order_release);
+  }
+  // Whether slots are, on the slowest rank of each way; nothing until all have published.
+  template <class Notes>
+  [[nodiscard]] std::optional<bool> faster(int ranks, Notes notes) const {
+    times slowest{.library = 0, .slots = 0};
+    for (int r = 0; r < ranks; ++r) {
+      const shared::entry& e = notes(r).published[number_ % 2];
+      if (e.of.load(std::memory_order_acquire) != number_) return std::nullopt;
+      slowest.library = std::max(slowest.library, e.best.library);
+      slowest.slots = std::max(slowest.slots, e.best.slots);
+    }
+    return slowest.slots < slowest.library;
+  }
+  void begin_again() noexcept {
+    won_ = decided_.chosen;
+    decided_ = {};
+    best_ = {};
+    timed_ = 0;
+    starts_ = 0;
+    ++number_;
+  }
+
   std::uint32_t number_ = 1;
-  int starts_ = 0;  // since the last one was decided
+  std::uint64_t starts_ = 0;  // of this contest
+  int timed_ = 0;             // of them, that have been completed
   times best_;
-  bool decided_ = false;
+  handover::decision decided_;
   bool won_ = true;  // the last one, by the slots
 };
 

@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +33,7 @@ class start_service {
   start_service(const start_service&) = delete;
   start_service& operator=(const start_service&) = delete;
 
-  /// Of the next call. Waits only where this rank has started `ahead` calls more than another one has.
+  /// Of the next call. Waits for no rank.
   turn next(MPI_Comm comm, const exchange& x);
   /// A timed call has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept;
@@ -46,21 +45,8 @@ class start_service {
   static constexpr int first_kinds = 2;  // alltoallv and alltoallw; the others are alltoall by its block's size
   static constexpr int kinds = 24;
 
-  // What a rank tells the others of its times, in memory that they share. Those of the contest before stay: a rank
-  // that tells the next but one has decided the next, for which all ranks had read them.
-  struct told {
-    struct entry {
-      std::atomic<std::uint32_t> of;  // the contest, from 1 on
-      start_contest::times times;
-    };
-    std::array<entry, 2> last;
-  };
-
   start_service(int rank, int ranks) noexcept : rank_(rank), ranks_(ranks) {}
   static std::size_t kind_of(const exchange& x) noexcept;
-  [[nodiscard]] told::entry& note(int rank, std::size_t kind) const noexcept;
-  void tell(std::size_t kind, const start_contest::times& mine) noexcept;
-  [[nodiscard]] start_contest::times slowest(std::size_t kind) const;
 
   int rank_, ranks_;
   agreed_slots slots_;

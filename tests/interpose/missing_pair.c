@@ -1,5 +1,5 @@
 /* Ranks that do not come while others agree on slots: pairs of ranks are neighbours of each other alone, and one pair
-   stops after some calls. With TAQUIN_TIMEOUT=...,fail the other one gets an error. */
+   stops after some calls. No start waits for it, and MPI_Finalize gives up on what ranks could not agree on. */
 #include <mpi.h>
 #include <stdio.h>
 

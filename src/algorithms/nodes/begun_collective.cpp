@@ -1,5 +1,8 @@
 #include "algorithms/nodes/begun_collective.hpp"
 
+#include <sched.h>
+
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -32,10 +35,21 @@ void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_vie
   must_stay_ = false;
 }
 
+bool begun_collective::test() {
+  int done = 0;
+  TAQUIN_MPI(PMPI_Test(&pending_, &done, MPI_STATUS_IGNORE));
+  return done != 0;
+}
+
 void begun_collective::give_up() noexcept {
+  using clock = std::chrono::steady_clock;
+  constexpr auto longest = std::chrono::seconds(5);
   int over = 0;
   if (pending_ == MPI_REQUEST_NULL || PMPI_Finalized(&over) != MPI_SUCCESS || over != 0) return;
-  PMPI_Wait(&pending_, MPI_STATUS_IGNORE);
+  int done = 0;
+  for (const auto end = clock::now() + longest; done == 0; sched_yield())
+    if (PMPI_Test(&pending_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || clock::now() >= end) break;
+  must_stay_ = done == 0;
 }
 
 }  // namespace taquin::detail

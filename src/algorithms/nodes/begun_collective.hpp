@@ -1,5 +1,5 @@
 // A nonblocking collective of the MPI library that ranks begin in one start of a program's calls and use in a later
-// one, so that no start waits for ranks that are not far behind.
+// one. Starts only test it; a blocking call may wait.
 #pragma once
 
 #include <mpi.h>
@@ -18,12 +18,15 @@ class begun_collective {
 
   /// For the call that begins it. Its buffers live until it is complete.
   [[nodiscard]] MPI_Request* request() noexcept { return &pending_; }
-  /// Completes it, in the start of a call on `comm` of this number. The wait has the timeout of calls; `algorithm` is
-  /// what it reports.
+  /// True once it is complete.
+  [[nodiscard]] bool test();
+  /// Completes it, in a blocking call on `comm` of this number. The wait has the timeout of calls; `algorithm` is what
+  /// it reports.
   void wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm);
-  /// Completes what is under way, for ranks that no longer need it.
+  /// Completes a pending one, for ranks that no longer need it. Where a rank never begins it, which breaks MPI's rules,
+  /// the request stays pending after some seconds.
   void give_up() noexcept;
-  /// A wait had an error: the MPI library still uses this object and the buffers, which must stay.
+  /// It could not be completed: the MPI library still uses this object and the buffers, which must stay.
   [[nodiscard]] bool must_stay() const noexcept { return must_stay_; }
 
  private:

@@ -11,6 +11,12 @@
 
 namespace taquin::detail {
 
+namespace {
+
+constexpr std::string_view name = "neighbour_slots";  // what a wait that lasts too long reports
+
+}  // namespace
+
 // Whether all ranks have what is needed, and how to reach each node's memory.
 void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
   const bool known = std::ranges::find(member_.places, MPI_UNDEFINED) == member_.places.end();
@@ -26,25 +32,29 @@ void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease message
       member_.edges.destinations, [this](int peer) { return std::ranges::binary_search(member_.here, peer); }));
   TAQUIN_MPI(
       PMPI_Iallgather(&mine_, sizeof mine_, MPI_BYTE, all_.data(), sizeof mine_, MPI_BYTE, comm, under_way_.request()));
-  stage_ = stage::asking;
+  stage_ = stage::publishing;
 }
 
-void neighbourhood_making::go_on(MPI_Comm comm, std::uint64_t number) {
-  static constexpr std::string_view name = "neighbour_slots";
-  under_way_.wait(comm, number, name);
-  switch (stage_) {
-    case stage::asking:
-      return all_can() ? attach(comm) : end();
-    case stage::attaching:
-      mapping::close(mine_.key);
-      return all_good_ != 0 ? compare(comm) : end();
-    case stage::comparing:
-      if (all_good_ != 0) made_ = std::move(making_);
-      return end();
-    case stage::first:
-    case stage::over:
-      break;
+const std::shared_ptr<neighbourhood>& neighbourhood_making::join() {
+  if (stage_ == stage::publishing && under_way_.test()) attach();
+  return joined_;
+}
+
+std::shared_ptr<neighbourhood> neighbourhood_making::finish(MPI_Comm comm, std::uint64_t number) {
+  if (stage_ == stage::publishing) {
+    under_way_.wait(comm, number, name);
+    attach();
   }
+  if (!all(comm, number, joined_ != nullptr) || !all(comm, number, joined_->all_have_come())) return nullptr;
+  mapping::close(mine_.key);
+  return joined_;
+}
+
+bool neighbourhood_making::all(MPI_Comm comm, std::uint64_t number, bool good) {
+  good_ = good ? 1 : 0;
+  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, under_way_.request()));
+  under_way_.wait(comm, number, name);
+  return all_good_ != 0;
 }
 
 // The same on all ranks.
@@ -53,7 +63,8 @@ bool neighbourhood_making::all_can() const noexcept {
          (member_.here.size() == all_.size() || std::ranges::any_of(all_, [](const told& t) { return t.here > 0; }));
 }
 
-void neighbourhood_making::attach(MPI_Comm comm) {
+void neighbourhood_making::attach() {
+  if (!all_can()) return end();
   const int first = member_.here.front();
   if (member_.rank != first) memory_ = mapping::attach(all_[as_size(first)].key);
   std::int32_t widest = 0;
@@ -62,7 +73,7 @@ void neighbourhood_making::attach(MPI_Comm comm) {
     std::vector<int> tags(all_.size());
     std::ranges::transform(all_, tags.begin(), &told::tag);
     if (!memory_.empty())
-      making_ = neighbourhood::make({.messages = std::move(messages_),
+      joined_ = neighbourhood::make({.messages = std::move(messages_),
                                      .rank = member_.rank,
                                      .places = member_.places,
                                      .tags = tags,
@@ -73,30 +84,16 @@ void neighbourhood_making::attach(MPI_Comm comm) {
                                      .whole = member_.each_with_each},
                                     std::move(memory_));
   } catch (const std::bad_alloc&) {
-    making_.reset();
+    joined_.reset();
   }
-  agree(comm, making_ != nullptr);
-  stage_ = stage::attaching;
-}
-
-// Where each rank has all as its neighbours, all edges are known.
-void neighbourhood_making::compare(MPI_Comm comm) {
-  const bool known = making_->all_have_come();
-  stage_ = stage::comparing;
-  if (!member_.each_with_each) return agree(comm, known);
-  made_ = std::move(making_);
-  end();
-}
-
-void neighbourhood_making::agree(MPI_Comm comm, bool good) {
-  good_ = good ? 1 : 0;
-  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, under_way_.request()));
+  if (joined_ == nullptr) return end();
+  stage_ = stage::joined;
 }
 
 // Frees what is only needed while it is made.
 void neighbourhood_making::end() noexcept {
   stage_ = stage::over;
-  making_.reset();
+  joined_.reset();
   memory_ = {};
   messages_.reset();
   mapping::close(mine_.key);

@@ -1,5 +1,5 @@
-// How the ranks of a communicator make the memory of their slots without waiting for each other: what they agree on is
-// begun in one stage, and used in the next, which each rank enters when it likes.
+// How the ranks of a communicator make the memory of their slots without waiting for each other: each rank publishes how
+// to reach it in one nonblocking collective, and maps the memory of its node in a later start, once that is complete.
 #pragma once
 
 #include <mpi.h>
@@ -35,27 +35,34 @@ class neighbourhood_making {
   neighbourhood_making& operator=(const neighbourhood_making&) = delete;
   ~neighbourhood_making() { give_up(); }
 
-  /// The first stage. A negative tag: this rank cannot take part, and nothing is made. All ranks call it, and later
-  /// go_on(), at the same place in the order of their collectives on `comm`. Does not wait.
+  /// Publishes this rank's part. A negative tag: this rank cannot take part, and nothing is made. All ranks call it at
+  /// the same place in the order of their collectives on `comm`. Does not wait.
   void begin(MPI_Comm comm, mpi::communicator::lease messages, int tag);
-  /// The next one, in the start of a call on `comm` of this number. Waits until all ranks have begun the one before;
-  /// the wait has the timeout of calls.
-  void go_on(MPI_Comm comm, std::uint64_t number);
+  /// Maps the memory as soon as all ranks have published. Local, does not wait: null until then, and for ever where
+  /// `over()`.
+  [[nodiscard]] const std::shared_ptr<neighbourhood>& join();
+  /// The same, waiting for it, and all ranks agree on whether all of them have the memory and know their edges: null on
+  /// all ranks where one does not. Collective, in a blocking call on `comm` of this number; the waits have the timeout
+  /// of calls.
+  [[nodiscard]] std::shared_ptr<neighbourhood> finish(MPI_Comm comm, std::uint64_t number);
+  /// Null where this rank has not joined. Local.
+  [[nodiscard]] const std::shared_ptr<neighbourhood>& joined_one() const noexcept { return joined_; }
+  /// All ranks have: others can no longer map the memory.
+  void all_have_joined() noexcept { mapping::close(mine_.key); }
+  /// This rank cannot join: ranks of a node share no memory, a rank cannot take part, or ranks are on several nodes and
+  /// none has a neighbour on its own.
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
-  /// Null before the end, where the ranks of a node share no memory or one of them cannot take part, and where ranks
-  /// are on several nodes and none has a neighbour on its own.
-  [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
   /// What this rank has of the memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
     return neighbourhood::most_bytes(static_cast<int>(member_.here.size()), member_.notes);
   }
-  /// Completes what is under way. Nothing is made.
+  /// Completes what is pending. Nothing is made.
   void give_up() noexcept;
   /// A wait had an error: the MPI library still reads and writes this object, which must stay.
   [[nodiscard]] bool must_stay() const noexcept { return under_way_.must_stay(); }
 
  private:
-  enum class stage : std::uint8_t { first, asking, attaching, comparing, over };
+  enum class stage : std::uint8_t { first, publishing, joined, over };
   // What each rank tells all others.
   struct told {
     std::int32_t tag = -1;  // of what comes to it; −1: it cannot take part
@@ -64,9 +71,8 @@ class neighbourhood_making {
   };
 
   [[nodiscard]] bool all_can() const noexcept;
-  void attach(MPI_Comm comm);
-  void compare(MPI_Comm comm);
-  void agree(MPI_Comm comm, bool good);
+  void attach();
+  [[nodiscard]] bool all(MPI_Comm comm, std::uint64_t number, bool good);
   void end() noexcept;
 
   member member_;
@@ -77,7 +83,7 @@ class neighbourhood_making {
   std::int32_t good_ = 0, all_good_ = 0;
   mapping memory_;
   begun_collective under_way_;
-  std::shared_ptr<neighbourhood> making_, made_;
+  std::shared_ptr<neighbourhood> joined_;
 };
 
 }  // namespace taquin::detail
