@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/explain_traffic.hpp"
+#include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/cases.hpp"
@@ -45,7 +46,7 @@ struct arguments {
   std::string model;
   std::string traffic;
   bool measured = false;
-  bool json = false;
+  std::string json;
   std::uint64_t seed = 1;
 };
 
@@ -169,8 +170,8 @@ int work(const arguments& a, int rank, int world) {
                     {"chosen", c.what == chosen && fits},
                     {"why", why}});
   }
-  if (a.json) {
-    fmt::print("{}\n", rows.dump(2));
+  if (!a.json.empty()) {
+    write_text(a.json, rows.dump(2) + "\n");
     return 0;
   }
   print(rows, fmt::format("{}, {} ranks, {} per rank{}, {}", a.workload, ranks,
@@ -204,8 +205,8 @@ int work_sparse(const arguments& a, int rank, int world) {
                     {"measured_s", nlohmann::json()},
                     {"chosen", c.chosen},
                     {"why", c.why}});
-  if (a.json)
-    fmt::print("{}\n", rows.dump(2));
+  if (!a.json.empty())
+    write_text(a.json, rows.dump(2) + "\n");
   else
     print(rows, fmt::format("{}, {} ranks, {} {}, sparse", a.workload, ranks, show_size(parse_size(a.bytes)),
                             a.per_pair ? "for each destination" : "per rank"));
@@ -267,7 +268,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
       ->type_name("PROFILE");
   app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
-  app.add_flag("--json", a->json, "as a JSON array");
+  add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.footer(workload_help() + R"(
 Examples:

@@ -8,6 +8,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "harness/cases.hpp"
 #include "harness/records.hpp"
 #include "select/choose.hpp"
@@ -28,8 +29,8 @@ struct kind_of_call {
 }  // namespace
 
 int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
-                    const std::function<detail::profile(int ranks)>& profile_for, bool persistent, bool json,
-                    bool speaks) {
+                    const std::function<detail::profile(int ranks)>& profile_for, bool persistent,
+                    const std::string& json, bool speaks) {
   std::map<kind_of_call, std::pair<const workloads::recorded_call*, std::uint64_t>> kinds;
   for (const auto& call : t.calls) {
     auto& [first, calls] = kinds[{call.kind, call.in_place, call.matrix}];
@@ -71,8 +72,8 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
                     {"candidates_in_profile", in_profile}});
   }
   if (!speaks) return 0;
-  if (json) {
-    fmt::print("{}\n", rows.dump(2));
+  if (!json.empty()) {
+    write_text(json, rows.dump(2) + "\n");
     return 0;
   }
   const auto time = [](const nlohmann::json& r, const char* key) {

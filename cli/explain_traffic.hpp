@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "harness/sizes.hpp"
 #include "select/profile.hpp"
@@ -9,10 +10,10 @@
 
 namespace taquin::cli {
 
-/// Prints, where `speaks`, a row for each kind of call: the choice and its predicted time. `profile_for` gives the
+/// Prints, where `speaks`, or writes as JSON where `json` names a file or "-", a row for each kind of call: the choice and its predicted time. `profile_for` gives the
 /// profile for a number of ranks. All ranks lie on one node, for a recording does not tell. Returns the exit status.
 int explain_traffic(const workloads::traffic& t, const harness::memory_choice& memory,
-                    const std::function<detail::profile(int ranks)>& profile_for, bool persistent, bool json,
-                    bool speaks);
+                    const std::function<detail::profile(int ranks)>& profile_for, bool persistent,
+                    const std::string& json, bool speaks);
 
 }  // namespace taquin::cli

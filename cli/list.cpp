@@ -9,6 +9,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/sparse/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "harness/sizes.hpp"
 #include "harness/sparse_ways.hpp"
 #include "redistribute/footprint.hpp"
@@ -81,7 +82,7 @@ std::vector<sparse_row> sparse_rows() {
   return rows;
 }
 
-void print_json() {
+nlohmann::json exchanges_json() {
   auto all = nlohmann::json::array();
   for (const algorithm* a : detail::algorithms()) {
     nlohmann::json one{{"name", a->name},
@@ -105,7 +106,7 @@ void print_json() {
     one["supports"]["sparse"] = true;
     all.push_back(std::move(one));
   }
-  fmt::print("{}\n", all.dump(2));
+  return all;
 }
 
 std::string calls(const algorithm& a, std::string_view quote) {
@@ -145,7 +146,7 @@ std::size_t memory_of(const detail::redistribution_algorithm& a) {
                                           sample_blocks, sample_block);
 }
 
-void print_redistributions_json() {
+nlohmann::json redistributions_json() {
   auto all = nlohmann::json::array();
   for (const auto* a : detail::redistributions())
     all.push_back({{"name", a->name},
@@ -153,7 +154,7 @@ void print_redistributions_json() {
                    {"source", a->source},
                    {"rounds", a->rounds},
                    {"memory_bytes_64_ranks", memory_of(*a)}});
-  fmt::print("{}\n", all.dump(2));
+  return all;
 }
 
 void print_redistributions_markdown() {
@@ -174,22 +175,22 @@ void print_redistributions_text() {
 
 struct arguments {
   bool redistribution = false;
-  bool json = false;
+  std::string json;
   bool markdown = false;
 };
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_flag("--redistribution", a->redistribution, "the algorithms of 'taquin redistribute' instead");
-  auto* json = app.add_flag("--json", a->json, "as a JSON array");
+  auto* json = add_json_option(app, a->json, "a JSON array");
   app.add_flag("--markdown", a->markdown, "as a table for documents")->excludes(json);
   app.footer(
       "\"one buffer\" is an alltoallv with any counts whose send and receive blocks share a buffer.\n\n"
       "Examples:\n  taquin list\n  taquin list --redistribution\n  taquin list --json | jq -r '.[].name'");
   return [a] {
     const bool r = a->redistribution;
-    if (a->json) {
-      r ? print_redistributions_json() : print_json();
+    if (!a->json.empty()) {
+      write_text(a->json, (r ? redistributions_json() : exchanges_json()).dump(2) + "\n");
     } else if (a->markdown) {
       r ? print_redistributions_markdown() : print_markdown();
     } else {

@@ -26,7 +26,16 @@ constexpr const char* footer = R"(Examples:
   mpirun -n 4 taquin run -b 64K -a all
   mpirun -n 4 taquin run -w zipf:1.2 -b 4K..4M -a spread_out,pairwise --json results.json
   taquin plan -n 8 -r 3 -a pairwise -b 1K
-Each subcommand explains itself: taquin run --help)";
+Each subcommand explains itself: taquin help run)";
+
+// "help run" is "run --help", "help" alone is "--help".
+std::vector<std::string> without_help_word(std::vector<std::string> given) {
+  if (given.empty() || given[0] != "help") return given;
+  given.erase(given.begin());
+  if (given.size() > 1) given.resize(1);
+  given.emplace_back("--help");
+  return given;
+}
 
 }  // namespace
 
@@ -43,7 +52,7 @@ int main(int argc, char** argv) {
 #define TAQUIN_COMMAND(name) add(name##_command);
 #include "cli/commands.def"
 #undef TAQUIN_COMMAND
-  const std::vector<std::string> given(argv + 1, argv + argc);
+  const std::vector<std::string> given = without_help_word({argv + 1, argv + argc});
   if (const auto advice = misspelt(app, given)) {
     say_once({}, *advice);
     return usage_status;

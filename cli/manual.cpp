@@ -1,14 +1,12 @@
 // taquin manual: the manual pages, from the tables that parse the commands.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/replace_file.hpp"
 #include "cli/command.hpp"
 
 namespace taquin::cli {
@@ -33,7 +31,9 @@ std::string option_of(const CLI::Option& o) {
   std::string head = "\\fB" + escaped(o.get_name(false, true)) + "\\fR";
   if (o.get_expected_max() > 0) head += " \\fI" + escaped(o.get_type_name()) + "\\fR";
   std::string text = escaped(o.get_description());
-  if (!o.get_default_str().empty()) text += " Default: " + escaped(o.get_default_str()) + ".";
+  // Where the value may be left out, that is the value of the option alone.
+  if (!o.get_default_str().empty() && o.get_expected_min() > 0)
+    text += " Default: " + escaped(o.get_default_str()) + ".";
   if (o.get_required()) text += " Needed.";
   return fmt::format(".TP\n{}\n{}\n", head, text);
 }
@@ -78,9 +78,8 @@ std::string page_of(const CLI::App& app, bool whole) {
 }
 
 void write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text << std::flush;
-  if (!out) throw failure(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
+  if (const auto why = detail::replace_file(file.string(), text))
+    throw failure(fmt::format("cannot write {}: {}", file.string(), *why));
 }
 
 struct arguments {

@@ -1,44 +1,40 @@
 #include "cli/misspelt.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <string_view>
+
+#include "harness/nearest.hpp"
 
 namespace taquin::cli {
 
 namespace {
 
-// Letters to add, leave out, exchange for another, or swap with their neighbour until `a` is `b`: Damerau's distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  const std::size_t width = b.size() + 1;
-  std::vector<std::size_t> d((a.size() + 1) * width);
-  for (std::size_t i = 0; i <= a.size(); ++i) d[i * width] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j) d[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i)
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t other = a[i - 1] == b[j - 1] ? 0 : 1;
-      std::size_t& least = d[i * width + j];
-      least = std::min({d[(i - 1) * width + j] + 1, d[i * width + j - 1] + 1, d[(i - 1) * width + j - 1] + other});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        least = std::min(least, d[(i - 2) * width + j - 2] + 1);
-    }
-  return d.back();
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(sub->get_name());
+  known.emplace_back("help");
+  if (const std::string meant = harness::nearest(name, known); !meant.empty())
+    return fmt::format("taquin: no command '{}'; did you mean {}?\n", name, meant);
+  return fmt::format("taquin: no command '{}'; known are {}\n", name, fmt::join(known, ", "));
 }
 
-std::string unknown_command(const CLI::App& app, const std::string& name) {
-  constexpr std::size_t most = 2;
-  const CLI::App* nearest = nullptr;
-  std::string names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + sub->get_name();
-    if (nearest == nullptr || distance(name, sub->get_name()) < distance(name, nearest->get_name())) nearest = sub;
-  }
-  if (nearest != nullptr && distance(name, nearest->get_name()) <= most)
-    return fmt::format("taquin: no command '{}'; did you mean {}?\n", name, nearest->get_name());
-  return fmt::format("taquin: no command '{}'; known are {}\n", name, names);
+// "unknown option --workloda; did you mean --workload?": the first argument that the command does not know.
+std::optional<std::string> unknown_option(const CLI::App& command, const CLI::ParseError& e) {
+  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return std::nullopt;
+  const auto extras = command.remaining();
+  if (extras.empty()) return std::nullopt;
+  const std::string given = extras[0].substr(0, extras[0].find('='));
+  if (!given.starts_with('-')) return fmt::format("unexpected argument '{}'", given);
+  std::vector<std::string> known;
+  for (const CLI::Option* o : command.get_options())
+    for (const auto& name : o->get_lnames()) known.push_back("--" + name);
+  const std::string meant = harness::nearest(given, known);
+  return fmt::format("unknown option {}{}", given, meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
 }
 
 // "-o FILE is missing": an option that a command needs, as one would type it.
@@ -74,8 +70,10 @@ std::optional<std::string> misspelt(const CLI::App& app, const std::vector<std::
 std::string told(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].starts_with('-'))
     return fmt::format("taquin: {}; see taquin --help\n", e.what());
-  return fmt::format("taquin {0}: {1}; see taquin {0} --help\n", arguments[0],
-                     missing(*app.get_subcommand(arguments[0]), e).value_or(e.what()));
+  const CLI::App& command = *app.get_subcommand(arguments[0]);
+  auto what = missing(command, e);
+  if (!what) what = unknown_option(command, e);
+  return fmt::format("taquin {0}: {1}; see taquin {0} --help\n", arguments[0], what.value_or(e.what()));
 }
 
 const CLI::Validator& at_least_one() {

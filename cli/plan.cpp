@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,6 +9,7 @@
 #include "algorithms/algorithm.hpp"
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/plan_json.hpp"
@@ -50,15 +48,9 @@ options options_of(const arguments& a) {
   return o;
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    fmt::print("{}", text);
-    return;
-  }
-  std::ofstream out(path);
-  if (out) out << text << std::flush;
-  if (!out) throw failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  fmt::print(stderr, "plan written to {}\n", path);
+void write_plan(const std::string& path, const std::string& text) {
+  write_text(path, text);
+  if (path != "-") fmt::print(stderr, "plan written to {}\n", path);
 }
 
 // What all ranks do, for the report page.
@@ -131,9 +123,9 @@ int work(const arguments& a) {
                         .per_node = a.per_node,
                         .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                         .seed = a.seed},
-                       a.ranks, a.rank, a.json, write_text);
+                       a.ranks, a.rank, a.json, write_plan);
   if (!a.json.empty()) {
-    write_text(a.json, all_ranks(a).dump() + "\n");
+    write_plan(a.json, all_ranks(a).dump() + "\n");
     return 0;
   }
   check_algorithms({a.algorithm}, false);
@@ -182,8 +174,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
   add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  auto* json = app.add_option("--json", a->json, "write what all ranks do to a file, or with - to standard output")
-                   ->type_name("FILE");
+  auto* json = add_json_option(app, a->json, "what all ranks do");
   app.add_option("--per-node", a->per_node, "ranks per node; default: each rank alone")
       ->check(at_least_one())
       ->needs(json);

@@ -10,11 +10,13 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/plan_json.hpp"
 #include "harness/block_maps.hpp"
 #include "harness/block_problem.hpp"
 #include "harness/measure.hpp"
+#include "harness/names.hpp"
 #include "harness/output.hpp"
 #include "harness/progress.hpp"
 #include "harness/records.hpp"
@@ -56,8 +58,7 @@ struct choices {
 choices interpret(const arguments& a) {
   for (const std::string& name : a.algorithms)
     if (name != "all" && name != "native" && detail::find_redistribution(name) == nullptr)
-      throw usage(
-          fmt::format("unknown algorithm '{}'; known are all, auto, native, {}", name, detail::redistribution_names()));
+      throw usage(unknown_algorithm(name, "all, auto, native, " + detail::redistribution_names()));
   choices c{&a, &find_block_workload(a.workload), parse_size(a.block_bytes), a.blocks,
             0,  memory_choice::parse(a.memory)};
   if (c.block_bytes < 1) throw usage("a block has at least 1 byte");
@@ -208,7 +209,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
   app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(at_least_one());
-  app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
+  add_json_option(app, a->json, "records");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.footer(footer());
   return [a] {

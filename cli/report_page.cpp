@@ -1,14 +1,13 @@
 // taquin report: recordings, reports of preloaded runs and records as one HTML page. Runs without MPI ranks.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
 
+#include "base/replace_file.hpp"
 #include "cli/command.hpp"
 #include "cli/page_inputs.hpp"
 #include "harness/session.hpp"
@@ -45,9 +44,7 @@ std::string empty_page() {
 }
 
 void write(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  if (out) out << text << std::flush;
-  if (!out) throw failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  if (const auto why = detail::replace_file(path, text)) throw failure(fmt::format("cannot write {}: {}", path, *why));
 }
 
 int work(const arguments& a) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/run_sparse.hpp"
@@ -122,9 +123,22 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
 // What a model says of a contender's exchange.
 using model_of = std::function<std::optional<seconds>(const contender&)>;
 
+// On all ranks, or failure on all where one lacks the memory. Collective over the world.
+void make_buffers(std::optional<arenas>& buffers, std::pmr::memory_resource* from, const test_case& test) {
+  std::optional<std::string> fault;
+  try {
+    buffers.emplace(from, test.calls());
+  } catch (const std::bad_alloc&) {
+    fault = fmt::format("a rank lacks the memory for buffers of {} sent per rank; choose a smaller -b",
+                        show_size(test.bytes_per_rank()));
+  }
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+}
+
 int measure_case(const choices& c, const test_case& test, setting s, const model_of& model, output& out,
                  progress& display) {
-  arenas memory(c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource(), test.calls());
+  std::optional<arenas> memory;
+  make_buffers(memory, c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource(), test);
   s.bytes_per_rank = test.bytes_per_rank();
   s.memory_limit = c.memory.limit(s.bytes_per_rank);
   auto contenders = line_up(c, test, s.memory_limit);
@@ -136,7 +150,7 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
                                   .sync = c.sync,
                                   .when = c.when,
                                   .seed = c.given->seed};
-  s.how = measure(test.calls(), memory, contenders, settings,
+  s.how = measure(test.calls(), *memory, contenders, settings,
                   [&](const std::string& step, double part) { display.show(step.empty() ? what : step, part); });
   display.clear();
   int status = 0;
@@ -277,7 +291,7 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--osu", a->osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
   app.add_option("--csv", a->csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");
-  app.add_option("--json", a->json, "write records to a file, or with - to standard output")->type_name("FILE");
+  add_json_option(app, a->json, "records");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   add_option_flags(app, a->opts);
   app.footer(footer());

@@ -10,6 +10,7 @@
 #include "algorithms/algorithm.hpp"
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
@@ -38,7 +39,7 @@ struct arguments {
   int cores = 0;
   bool closed = false;
   std::string drawing;
-  bool json = false;
+  std::string json;
   std::uint64_t seed = 1;
 };
 
@@ -128,7 +129,7 @@ void print_json(const std::vector<prediction>& all, const arguments& a) {
                        {"bytes_per_rank", p.bytes},
                        {"formula_s", p.formula ? nlohmann::json(*p.formula) : nlohmann::json()},
                        {"schedule_s", p.evaluated ? nlohmann::json(*p.evaluated) : nlohmann::json()}});
-  fmt::print("{}\n", records.dump(2));
+  write_text(a.json, records.dump(2) + "\n");
 }
 
 void print_table(const std::vector<prediction>& all) {
@@ -158,7 +159,7 @@ std::vector<count_t> ranks_of(const arguments& a) {
 }
 
 int show(const std::vector<prediction>& all, const arguments& a) {
-  if (a.json) {
+  if (!a.json.empty()) {
     print_json(all, a);
   } else {
     print_table(all);
@@ -229,7 +230,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(at_least_one());
   app.add_flag("--formula", a->closed, "closed formulas only");
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
-  app.add_flag("--json", a->json, "as a JSON array");
+  add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   app.footer(workload_help() + R"(
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;

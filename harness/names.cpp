@@ -2,16 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "algorithms/algorithm.hpp"
 #include "harness/errors.hpp"
+#include "harness/nearest.hpp"
 
 namespace taquin::harness {
+
+std::string unknown_algorithm(const std::string& name, const std::string& known) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < known.size();) {
+    const std::size_t end = std::min(known.find(", ", at), known.size());
+    names.push_back(known.substr(at, end - at));
+    at = end + 2;
+  }
+  const std::string meant = nearest(name, names);
+  return fmt::format("unknown algorithm '{}'; {}known are {}", name,
+                     meant.empty() ? "" : fmt::format("did you mean {}? ", meant), known);
+}
 
 void check_algorithms(const std::vector<std::string>& names, bool all_allowed) {
   for (const std::string& name : names) {
     if (name == "auto" || (all_allowed && name == "all") || detail::find_algorithm(name) != nullptr) continue;
-    throw usage(fmt::format("unknown algorithm '{}'; known are {}auto, {}", name, all_allowed ? "all, " : "",
-                            detail::algorithm_names()));
+    throw usage(unknown_algorithm(name, (all_allowed ? "all, auto, " : "auto, ") + detail::algorithm_names()));
   }
 }
 

@@ -11,6 +11,8 @@ namespace taquin::harness {
 
 /// Throws usage unless all are algorithms, "auto" or, where allowed, "all"; the message lists what is known.
 void check_algorithms(const std::vector<std::string>& names, bool all_allowed);
+/// The text for a name that is not among `known`, a list with commas; with the nearest of them, if one is near.
+std::string unknown_algorithm(const std::string& name, const std::string& known);
 /// workload::parse, with its error as usage.
 workloads::workload parse_workload(const std::string& text);
 /// One line per workload, for help texts.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/replace_file.hpp"
 #include "harness/errors.hpp"
 #include "harness/session.hpp"
 #include "harness/tables.hpp"
@@ -19,47 +20,55 @@ void agree_on(const std::optional<std::string>& fault) {
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
 }
 
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
 }  // namespace
 
 output::output(const std::string& json, int rank, const std::string& csv)
-    : json_{json}, csv_{csv}, rank_(rank), text_(rank != 0 ? nullptr : (json == "-" || csv == "-" ? stderr : stdout)) {
-  open(json_);
-  open(csv_);
+    : json_(json), csv_(csv), rank_(rank), text_(rank != 0 ? nullptr : (json == "-" || csv == "-" ? stderr : stdout)) {
+  check(json_);
+  check(csv_);
 }
 
-void output::open(target& t) {
+void output::check(const std::string& path) const {
   std::optional<std::string> fault;
-  if (rank_ == 0 && !t.path.empty() && t.path != "-") {
-    t.file.open(t.path);
-    if (!t.file) fault = fmt::format("cannot write {}: {}", t.path, std::strerror(errno));
-  }
+  if (rank_ == 0 && is_file(path))
+    if (const auto why = detail::cannot_replace(path)) fault = fmt::format("cannot write {}: {}", path, *why);
   agree_on(fault);
 }
 
 void output::add(std::vector<nlohmann::json> records) {
   for (auto& r : records) records_.push_back(std::move(r));
+  if (is_file(json_)) write(json_, json_text());
+  if (is_file(csv_)) write(csv_, csv_of(records_));
 }
 
-void output::write(target& t, const std::string& text) {
+void output::write(const std::string& path, const std::string& text) const {
   std::optional<std::string> fault;
   if (rank_ == 0) {
-    if (t.path == "-") {
+    if (path == "-") {
       if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
         fault = fmt::format("cannot write to standard output: {}", std::strerror(errno));
-    } else {
-      t.file << text << std::flush;
-      if (!t.file) fault = fmt::format("cannot write {}: {}", t.path, std::strerror(errno));
-      if (t.file) fmt::print(stderr, "{} records written to {}\n", records_.size(), t.path);
+    } else if (const auto why = detail::replace_file(path, text)) {
+      fault = fmt::format("cannot write {}: {}", path, *why);
     }
   }
   agree_on(fault);
 }
 
+// A recording's name need not be UTF-8: what is not is replaced.
+std::string output::json_text() const {
+  return nlohmann::json(records_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 void output::finish() {
-  // A recording's name need not be UTF-8: what is not is replaced.
-  if (!json_.path.empty())
-    write(json_, nlohmann::json(records_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  if (!csv_.path.empty()) write(csv_, csv_of(records_));
+  if (json_ == "-") write(json_, json_text());
+  if (csv_ == "-") write(csv_, csv_of(records_));
+  for (const std::string& path : {json_, csv_}) {
+    if (!is_file(path)) continue;
+    if (records_.empty()) write(path, path == json_ ? json_text() : csv_of(records_));
+    if (rank_ == 0) fmt::print(stderr, "{} records written to {}\n", records_.size(), path);
+  }
 }
 
 }  // namespace taquin::harness

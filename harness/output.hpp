@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,26 +12,25 @@ namespace taquin::harness {
 class output {
  public:
   /// `json` and `csv`: a path, "-", or empty for none. Collective over the world: throws failure on every rank when
-  /// rank 0, which alone writes, cannot open a file.
+  /// rank 0, which alone writes, cannot write there. Nothing is written yet.
   output(const std::string& json, int rank, const std::string& csv = {});
 
   /// For tables and remarks; null on ranks that print nothing.
   [[nodiscard]] std::FILE* text() const noexcept { return text_; }
+  /// Also writes the records so far to the files, so that an interrupted run keeps what it has finished. Collective over
+  /// the world; throws failure on every rank when a file cannot be written.
   void add(std::vector<nlohmann::json> records);
   [[nodiscard]] const std::vector<nlohmann::json>& records() const noexcept { return records_; }
-  /// Writes them. Collective over the world; throws failure on every rank when it cannot be written.
+  /// Writes them to standard output, and reports the files. Collective over the world; throws failure on every rank when it cannot be written.
   void finish();
 
  private:
-  struct target {
-    std::string path;
-    std::ofstream file{};
-  };
-  void open(target& t);
-  void write(target& t, const std::string& text);
+  void check(const std::string& path) const;
+  void write(const std::string& path, const std::string& text) const;
+  [[nodiscard]] std::string json_text() const;
 
-  target json_;
-  target csv_;
+  std::string json_;  // a path, "-", or empty
+  std::string csv_;
   int rank_;
   std::FILE* text_;
   std::vector<nlohmann::json> records_;

@@ -4,8 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
+#include "base/replace_file.hpp"
 #include "harness/errors.hpp"
 
 namespace taquin::harness {
@@ -49,7 +49,7 @@ void check_plotter() {
 }
 
 void plot(const std::string& file, const drawing& d) {
-  if (!std::ofstream(file)) throw failure(fmt::format("cannot write {}", file));
+  if (const auto why = detail::cannot_replace(file)) throw failure(fmt::format("cannot write {}: {}", file, *why));
   std::FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");  // NOLINT(cert-env33-c): a fixed text
   if (gnuplot == nullptr) throw failure("cannot start gnuplot");
   const std::string text = script(file, d);

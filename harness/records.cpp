@@ -51,11 +51,14 @@ nlohmann::json record(const setting& s, const contender& c) {
   return r;
 }
 
-std::string show_seconds(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
+namespace {
+
+// Columns of a terminal: the bytes that continue a character take none.
+std::size_t columns_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
+
+}  // namespace
 
 void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
   if (records.empty()) return;
@@ -63,6 +66,8 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
   std::vector<cells> rows{
       {"algorithm", "median", "95% interval", "ratio", "peak mem", "rounds", "messages", "sent", "wrong"}};
   std::string remarks;
+  const bool alone = records.front()["ranks"] == 1;
+  if (alone) remarks += "1 rank exchanges with itself alone: start it with mpirun -n 4 taquin ...\n";
   for (const auto& r : records) {
     const auto name = r["algorithm"].get<std::string>();
     const auto asked = r["asked"].get<std::string>();
@@ -73,16 +78,21 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
     }
     if (const auto n = r.value("by_default", std::uint64_t{0}); n > 0)
       remarks += fmt::format("{}: does not serve {} of the calls; auto did them\n", name, n);
+    if (const auto wrong = r["wrong_bytes"].get<count_t>(); wrong > 0)
+      remarks += fmt::format(
+          "{}: {} bytes arrived wrong: this is a defect of taquin or of the MPI library; please report "
+          "it with this command line\n",
+          name, wrong);
     rows.push_back({name == asked ? name : fmt::format("{} ({})", asked, name), show_seconds(r["median_s"]),
                     fmt::format("{} .. {}", show_seconds(r["ci95_s"][0]), show_seconds(r["ci95_s"][1])),
-                    fmt::format("{:.3f}", r["ratio_to_native"].get<double>()), show_size(r["peak_memory"]),
-                    fmt::format("{}", r["rounds"].get<std::uint64_t>()),
+                    alone ? "-" : fmt::format("{:.3f}", r["ratio_to_native"].get<double>()),
+                    show_size(r["peak_memory"]), fmt::format("{}", r["rounds"].get<std::uint64_t>()),
                     fmt::format("{}", r["messages"].get<std::uint64_t>()), show_size(r["bytes_sent"]),
                     fmt::format("{}", r["wrong_bytes"].get<count_t>())});
   }
   std::array<std::size_t, std::tuple_size_v<cells>> widths{};
   for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   const auto& first = records.front();
   fmt::print(out, "\n{}, {} ranks, {} per rank{}{}, {} repetitions of {}\n", first["workload"].get<std::string>(),
              first["ranks"].get<int>(), show_size(first["bytes_per_rank"]),

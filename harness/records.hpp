@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shown.hpp"
 #include "harness/measure.hpp"
 
 namespace taquin::harness {
@@ -31,7 +32,6 @@ nlohmann::json record(const setting& s, const contender& c);
 /// Writes aligned tables of records that share their setting.
 void print_table(std::FILE* out, const std::vector<nlohmann::json>& records);
 
-/// Seconds with a unit that suits: "1.23 ms".
-std::string show_seconds(double seconds);
+using detail::show_seconds;
 
 }  // namespace taquin::harness

@@ -9,6 +9,7 @@
 #include "base/sizes.hpp"
 #include "harness/errors.hpp"
 #include "mpi/check.hpp"
+#include "mpi/library.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::harness {
@@ -23,6 +24,31 @@ bool launched() {
 }
 
 }  // namespace
+
+// Ranks that the launcher of this process has started; 0: no launcher is known.
+int started_together() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* const text = std::getenv(name)) return std::atoi(text);
+  return 0;
+}
+
+const char* library_name() {
+  switch (mpi::running_library()) {
+    case mpi::library::open_mpi:
+      return "Open MPI";
+    case mpi::library::mpich:
+      return "MPICH";
+    case mpi::library::other:
+      break;
+  }
+  return "another one";
+}
+
+bool first_of_launcher() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* const text = std::getenv(name)) return std::atoi(text) == 0;
+  return true;
+}
 
 void say_once(const std::string& out, const std::string& err) {
   int rank = 0;
@@ -53,6 +79,16 @@ int in_session(const std::function<int(int, int)>& work) {
   TAQUIN_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
   TAQUIN_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   int status = failure_status;
+  if (ranks == 1 && started_together() > 1) {
+    if (first_of_launcher())
+      fmt::print(
+          stderr,
+          "taquin: {} processes of 1 rank each: this mpirun belongs to another MPI library than taquin's, which is "
+          "{}; start it with that one's mpirun -n {}\n",
+          started_together(), library_name(), started_together());
+    TAQUIN_MPI(MPI_Finalize());
+    return usage_status;
+  }
   const auto say = [&](const std::exception& e) {
     if (rank == 0) fmt::print(stderr, "taquin: {}\n", e.what());
   };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -57,18 +56,6 @@ std::size_t memory_choice::limit(count_t bytes_per_rank) const {
   if (!limited) return unlimited;
   if (!relative) return detail::as_size(bytes);
   return static_cast<std::size_t>(static_cast<double>(bytes_per_rank) * percent / 100);
-}
-
-std::string show_size(count_t bytes) {
-  constexpr std::array units{"", "K", "M", "G", "T"};
-  std::size_t unit = 0;
-  auto value = static_cast<double>(bytes);
-  while (value >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  if (value == std::floor(value)) return fmt::format("{:.0f}{}", value, units[unit]);
-  return fmt::format("{:.{}f}{}", value, value < 10 ? 2 : 1, units[unit]);
 }
 
 }  // namespace taquin::harness

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shown.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::harness {
@@ -28,7 +29,7 @@ struct memory_choice {
   [[nodiscard]] std::size_t limit(count_t bytes_per_rank) const;
 };
 
-/// Short, exact where it can be: 64, 4K, 1.5M.
-std::string show_size(count_t bytes);
+using detail::show_seconds;
+using detail::show_size;
 
 }  // namespace taquin::harness

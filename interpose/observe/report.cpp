@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/shown.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/say.hpp"
 #include "interpose/settings.hpp"
@@ -22,6 +23,7 @@ namespace taquin::interpose {
 
 namespace {
 
+using detail::show_size;
 using nlohmann::json;
 
 // What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that
@@ -239,14 +241,6 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
   return all;
 }
 
-std::string size(double bytes) {
-  const char* const units[] = {"", "K", "M", "G", "T"};
-  std::size_t unit = 0;
-  constexpr double step = 1024;
-  for (; bytes >= step && unit + 1 < std::size(units); ++unit) bytes /= step;
-  return fmt::format("{:.{}f}{}B", bytes, unit == 0 ? 0 : 1, units[unit]);
-}
-
 std::string joined(const std::map<std::string, std::uint64_t>& counts, const char* between) {
   std::string text;
   for (const auto& [name, calls] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : between, name, calls);
@@ -257,13 +251,13 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
                    const std::vector<advice>& advices, bool waits_for_processors) {
   constexpr double percent = 100;
   say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
-  say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, size(static_cast<double>(total.bytes))));
+  say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
   say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting,
                   total.transfer()));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
-  say(fmt::format("  peak extra memory    {}", size(static_cast<double>(total.peak_memory))));
+  say(fmt::format("  peak extra memory    {}", show_size(static_cast<count_t>(total.peak_memory))));
   if (waits_for_processors)
     say("  more ranks than processors: they wait for a processor, and times say little of an exchange");
   for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
+#include "base/replace_file.hpp"
 #include "base/sizes.hpp"
 #include "select/read_json.hpp"
 
@@ -304,9 +305,8 @@ profile read_profile(const std::filesystem::path& file) {
 }
 
 void write_profile(const std::filesystem::path& file, const profile& p) {
-  std::ofstream out(file);
-  out << to_json(p) << '\n';
-  if (!out.flush()) throw profile_error(fmt::format("cannot write '{}'", file.string()));
+  if (const auto why = replace_file(file.string(), to_json(p) + '\n'))
+    throw profile_error(fmt::format("cannot write '{}': {}", file.string(), *why));
 }
 
 }  // namespace taquin::detail

@@ -20,6 +20,16 @@ completed() {
 expect bash "$(completed taquin wr)" wrap
 expect bash "$(completed taquin run --layo)" --layout
 expect bash "$(completed taquin plan -a pairw)" pairwise
+expect bash "$(completed taquin run -w zip)" zipf
+expect bash "$(completed taquin run --layout pack)" packed
+expect bash "$(completed taquin help exp)" explain
+behind_launcher() {
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  _taquin_launched
+  echo "${COMPREPLY[*]}"
+}
+expect bash "$(behind_launcher mpirun -n 4 taquin run --layo)" --layout
+complete -p mpirun >/dev/null || { echo "nothing is completed behind mpirun"; exit 1; }
 for command in $commands; do
   [ -n "$(completed taquin "$command" --help)" ] || { echo "nothing is completed behind $command"; exit 1; }
 done
@@ -33,6 +43,7 @@ if command -v fish >/dev/null; then
   expect fish "$(by_fish 'taquin wr')" wrap
   expect fish "$(by_fish 'taquin run --layo')" --layout
   expect fish "$(by_fish 'taquin plan -a pairw')" pairwise
+  expect fish "$(by_fish 'mpirun -n 4 taquin run --layo')" --layout
   for command in $commands; do expect fish "$(by_fish "taquin $command --hel")" --help; done
 else
   without=" without fish"
@@ -44,7 +55,8 @@ if command -v zsh >/dev/null; then
   "$program" completion zsh >"$work/functions/_taquin"
   for how in read function; do
     for line in "taquin wr=taquin wrap" "taquin run --layo=taquin run --layout" \
-      "taquin plan -a pairw=taquin plan -a pairwise" "taquin run -a spread_=taquin run -a spread_out"; do
+      "taquin plan -a pairw=taquin plan -a pairwise" "taquin run -a spread_=taquin run -a spread_out" \
+      "mpirun -n 4 taquin run --layo=mpirun -n 4 taquin run --layout"; do
       expect "zsh, $how" "$(zsh -f "$here/completion.zsh" "$how" "$work/functions" "${line%%=*}")" "${line#*=}"
     done
   done

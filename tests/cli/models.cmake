@@ -39,7 +39,7 @@ model_command(explain_shows_every_algorithm_and_the_winner
   "native .*in_place .*needs --in-place.*shared_memory .*<- chosen.*spread_out .*status 0" "${taquin} explain -n 64 --per-pair -b 8")
 model_command(explain_measures_what_it_predicts "\"chosen\": true.*\"measured_s\": [0-9].*status 0"
   "${run} 2 ${taquin} explain -b 1K --measure --json")
-model_command(explain_shows_what_a_limit_excludes "needs more than the 4K that are allowed.*status 0"
+model_command(explain_shows_what_a_limit_excludes "needs more than the 4 KiB that are allowed.*status 0"
   "${taquin} explain -n 64 -b 64K -m 4K")
 model_command(explain_goes_by_measured_points "predicted +in profile.*spread_out .*<- chosen: least time of the profile.*status 0"
   "${taquin} explain -n 4 -b 4000 --model ${CMAKE_CURRENT_SOURCE_DIR}/measured.json")
@@ -66,7 +66,7 @@ model_command(simulate_costs_a_million_ranks "1048576 +zero_copy_bruck +- +[0-9]
   "${taquin} simulate -n 512K..1M -a zero_copy_bruck,spread_out --per-pair -b 8")
 model_command(simulate_evaluates_the_schedules_of_all_ranks "\"schedule_s\": [0-9].*status 0"
   "${taquin} simulate -n 300 -a pairwise -w random -b 64K --per-node 7 --json")
-model_command(simulate_by_hockney_is_the_papers_formula "pairwise +47[.]25 us" # 7 (τ + 1000 μ) by the profile's 5 us, 1.75 ns
+model_command(simulate_by_hockney_is_the_papers_formula "pairwise +47[.]25 µs" # 7 (τ + 1000 μ) by the profile's 5 us, 1.75 ns
   "${taquin} simulate -n 8 -a pairwise -b 8000 --by hockney --model ${CMAKE_CURRENT_SOURCE_DIR}/measured.json")
 model_command(simulate_costs_the_memory_of_one_node "64 +shared_memory +- +[0-9].*status 0"
   "${taquin} simulate -n 64 --formula --per-pair -b 8")

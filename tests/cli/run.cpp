@@ -1,6 +1,11 @@
 // taquin run from outside: what its records hold, and how it refuses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -248,6 +253,89 @@ TEST(run_options, ranks_begin_by_a_window_or_one_after_the_other_and_csv_has_a_r
     EXPECT_EQ(occurrences(r.out, "\r\n"), 4) << how << r.out;
     EXPECT_EQ(occurrences(r.out, std::string(how).find("window") == std::string::npos ? ",barrier," : ",window,"), 3);
   }
+}
+
+TEST(run_options, json_takes_a_file_or_none_in_every_command) {
+  const std::string path = temporary_path("given.json");
+  for (const char* what : {"list", "simulate -n 4 -a pairwise -b 1K", "explain -n 4 -b 1K", "plan -n 2 -a pairwise",
+                           "run -a pairwise -b 64 --reps 2", "redistribute -a slots -b 1K --block-bytes 64 --reps 2"}) {
+    for (const std::string& how : {std::string("--json"), std::string("--json -")}) {
+      const auto printed = taquin(0, fmt::format("{} {}", what, how));
+      EXPECT_EQ(printed.status, 0) << what << printed.err;
+      EXPECT_FALSE(printed.json().empty()) << what << how;
+    }
+    for (const std::string& how : {"--json=" + path, "--json " + path}) {
+      const auto written = taquin(0, fmt::format("{} {}", what, how));
+      EXPECT_EQ(written.status, 0) << what << written.err;
+      std::ifstream file(path);
+      EXPECT_FALSE(nlohmann::json::parse(file).empty()) << what << how;
+      std::filesystem::remove(path);
+    }
+  }
+}
+
+TEST(run_options, help_of_a_command_is_a_command) {
+  EXPECT_EQ(taquin(0, "help run").out, taquin(0, "run --help").out);
+  EXPECT_EQ(taquin(0, "help").out, taquin(0, "--help").out);
+}
+
+TEST(run_options, suggests_the_option_and_the_algorithm_that_were_meant) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--workloda zipf", "unknown option --workloda; did you mean --workload?"},
+      {"--teleport", "unknown option --teleport; see taquin run --help"},
+      {"-a pairwsie", "unknown algorithm 'pairwsie'; did you mean pairwise? known are all, auto, native"},
+      {"everything", "unexpected argument 'everything'"},
+  };
+  expect_refused("run", cases);
+}
+
+TEST(run_options, refuses_buffers_that_a_rank_has_no_memory_for) {
+  const auto r = taquin(2, "run -a pairwise -b 200T --reps 1");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(occurrences(r.err, "lacks the memory for buffers of 200 TiB sent per rank"), 1) << r.err;
+}
+
+TEST(run_options, says_how_to_start_more_ranks_when_there_is_one) {
+  const auto r = taquin(0, "run -a pairwise -b 64 --reps 2");
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(occurrences(r.out, "start it with mpirun -n 4 taquin"), 1) << r.out;
+}
+
+TEST(run_options, refuses_single_processes_of_another_library_s_mpirun) {
+  setenv("PMI_SIZE", "3", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+  const auto r = taquin(0, "run -a pairwise -b 64 --reps 2");
+  unsetenv("PMI_SIZE");
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(occurrences(r.err, "3 processes of 1 rank each"), 1) << r.err;
+}
+
+// The file holds what was there before, or the records of the sizes that are finished.
+TEST(run_options, an_interrupted_run_keeps_the_records_of_finished_sizes) {
+  const std::string path = temporary_path("kept.json");
+  std::ofstream(path) << "\"old\"\n";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string command = fmt::format(
+        "exec '{}' run -a spread_out -b 64..1G --reps 20000 --json '{}' >/dev/null 2>&1", TAQUIN_PROGRAM, path);
+    execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  nlohmann::json kept = "old";
+  while (kept == "old" && waitpid(child, nullptr, WNOHANG) == 0) {
+    std::ifstream file(path);
+    kept = nlohmann::json::parse(file);  // never half a file
+    usleep(10000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  std::ifstream file(path);
+  kept = nlohmann::json::parse(file);
+  ASSERT_TRUE(kept.is_array()) << kept;
+  EXPECT_GE(kept.size(), 2U);
+  for (const auto& r : kept) expect_record(r, 1);
+  std::filesystem::remove(path);
 }
 
 TEST(run_options, help_is_printed_once) {

@@ -38,10 +38,20 @@ TEST(sizes, memory_is_bytes_or_a_part) {
   for (const char* text : {"%", "-1%", "x%", "nan%", "1%%"}) EXPECT_THROW(memory_choice::parse(text), usage) << text;
 }
 
-TEST(sizes, are_shown_short) {
-  EXPECT_EQ(show_size(64), "64");
-  EXPECT_EQ(show_size(4096), "4K");
-  EXPECT_EQ(show_size(1536), "1.50K");
+TEST(sizes, are_shown_with_units_of_powers_of_1024) {
+  EXPECT_EQ(show_size(0), "0 B");
+  EXPECT_EQ(show_size(64), "64 B");
+  EXPECT_EQ(show_size(1023), "1023 B");
+  EXPECT_EQ(show_size(4096), "4 KiB");
+  EXPECT_EQ(show_size(1536), "1.50 KiB");
+  EXPECT_EQ(show_size(50 << 20), "50 MiB");
+  EXPECT_EQ(show_size((count_t{12} << 40) + (count_t{1} << 39)), "12.5 TiB");
+}
+
+TEST(sizes, times_are_shown_in_the_unit_that_fits) {
+  EXPECT_EQ(show_seconds(2.5e-7), "0.25 µs");
+  EXPECT_EQ(show_seconds(1.25e-3), "1.250 ms");
+  EXPECT_EQ(show_seconds(3), "3.000 s");
 }
 
 }  // namespace
