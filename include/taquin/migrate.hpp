@@ -218,6 +218,9 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no rank
 /// or a range of another length, and where `destination` or the vector throws on a rank, which then has that exception
 /// nested (std::rethrow_if_nested); `budget_exceeded` when `o.memory` is too small.
+///
+/// `destination` and the container's allocator may call taquin on other communicators. A call on `comm`, where the
+/// migration is pending, throws usage_error (MPI_ERR_COMM) on all ranks that make it, and communicates nothing.
 template <class T, class Destination>
 requires std::is_trivially_copyable_v<T>
 void migrate(std::vector<T>& elements, Destination&& destination, MPI_Comm comm, const redistribute_options& o = {},

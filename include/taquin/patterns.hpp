@@ -1,7 +1,8 @@
 // Collectives built from hypercubic permutations, for any number of ranks. Blocking, collective over `comm`; counts in
 // elements of `type`, the same on all ranks; `op` is associative and need not be commutative. Errors of the MPI library
 // throw mpi_error; a negative count, a null buffer with a positive count or a root outside the communicator throws
-// usage_error on every rank. Scratch is linear in what a rank receives.
+// usage_error on every rank. Scratch is linear in what a rank receives. An operator that a program has made must not
+// communicate, as MPI has it; a call of taquin on `comm` throws usage_error (MPI_ERR_COMM) there.
 //
 // Source: Communication Patterns and MPI Primitives, §4. Costs are in Hockney's model, lg the logarithm to base 2
 // rounded up, m the bytes of one rank's input.

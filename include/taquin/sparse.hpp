@@ -79,7 +79,10 @@ class sparse_call {
     const void* data = nullptr;  ///< valid until the function returns
   };
   /// What takes pieces. An exception that it throws is thrown by deliver() at the end, on this rank; the pieces that
-  /// follow are dropped.
+  /// follow are dropped. It may call taquin on other communicators, where all of their ranks make as many calls in the
+  /// same order; waits in these calls serve this exchange as well. A call on the communicator of this exchange, which
+  /// is pending, throws usage_error (MPI_ERR_COMM) on all ranks that make it, and communicates nothing. The function
+  /// must not wait for other ranks' functions in calls of the MPI library: there nothing serves this exchange.
   using taker = std::function<void(const piece&)>;
 
   /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Collective. May be
@@ -138,7 +141,8 @@ struct sparse_received {
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
 /// destination, or they do not add up to the length of `data`. A rank that has no memory for the result throws alone
 /// (MPI_ERR_NO_MEM) where its peers have sent by then, on one node and in steps among nodes; otherwise all do. The
-/// result is beside what `o.memory` allows, and so are 8 bytes per destination.
+/// result is beside what `o.memory` allows, and so are 8 bytes per destination. Constructors of elements that call
+/// taquin may do so on other communicators, as sparse_call::taker.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>
 [[nodiscard]] sparse_received<std::ranges::range_value_t<Data>> sparse_exchange(const Destinations& destinations,
                                                                                 const Counts& counts, const Data& data,

@@ -340,7 +340,8 @@ typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
 /* The null sparse exchange. */
 #define TAQUIN_SPARSE_NULL NULL
 /* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange
- * gave. */
+ * gave. It may call taquin on other communicators; calls on the communicator of the exchange, which is pending, return
+ * MPI_ERR_COMM on all ranks that make them, and communicate nothing. */
 typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 
 /* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other:

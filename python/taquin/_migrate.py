@@ -44,7 +44,8 @@ def migrate(
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
     :param destination: one rank for each row, or a function that returns them for an array of rows; it is called for
-        parts of the rows.
+        parts of the rows. It may call taquin on other communicators; a call on `comm`, where the migration is pending,
+        raises UsageError on all ranks that make it.
     :param comm: an mpi4py communicator. Collective over it.
     :param count: rows that are in use, from the first on; the others are room for received rows. Default: all.
     :param memory: bytes of extra memory per rank (or "64M"); None: no limit.

@@ -37,6 +37,7 @@ void call::meet(MPI_Comm user, bool counted) {
                   if (first && timeout_.seconds > 0) [[unlikely]]
                     clock.emplace(known_comm{user}, facts_, 1, algorithm, timeout_);
                   node_ = blocking_channel(user);
+                  if (node_ != nullptr) mpi::check_may_call(*node_->calls());  // the pending one may be in its memory
                   if (first && node_ != nullptr) {
                     if (clock) clock->meet(node_->calls(), places_of(user), node_->calls()->calls + 1);
                     // Some ranks may be on the short way through the channel.

@@ -112,6 +112,11 @@ class call : private mpi::started {
   /// is lost.
   void count();
 
+  /// Throws where nothing may be called on the communicator now, as count() does. Local.
+  void check_may_call() const {
+    if (comm_ != nullptr) mpi::check_may_call(comm_->calls());
+  }
+
   [[nodiscard]] mpi::communicator* comm() const noexcept { return comm_.get(); }  ///< null on an intercommunicator
   [[nodiscard]] channel* node() const noexcept { return node_; }                  ///< null where ranks share no memory
   /// The same for an object that may outlive the user's communicator. The channel is freed with that communicator; then

@@ -321,14 +321,6 @@ void refuse_without(int who, std::string_view why, const call_record& r) {
       MPI_ERR_OTHER, who, why);
 }
 
-void call_record::renew(const call_record& fresh) noexcept {
-  if ((here.last.load() & ~whereabouts::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
-  calls = 0;
-  name = fresh.name;
-  lost = false;
-  shown = nullptr;
-}
-
 void call_record::leave(int first, std::string_view why) noexcept {
   if (lost.exchange(true)) return;
   leave_note* const note = shown.load();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/memory_budget.hpp"
+#include "mpi/big_count.hpp"
 #include "mpi/failure.hpp"
 #include "taquin/error.hpp"
 
@@ -16,8 +17,7 @@ namespace taquin::mpi {
 namespace {
 
 count_t sent_bytes(const MPI_Status& status) {
-  int sent = MPI_UNDEFINED;
-  if (PMPI_Get_count(&status, MPI_BYTE, &sent) != MPI_SUCCESS) sent = MPI_UNDEFINED;
+  const count_t sent = bytes_of(status);
   return sent != MPI_UNDEFINED ? sent : 0;
 }
 

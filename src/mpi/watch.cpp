@@ -1,8 +1,11 @@
 #include "mpi/watch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mpi/whereabouts.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::mpi {
 
@@ -12,6 +15,25 @@ constinit thread_local const leavers* meeting::current_ = nullptr;
 
 void wait_note::miss(int rank) {
   if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);
+}
+
+void call_record::renew(const call_record& fresh) noexcept {
+  if ((here.last.load() & ~whereabouts::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
+  calls = 0;
+  name = fresh.name;
+  lost = false;
+  user_code = 0;
+  shown = nullptr;
+}
+
+void refuse_nested(const call_record& r) {
+  throw on_all_ranks(usage_error(
+      fmt::format(
+          "a function that an operation on {}{}{} has called makes another call on it: the operation is pending "
+          "until the function has returned; calls on other communicators are allowed",
+          r.name[0] != '\0' ? "'" : "", r.name[0] != '\0' ? r.name.data() : "this communicator",
+          r.name[0] != '\0' ? "'" : ""),
+      MPI_ERR_COMM));
 }
 
 watch::watch(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }

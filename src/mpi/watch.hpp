@@ -56,6 +56,22 @@ class watch {
     watch* watch_;
   };
 
+  /// While one lives, this thread does not wait for the call: the clock stands, and begins anew at the end.
+  class paused {
+   public:
+    paused() noexcept : watch_(current_) { current_ = nullptr; }
+    paused(const paused&) = delete;
+    paused& operator=(const paused&) = delete;
+    ~paused() {
+      current_ = watch_;
+      if (watch_ != nullptr) [[unlikely]]
+        watch_->begun_ = PMPI_Wtime();
+    }
+
+   private:
+    watch* watch_;
+  };
+
  protected:
   explicit watch(double seconds);
   ~watch() { current_ = outer_; }

@@ -19,8 +19,10 @@ struct alignas(64) leave_note {
 /// What is counted for a communicator: ranks that call the same things have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
-  std::array<char, 47> name{};          ///< the communicator's
+  std::array<char, 46> name{};          ///< the communicator's
   std::atomic<bool> lost{false};        ///< this rank has left a call in the middle: its peers may be elsewhere in it
+  /// Functions of the program that pending operations on the communicator are calling on this rank (user_code.hpp).
+  std::atomic<std::uint8_t> user_code{0};
   /// Where the ranks of a node that share memory look whether this one has left; null: nowhere.
   std::atomic<leave_note*> shown{nullptr};
 
@@ -56,11 +58,23 @@ extern constinit whereabouts here;
 /// Throws the peer_left of rank `who` of the communicator; `why` may be empty.
 [[noreturn]] void refuse_without(int who, std::string_view why, const call_record& r);
 
-/// Counts a call; its number. Throws where the communicator is lost: messages and lines of the call that was left in
-/// the middle could be taken for those of the next.
-inline std::uint64_t count_call(call_record& r) {
+/// Throws the usage_error of a call that is made by a function which a pending operation on the same communicator has
+/// called. All ranks that make the call throw it, before they communicate.
+[[noreturn]] void refuse_nested(const call_record& r);
+
+/// Throws where no call may begin on the communicator. It is lost: messages and lines of the call that was left in the
+/// middle could be taken for those of the next. Or a function of the program runs in the middle of an operation on it:
+/// the call would use what that operation uses. Local.
+inline void check_may_call(const call_record& r) {
   if (r.lost.load(std::memory_order_relaxed)) [[unlikely]]
     refuse_lost(r);
+  if (r.user_code.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    refuse_nested(r);
+}
+
+/// Counts a call; its number. Throws where none may begin.
+inline std::uint64_t count_call(call_record& r) {
+  check_may_call(r);
   const std::uint64_t number = r.calls.load(std::memory_order_relaxed) + 1;
   r.calls.store(number, std::memory_order_relaxed);
   return number;

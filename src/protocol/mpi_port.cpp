@@ -66,9 +66,7 @@ void mpi_port::completed(std::size_t number, const MPI_Status& status) {
     return;
   }
   if (done.incoming) {
-    // A message too long for an int to count has all that was asked for.
-    int bytes = MPI_UNDEFINED;
-    TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
+    const count_t bytes = mpi::bytes_of(status);
     if (bytes != MPI_UNDEFINED && store_.unit_bytes() > 0)
       done.length = bytes / static_cast<count_t>(store_.unit_bytes());
   } else {

@@ -13,6 +13,7 @@
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "mpi/user_code.hpp"
 #include "redistribute/access.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/choices.hpp"
@@ -59,6 +60,9 @@ struct migration::state {
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
   bool tell(numbers_exchange& exchange, const numbers& mine, numbers& come);
   [[noreturn]] void refuse_limit(std::size_t needed);
+  // From here to the next stage the caller fills in destinations or lets its container grow, by functions of the
+  // program.
+  void let_caller_work() { callers_work.emplace(running.comm()->calls()); }
   call::findings count(const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
@@ -75,18 +79,23 @@ struct migration::state {
   numbers begin_at{&budget};
   std::size_t arriving = 0;
   bool any_grows = false;  // on any rank: the same on all
+  std::optional<mpi::user_code> callers_work;
 };
 
 migration::migration(std::size_t elements, MPI_Comm comm, const redistribute_options& o) {
   check_communicator(comm, "migration");
   state_ = begin_together<state>(comm, o, elements);
+  state_->let_caller_work();
 }
 migration::~migration() = default;
 
 std::span<int> migration::destinations() noexcept { return *state_->ranks; }
 
 std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  return state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
+  state_->callers_work.reset();
+  const std::size_t arriving = state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
+  state_->let_caller_work();
+  return arriving;
 }
 
 // The ranks that elements go to, and how many to each.
@@ -163,6 +172,7 @@ std::size_t migration::state::plan(const char* invalid_text, std::size_t room, s
 
 void migration::ready(const char* invalid_text, int mpi_class) {
   state& s = *state_;
+  s.callers_work.reset();
   if (!s.any_grows) return;
   s.running.stage([&] {
     std::optional<invalid_argument> invalid;
@@ -173,6 +183,7 @@ void migration::ready(const char* invalid_text, int mpi_class) {
 
 void migration::run(void* data, count_t length, MPI_Datatype type) {
   state& s = *state_;
+  s.callers_work.reset();
   const std::size_t elements = s.ranks->size();
   redistribute_options o = s.options;
   o.check = false;  // one place per element by construction

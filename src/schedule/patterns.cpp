@@ -12,11 +12,13 @@
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
+#include "call/call.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/user_code.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
 #include "taquin/error.hpp"
@@ -52,7 +54,10 @@ std::optional<invalid_argument> check(const call& c, int ranks) {
 mpi::communicator& state_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("patterns do not serve intercommunicators", MPI_ERR_COMM);
-  return mpi::communicator::of(comm);
+  detail::call entered(0, {}, nullptr);
+  entered.meet(comm);
+  mpi::communicator& state = *entered.comm();  // which the program's communicator keeps
+  return state;
 }
 
 void execute(const call& c, mpi::communicator& comm) {
@@ -71,6 +76,7 @@ void start(call c, MPI_Comm comm) {
   if (c.what == collective::reduce || c.what == collective::gather) c.writes = is_root;
   if (c.what == collective::scatter) c.reads = is_root;
   agree_on_invalid_argument(state, check(c, state.size()));
+  const mpi::user_code operators(state.calls());
   execute(c, state);
 }
 
@@ -116,6 +122,7 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   mpi::barrier(state.get());
   TAQUIN_MPI(PMPI_Comm_split(state.get(), count > 0 ? 0 : MPI_UNDEFINED, state.rank(), &filled));
   if (count == 0) return;
+  const mpi::user_code operators(state.calls());
   const element e = element::of(type);
   const auto* from = static_cast<const std::byte*>(send);
   auto* to = static_cast<std::byte*>(recv);

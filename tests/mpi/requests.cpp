@@ -34,6 +34,18 @@ const char* sender_and_sizes() {
 constexpr auto sixteen = [](std::size_t) { return count_t{16}; };
 constexpr auto nothing = [](std::size_t, const MPI_Status&) {};
 
+// A status as the MPI library gives it, of a message of 3 GiB.
+TEST_F(requests, a_message_that_is_too_long_has_its_size_in_the_error_beyond_what_an_int_counts) {
+  MPI_Status status{};
+  MPI_Status_set_elements_x(&status, MPI_BYTE, MPI_Count{3} << 30);
+  status.MPI_SOURCE = 1;
+  try {
+    fail_truncated(status, 16, "MPI_Recv");
+  } catch (const mpi_error& e) {
+    EXPECT_STREQ(e.what(), "MPI_Recv: rank 1 sends 3221225472 bytes where 16 bytes are expected");
+  }
+}
+
 // More than one window of requests, so that the one that fails is not in the first.
 TEST_F(requests, a_message_that_is_too_long_is_named_with_its_sender_and_both_sizes) {
   constexpr int n = 100;

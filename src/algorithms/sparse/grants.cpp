@@ -7,6 +7,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
+#include "mpi/user_code.hpp"
 
 namespace taquin::detail {
 
@@ -161,11 +162,26 @@ bool sparse_grants::answered() {
 
 void sparse_grants::give(const slot& s, const std::byte* data) {
   if (failure_) return;
+  begin(false);
   try {
+    const mpi::user_code by_taker(comm_.calls());
     (*take_)({s.block, s.first, s.count, data});
   } catch (...) {  // the others go on: this rank does its part
     failure_ = std::current_exception();
   }
+  forget();
+  if (broken_) std::rethrow_exception(broken_);
+}
+
+bool sparse_grants::advance() {
+  try {
+    look();
+    answer();
+  } catch (...) {
+    broken_ = std::current_exception();
+    return true;
+  }
+  return false;
 }
 
 // A slot is free once its piece has come, its request has left, and its piece is given.

@@ -13,6 +13,7 @@
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "taquin/exchange.hpp"
@@ -23,7 +24,7 @@ namespace taquin::detail {
 /// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
 /// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a
 /// request posted as long as elements of its own have not been asked for.
-class sparse_grants final : private mpi::awaited {
+class sparse_grants final : private mpi::awaited, private mpi::started {
  public:
   static constexpr int request_tag = 1;  ///< beside the plan's first tag
   static constexpr int data_tag = 2;
@@ -75,6 +76,10 @@ class sparse_grants final : private mpi::awaited {
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
   void give(const slot& s, const std::byte* data);
   void describe(mpi::wait_note& note) const override;
+  // While the caller's function waits in another call: requests of others are answered, and pieces arrive. Nothing is
+  // requested.
+  bool advance() override;
+  void await() override {}
 
   friend struct array_list;
   template <class Each>
@@ -103,7 +108,8 @@ class sparse_grants final : private mpi::awaited {
   bool refuses_ = false;
   const sparse_call::taker* take_ = nullptr;
   std::exception_ptr failure_;
-  std::size_t block_ = 0;  // the next piece to be asked for
+  std::exception_ptr broken_;  // while the caller's function was running
+  std::size_t block_ = 0;      // the next piece to be asked for
   count_t first_ = 0;
   count_t before_ = 0;       // elements of the blocks before it
   int sender_ = -1;          // of the piece that was asked for last

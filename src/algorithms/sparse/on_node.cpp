@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "mpi/user_code.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -72,6 +73,7 @@ std::exception_ptr sparse_on_node::deliver(count_t elements, const sparse_call::
       step_->copy(b, first, now, piece);
       if (step_->invalid()) return;
       try {
+        const mpi::user_code by_taker(*c_.calls());
         take({number, first, now, piece});
       } catch (...) {
         thrown = std::current_exception();

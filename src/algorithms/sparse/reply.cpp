@@ -18,6 +18,7 @@ constexpr count_t most_piece = count_t{64} << 10U;  // bytes
 }  // namespace
 
 void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* into) {
+  running.check_may_call();
   const char* invalid_text = nullptr;
   if (!back) {
     back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts));

@@ -1,4 +1,5 @@
 #include "algorithms/sparse/state.hpp"
+#include "mpi/user_code.hpp"
 
 namespace taquin {
 
@@ -127,6 +128,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   const char* lacks = state_->lacks_result ? no_memory : nullptr;
   if (lacks == nullptr) {
     try {
+      const mpi::user_code by_caller(state_->calls());
       into = make_room(*this);
     } catch (...) {  // whatever it is, the others must not wait for this rank
       lacks = no_memory;

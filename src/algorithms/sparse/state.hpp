@@ -194,7 +194,13 @@ struct sparse_call::state {
     rounds = messages = bytes = 0;
   }
 
+  // The counts of calls on the communicator.
+  [[nodiscard]] mpi::call_record& calls() const noexcept {
+    return inside ? *channel_of_short->calls() : running.comm()->calls();
+  }
+
   void receive(void* into, const char* invalid_text) {
+    running.check_may_call();
     if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), invalid_text);
     if (carried) return receive_carried(static_cast<std::byte*>(into), invalid_text);
     if (at_once_here) return receive_told(static_cast<std::byte*>(into), invalid_text);
@@ -224,6 +230,7 @@ struct sparse_call::state {
   }
 
   void deliver(count_t piece, const taker& take) {
+    running.check_may_call();
     std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
     running.stage([&] {
       std::optional<invalid_argument> invalid;
@@ -280,9 +287,10 @@ struct sparse_call::state {
   std::optional<std::pmr::vector<count_t>> counts;
   std::optional<sparse_grants> move;
   std::optional<sparse_on_node> node;
-  std::optional<observed_call> seen;   // of a call in two steps
-  std::optional<mpi::in_call> inside;  // a call on the short way
-  MPI_Comm user = MPI_COMM_NULL;       // of such a call
+  std::optional<observed_call> seen;    // of a call in two steps
+  std::optional<mpi::in_call> inside;   // a call on the short way
+  channel* channel_of_short = nullptr;  // of such a call
+  MPI_Comm user = MPI_COMM_NULL;
   bool served_short = false;
   bool lacks_result = false;                 // no memory for the sources
   std::optional<memory_budget> for_carried;  // before what takes from it

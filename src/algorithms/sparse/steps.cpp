@@ -12,6 +12,7 @@ bool sparse_call::state::begin_short(const arguments& x) {
   if (shared == nullptr) return false;
   mpi::count_call(*shared->calls());
   inside.emplace(shared->calls(), sparse_facts);
+  channel_of_short = shared;
   user = x.comm;
   served_short = find_on_node(*shared, x);
   if (!served_short) inside.reset();
