@@ -103,7 +103,8 @@ std::string joined_names(char between) {
   return all;
 }
 
-// Behind a launcher the words of taquin are completed from its name on. A completion of the launcher that is there stays.
+// Behind a launcher the words of taquin are completed from its name on. A completion of the launcher that is there
+// stays.
 constexpr std::string_view launchers = "mpirun mpiexec mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich";
 
 std::string bash(const std::vector<const CLI::App*>& all) {

@@ -10,6 +10,7 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/variables.hpp"
 #include "harness/sizes.hpp"
 #include "harness/sparse_ways.hpp"
 #include "redistribute/footprint.hpp"
@@ -177,6 +178,7 @@ struct arguments {
   bool redistribution = false;
   std::string json;
   bool markdown = false;
+  bool variables = false;
 };
 
 std::function<int()> setup(CLI::App& app) {
@@ -184,12 +186,15 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--redistribution", a->redistribution, "the algorithms of 'taquin redistribute' instead");
   auto* json = add_json_option(app, a->json, "a JSON array");
   app.add_flag("--markdown", a->markdown, "as a table for documents")->excludes(json);
+  app.add_flag("--variables", a->variables, "the environment variables instead")->excludes(json);
   app.footer(
       "\"one buffer\" is an alltoallv with any counts whose send and receive blocks share a buffer.\n\n"
       "Examples:\n  taquin list\n  taquin list --redistribution\n  taquin list --json | jq -r '.[].name'");
   return [a] {
     const bool r = a->redistribution;
-    if (!a->json.empty()) {
+    if (a->variables) {
+      fmt::print("{}", a->markdown ? variables_markdown() : variables_text());
+    } else if (!a->json.empty()) {
       write_text(a->json, (r ? redistributions_json() : exchanges_json()).dump(2) + "\n");
     } else if (a->markdown) {
       r ? print_redistributions_markdown() : print_markdown();

@@ -8,6 +8,7 @@
 
 #include "base/replace_file.hpp"
 #include "cli/command.hpp"
+#include "cli/variables.hpp"
 
 namespace taquin::cli {
 
@@ -59,6 +60,26 @@ std::vector<const CLI::App*> subcommands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
+// The page of all commands has all variables; those that run a program have those that the program will heed.
+std::string environment_of(const CLI::App& app, bool whole) {
+  std::string text = ".SH ENVIRONMENT\n";
+  for (const variable_row& v : variables()) {
+    if (v.user == used_by::tests || (!whole && v.user == used_by::preload && !app.get_prefix_command())) continue;
+    text += fmt::format(".TP\n\\fB{}\\fR=\\fI{}\\fR\n{} Default: {}.\n", v.name, escaped(std::string(v.values)),
+                        escaped(std::string(v.words) + "."), escaped(std::string(v.by_default)));
+  }
+  return text;
+}
+
+std::string exit_statuses(const CLI::App& app) {
+  if (app.get_prefix_command())
+    return ".SH EXIT STATUS\n.TP\n2\nThe command line is wrong.\n.TP\n1\nThe program could not be started.\n.TP\n"
+           "otherwise\nThe status of the program.\n";
+  return ".SH EXIT STATUS\n.TP\n0\nEverything asked for was done, and every byte that was exchanged is right.\n.TP\n1\n"
+         "Something failed: wrong bytes, an algorithm that does not serve, a file that cannot be read or written.\n"
+         ".TP\n2\nThe command line is wrong.\n";
+}
+
 std::string page_of(const CLI::App& app, bool whole) {
   const std::string program = TAQUIN_NAME;
   const std::string title = whole ? program : program + "-" + app.get_name();
@@ -74,7 +95,7 @@ std::string page_of(const CLI::App& app, bool whole) {
   }
   text += ".SH OPTIONS\n";
   for (const CLI::Option* o : app.get_options()) text += option_of(*o);
-  return text + explained(app.get_footer());
+  return text + explained(app.get_footer()) + environment_of(app, whole) + exit_statuses(app);
 }
 
 void write(const std::filesystem::path& file, const std::string& text) {

@@ -17,11 +17,12 @@ class output {
 
   /// For tables and remarks; null on ranks that print nothing.
   [[nodiscard]] std::FILE* text() const noexcept { return text_; }
-  /// Also writes the records so far to the files, so that an interrupted run keeps what it has finished. Collective over
-  /// the world; throws failure on every rank when a file cannot be written.
+  /// Also writes the records so far to the files, so that an interrupted run keeps what it has finished. Collective
+  /// over the world; throws failure on every rank when a file cannot be written.
   void add(std::vector<nlohmann::json> records);
   [[nodiscard]] const std::vector<nlohmann::json>& records() const noexcept { return records_; }
-  /// Writes them to standard output, and reports the files. Collective over the world; throws failure on every rank when it cannot be written.
+  /// Writes them to standard output, and reports the files. Collective over the world; throws failure on every rank
+  /// when it cannot be written.
   void finish();
 
  private:

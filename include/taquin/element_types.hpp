@@ -9,6 +9,8 @@
 #include <ranges>
 #include <type_traits>
 
+#include "taquin/language.hpp"
+
 namespace taquin {
 
 namespace detail {

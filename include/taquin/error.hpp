@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "taquin/language.hpp"
+
 namespace taquin {
 
 /// Base of taquin's exceptions. `mpi_class()` is the MPI error class (MPI_ERR_…) that the C API and the

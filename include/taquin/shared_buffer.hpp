@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "taquin/language.hpp"
+
 namespace taquin {
 
 /// Memory of `bytes` bytes, all zero, which begins at a page and which other ranks of the node map when an exchange

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "taquin/language.hpp"
 #include "taquin/version.h"
 
 namespace taquin {

@@ -11,13 +11,15 @@ for command in $("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\)
   set -- "$folder"/taquin*-"$command".1
   [ -s "$1" ] || fail "no page of $command"
   "$program" manual "$command" | cmp - "$1"
-  for part in '^\.SH NAME' '^\.SH SYNOPSIS' '^\.SH OPTIONS' '^\.SH EXAMPLES'; do
+  for part in '^\.SH NAME' '^\.SH SYNOPSIS' '^\.SH OPTIONS' '^\.SH EXAMPLES' '^\.SH ENVIRONMENT' \
+    '^\.SH EXIT STATUS'; do
     grep -q "$part" "$1" || fail "$command: no $part"
   done
   for flag in $("$program" "$command" --help | sed -n 's/^  \(-[a-zA-Z],\)\{0,1\}\(--[a-z-]*\).*/\2/p'); do
     sed 's/\\-/-/g' "$1" | grep -q -e "$flag" || fail "$command: $flag is not on its page"
   done
 done
+"$program" manual wrap | grep -q TAQUIN_REPORT || fail "wrap: TAQUIN_REPORT is not on its page"
 if command -v groff >/dev/null; then
   groff -man -ww -z "$folder"/*.1 2>"$folder"/warnings || true
   [ ! -s "$folder"/warnings ] || { cat "$folder"/warnings; exit 1; }
