@@ -42,8 +42,8 @@ void end() noexcept {
   forget_absent_ranks();
 }
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, those that were set last before others. taquin's is set in
-// MPI_Init: the program's functions there still complete its requests.
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, those that were set last before others. taquin's is set
+// in MPI_Init: the program's functions there still complete its requests.
 void end_with_self() {
   static const mpi::attribute<char> last([](MPI_Comm, int, void*, void*) {
     const guard g;

@@ -1,5 +1,5 @@
-/* Processes of two jobs in one communicator: those that were started, and those that they have spawned, with the library
-   or without it as the argument says. */
+/* Processes of two jobs in one communicator: those that were started, and those that they have spawned, with the
+   library or without it as the argument says. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

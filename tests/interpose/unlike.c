@@ -1,6 +1,6 @@
-/* Ranks that are not alike: what one process can know alone differs on one rank from the start, or from a later call on,
-   and every form of all-to-all call goes on with right results. Arguments: the thing that differs, the round before which
-   it begins to (0: before MPI_Init), and for a device its runtime. */
+/* Ranks that are not alike: what one process can know alone differs on one rank from the start, or from a later
+   call on, and every form of all-to-all call goes on with right results. Arguments: the thing that differs, the
+   round before which it begins to (0: before MPI_Init), and for a device its runtime. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

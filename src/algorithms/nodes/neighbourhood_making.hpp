@@ -1,5 +1,6 @@
-// How the ranks of a communicator make the memory of their slots without waiting for each other: each rank publishes how
-// to reach it in one nonblocking collective, and maps the memory of its node in a later start, once that is complete.
+// How the ranks of a communicator make the memory of their slots without waiting for each other: each rank publishes
+// how to reach it in one nonblocking collective, and maps the memory of its node in a later start, once that is
+// complete.
 #pragma once
 
 #include <mpi.h>
