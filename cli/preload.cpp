@@ -17,18 +17,19 @@ namespace taquin::cli {
 
 namespace {
 
-constexpr const char* library_name = TAQUIN_INTERPOSE;
+constexpr const char* interpose_name = TAQUIN_INTERPOSE;
+constexpr const char* scalapack_name = TAQUIN_SCALAPACK;
 
 // Found from the executable, so that a tree can be moved: in `lib` beside `bin` where it was built, in the folder of
 // the platform's libraries where it is installed. An installation may hold a build for each MPI library.
-std::filesystem::path library(const std::string& mpi) {
+// `installed`: its name there; `library_name`: where it was built.
+std::filesystem::path library(const char* library_name, const char* installed, const std::string& mpi) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
     const auto top = self.parent_path().parent_path() / folder;
-    auto for_mpi =
-        (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / "libtaquin_interpose.so").lexically_normal();
+    auto for_mpi = (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / installed).lexically_normal();
     if (access(for_mpi.c_str(), R_OK) == 0) return for_mpi;
     if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY) continue;
     auto path = (top / library_name).lexically_normal();
@@ -122,10 +123,12 @@ void add_mpi_option(CLI::App& app, std::string& mpi) {
       ->check(CLI::IsMember({"openmpi", "mpich", "abi"}));
 }
 
-void become(const std::vector<std::string>& command, const std::string& mpi) {
+void become(const std::vector<std::string>& command, const std::string& mpi, bool scalapack) {
   const char* others = std::getenv("LD_PRELOAD");
-  set_variable("LD_PRELOAD", library(mpi.empty() ? mpi_of(find_program(command.front())) : mpi).string() +
-                                 (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
+  const std::string of_program = mpi.empty() ? mpi_of(find_program(command.front())) : mpi;
+  std::string all = library(interpose_name, "libtaquin_interpose.so", of_program).string();
+  if (scalapack) all = library(scalapack_name, "libtaquin_scalapack.so", of_program).string() + ":" + all;
+  set_variable("LD_PRELOAD", all + (others != nullptr && *others != '\0' ? std::string(":") + others : ""));
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

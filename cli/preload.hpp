@@ -40,7 +40,7 @@ void add_mpi_option(CLI::App& app, std::string& mpi);
 
 /// Becomes `command` (its name is looked up in PATH) with the preloaded library in LD_PRELOAD: the build for the MPI
 /// library that the program uses, or for the one that `mpi` names. MPI must not have been initialised. Returns only by
-/// throwing failure: the library is missing or the program cannot be run.
-[[noreturn]] void become(const std::vector<std::string>& command, const std::string& mpi);
+/// throwing failure: the library is missing or the program cannot be run. With `scalapack` libtaquin_scalapack as well.
+[[noreturn]] void become(const std::vector<std::string>& command, const std::string& mpi, bool scalapack = false);
 
 }  // namespace taquin::cli

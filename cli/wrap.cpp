@@ -18,6 +18,7 @@ struct arguments {
   std::string algorithm;
   std::string memory;
   bool check = false;
+  bool scalapack = false;
   observation_files files;
 };
 
@@ -60,7 +61,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   if (!a.memory.empty()) set_variable("TAQUIN_MEMORY", std::to_string(parse_size(a.memory)));
   if (a.check) set_variable("TAQUIN_CHECK", "1");
   set_variables(a.files);
-  become(command, a.mpi);
+  become(command, a.mpi, a.scalapack);
 }
 
 std::function<int()> setup(CLI::App& app) {
@@ -69,6 +70,8 @@ std::function<int()> setup(CLI::App& app) {
                  "a name from 'taquin list', or auto; default: TAQUIN_ALGORITHM or auto");
   app.add_option("-m,--memory", a->memory, "extra bytes per rank that taquin may take: 64, 4K, 50M; default: no limit");
   app.add_flag("--check", a->check, "compare what ranks send with what their peers expect, before each exchange");
+  app.add_flag("--scalapack", a->scalapack,
+               "ScaLAPACK's p?gemr2d and p?trmr2d go through taquin, too: within -m, or 5% of the local matrix");
   add_observation_options(app, a->files);
   add_mpi_option(app, a->mpi);
   app.prefix_command();

@@ -162,6 +162,14 @@ int taquin_f_redistribution_create(const CFI_cdesc_t *data, MPI_Count blocks, MP
                                       memory, redistribution);
 }
 
+int taquin_f_redistribute_layout(const CFI_cdesc_t *from_array, TAQUIN_Layout from, const CFI_cdesc_t *to_array,
+                                 TAQUIN_Layout to, const int axes[], handle type, handle comm) {
+  const struct sentinels none = {"", ""};
+  const void *source = address(from_array, none, SEND_INVALID);
+  void *target = address(to_array, none, RECV_INVALID);
+  return TAQUIN_Redistribute_layout(source, from, target, to, axes, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
+}
+
 int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const CFI_cdesc_t *data) {
   const struct sentinels none = {"", ""};
   return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_INVALID));

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "taquin/layout.h"
 #include "taquin/version.h"
 
 #ifdef __cplusplus

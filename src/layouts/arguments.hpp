@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/invalid_argument.hpp"
+#include "layouts/copy_chunk.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/layout.hpp"
 
@@ -25,6 +26,7 @@ struct layout_arguments {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   const char* invalid_text = nullptr;  ///< of the interface on top; null: none
+  written_part part{};                 ///< of a matrix
 };
 
 /// Of this rank's arguments. Local.

@@ -36,6 +36,7 @@ struct axis_run {
   count_t to;      ///< local index in the target
   count_t at;      ///< elements of the chunk along this dimension before the run
   count_t length;  ///< elements
+  count_t index;   ///< of its first element among those that move
 };
 
 /// Goes through the runs that process `sender` of the source and process `receiver` of the target have in common, in
@@ -52,7 +53,7 @@ class axis_walk {
   axis_run next(count_t most) noexcept {
     const count_t length = std::min({from_.block.end, to_.block.end, extent_}) - at_;
     const axis_run r{from_.block.local + (at_ - from_.block.begin), to_.block.local + (at_ - to_.block.begin), 0,
-                     std::min(most, length)};
+                     std::min(most, length), at_};
     at_ += r.length;
     if (most >= length) find();
     return r;

@@ -1,6 +1,7 @@
 #include "layouts/copy_chunk.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -136,17 +137,46 @@ void chunk_copier::set_axes(const chunk_walk& chunk, Stride strides) {
     std::ranges::sort(axes_.begin(), axes_.end() - 1, std::ranges::greater{}, by(&copied_axis::from_stride));
 }
 
+template <auto From, auto To>
+void chunk_copier::write_part(const chunk_walk& chunk, const std::byte* from, std::span<const count_t> from_strides,
+                              std::byte* to, std::span<const count_t> to_strides) const {
+  const bool upper = part_.part == written_part::kind::upper;
+  for (const axis_run& column : chunk.runs(1))
+    for (count_t c = 0; c < column.length; ++c) {
+      const count_t border = column.index + c + part_.shift;
+      for (const axis_run& row : chunk.runs(0)) {
+        const count_t begin = upper ? 0 : std::clamp<count_t>(border - row.index, 0, row.length);
+        const count_t end = upper ? std::clamp<count_t>(border - row.index + 1, 0, row.length) : row.length;
+        const std::byte* f = from + (row.*From + begin) * from_strides[0] + (column.*From + c) * from_strides[1];
+        std::byte* t = to + (row.*To + begin) * to_strides[0] + (column.*To + c) * to_strides[1];
+        for (count_t i = begin; i < end; ++i, f += from_strides[0], t += to_strides[0]) std::memcpy(t, f, element_);
+      }
+    }
+}
+
 void chunk_copier::pack(const chunk_walk& chunk, const local_array& from, std::byte* message) {
   set_axes(chunk, [&](std::size_t d, count_t dense) { return std::pair(from.strides[d], dense); });
   copy_elements<&axis_run::from, &axis_run::at>(axes_, element_, from.first, message);
 }
 
 void chunk_copier::unpack(const chunk_walk& chunk, const std::byte* message, const local_array& to) {
+  if (part_.part != written_part::kind::all) {
+    std::array<count_t, 2> dense{};
+    auto stride = static_cast<count_t>(element_);
+    for (std::size_t k = 2; k-- > 0;) {
+      const auto d = as_size(chunk.problem().order[k]);
+      dense[d] = stride;
+      stride *= chunk.axis(d).length;
+    }
+    return write_part<&axis_run::at, &axis_run::to>(chunk, message, dense, to.first, to.strides);
+  }
   set_axes(chunk, [&](std::size_t d, count_t dense) { return std::pair(dense, to.strides[d]); });
   copy_elements<&axis_run::at, &axis_run::to>(axes_, element_, message, to.first);
 }
 
 void chunk_copier::copy(const chunk_walk& chunk, const local_array& from, const local_array& to) {
+  if (part_.part != written_part::kind::all)
+    return write_part<&axis_run::from, &axis_run::to>(chunk, from.first, from.strides, to.first, to.strides);
   set_axes(chunk, [&](std::size_t d, count_t) { return std::pair(from.strides[d], to.strides[d]); });
   copy_elements<&axis_run::from, &axis_run::to>(axes_, element_, from.first, to.first);
 }

@@ -37,7 +37,7 @@ struct layout_redistribution::state final {
       if (!all.uniform)
         throw on_all_ranks(
             usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG));
-      prepare(as_size(e.size), all);
+      prepare(as_size(e.size), x.part, all);
     });
     set_data(x.from_array, x.to_array);
   }
@@ -70,12 +70,14 @@ struct layout_redistribution::state final {
     for (const auto* list : {&o.from_begin, &o.to_begin, &o.extents})
       for (std::size_t d = 0; d < from.dimensions().size(); ++d) all.add(list->empty() ? -1 : (*list)[d]);
     all.add(e.size);
+    all.add(x.part.part);
+    all.add(x.part.shift);
     p.max_block_bytes = p.min_block_bytes = all.value() >> 1U;
     return p;
   }
 
   // Allocates everything, the same on all ranks but for their places.
-  void prepare(std::size_t size, const agreed& all) {
+  void prepare(std::size_t size, const written_part& part, const agreed& all) {
     const std::size_t n = from.dimensions().size();
     const std::size_t copies = layout_access::bytes(from) + layout_access::bytes(to);
     const std::size_t held = copies + layout_shape::bytes(n) + 2 * local_side::bytes(n);
@@ -92,7 +94,7 @@ struct layout_redistribution::state final {
     const int rank = running.comm()->rank();
     shape->set_from(here.emplace(n, &budget), rank, static_cast<count_t>(size));
     shape->set_to(there.emplace(n, &budget), rank, static_cast<count_t>(size));
-    transfer.emplace(*shape, sizes, size, *running.comm(), tag, &budget);
+    transfer.emplace(*shape, sizes, size, part, *running.comm(), tag, &budget);
   }
 
   void set_data(const void* from_array, void* to_array) noexcept {
@@ -177,7 +179,7 @@ void redistribute(const void* from_array, const layout& from, void* to_array, co
 void detail::redistribute_sized(const void* from_array, std::size_t from_size, const layout& from, void* to_array,
                                 std::size_t to_size, const layout& to, MPI_Datatype type, MPI_Comm comm,
                                 const layout_options& o) {
-  layout_access::make({from_array, from_size, &from, to_array, to_size, &to, type, comm, nullptr}, o)();
+  layout_access::make({from_array, from_size, &from, to_array, to_size, &to, type, comm, nullptr, {}}, o)();
 }
 
 }  // namespace taquin

@@ -66,7 +66,8 @@ void layout_transfer::stream::find() {
 }
 
 layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element,
-                                 mpi::communicator& comm, int tag, std::pmr::memory_resource* memory)
+                                 const written_part& part, mpi::communicator& comm, int tag,
+                                 std::pmr::memory_resource* memory)
     : shape_(shape),
       sizes_(sizes),
       element_(element),
@@ -76,7 +77,7 @@ layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes
       sent_(*this, true, memory),
       posted_(*this, false, memory),
       unpacked_(*this, false, memory),
-      copier_(shape.problem.axes.size(), element, memory),
+      copier_(shape.problem.axes.size(), element, memory, part),
       staging_(2 * sizes.slots * slot_bytes_, memory),
       requests_(2 * sizes.slots, memory) {
   requests_.describe_by(this);

@@ -40,8 +40,8 @@ struct transfer_sizes {
 
 class layout_transfer final : public operation, private mpi::awaited {
  public:
-  layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element, mpi::communicator& comm,
-                  int tag, std::pmr::memory_resource* memory);
+  layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element, const written_part& part,
+                  mpi::communicator& comm, int tag, std::pmr::memory_resource* memory);
 
   /// Before start(): the arrays.
   void set_arrays(const local_array& from, const local_array& to) noexcept {

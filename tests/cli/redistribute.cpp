@@ -65,6 +65,22 @@ TEST(redistribute, counts_blocks_bytes_and_messages) {
   EXPECT_GE(records[1]["bytes_sent"], 48 * 1024) << "the blocks, and requests";
 }
 
+TEST(redistribute, arrays_go_from_one_layout_to_another_and_all_bytes_are_right) {
+  for (const char* what : {"--shape 37x23 --from 2x2/3x4:f --to 1x3/5x2 --element 24 -m 8K",
+                           "--shape 12x10x7 --from 4x1x1 --to 1x2x1 --axes 2,0,1", "--shape 50 --from 4 --to 3/1"}) {
+    const auto r = taquin(4, std::string("redistribute --reps 2 --json - ") + what);
+    ASSERT_EQ(r.status, 0) << what << r.err;
+    const auto records = r.json();
+    ASSERT_EQ(records.size(), 2U);
+    EXPECT_EQ(records[0]["algorithm"], "native");
+    EXPECT_EQ(records[1]["algorithm"], "layouts");
+    for (const auto& one : records) expect_record(one, 4);
+  }
+  const auto refused = taquin(2, "redistribute --shape 8x8 --from 2x2 --to 1x2");
+  EXPECT_NE(refused.status, 0);
+  EXPECT_NE(refused.err.find("a grid of 4 processes on 2 ranks"), std::string::npos) << refused.err;
+}
+
 TEST(redistribute, blocks_lie_in_shared_buffers_if_wanted) {
   for (const char* block : {"100", "4K"}) {
     const auto r =

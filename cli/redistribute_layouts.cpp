@@ -1,0 +1,294 @@
+#include "cli/redistribute_layouts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+
+#include "cli/command.hpp"
+#include "harness/measure.hpp"
+#include "harness/output.hpp"
+#include "harness/progress.hpp"
+#include "harness/records.hpp"
+#include "harness/session.hpp"
+#include "layouts/access.hpp"
+#include "layouts/chunk_walk.hpp"
+#include "layouts/copy_chunk.hpp"
+#include "layouts/shape.hpp"
+#include "mpi/check.hpp"
+#include "taquin/alltoall.hpp"
+#include "taquin/error.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin::cli {
+
+namespace {
+
+std::vector<count_t> numbers(std::string_view text, const char* of) {
+  std::vector<count_t> all;
+  for (;;) {
+    count_t n = 0;
+    const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (failed != std::errc{} || n < 0) throw usage(fmt::format("{}: '{}' is no number", of, text));
+    all.push_back(n);
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    if (text.empty()) return all;
+    if (text.front() != 'x') throw usage(fmt::format("{}: '{}' where an x is expected", of, text));
+    text.remove_prefix(1);
+  }
+}
+
+// GRID[/BLOCKS][:f], as the footer says.
+layout read_layout(std::string text, const std::vector<count_t>& shape, const char* of) {
+  storage_order order = storage_order::c;
+  if (text.ends_with(":f")) {
+    order = storage_order::fortran;
+    text.resize(text.size() - 2);
+  }
+  const auto slash = text.find('/');
+  const auto grid = numbers(std::string_view(text).substr(0, slash), of);
+  const auto blocks = slash == std::string::npos ? std::vector<count_t>(shape.size(), 0)
+                                                 : numbers(std::string_view(text).substr(slash + 1), of);
+  if (grid.size() != shape.size() || blocks.size() != shape.size())
+    throw usage(fmt::format("{}: '{}' for {} dimensions", of, text, shape.size()));
+  std::vector<dimension> dimensions;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const int processes = static_cast<int>(std::min<count_t>(grid[d], 1 << 30));
+    dimensions.push_back(blocks[d] > 0 ? dimension::block_cyclic(shape[d], processes, blocks[d])
+                                       : dimension::even(shape[d], processes));
+  }
+  return layout(std::move(dimensions), order, order);
+}
+
+// One rank's part of the array: fills it and compares it, and moves it by hand as a program would without taquin.
+class layout_problem_of_rank {
+ public:
+  layout_problem_of_rank(layout from, layout to, layout_options o, std::size_t element, int rank, int ranks)
+      : from_(std::move(from)),
+        to_(std::move(to)),
+        options_(std::move(o)),
+        element_(element),
+        rank_(rank),
+        ranks_(ranks),
+        source_(static_cast<std::size_t>(from_.local_size(rank)) * element),
+        target_(static_cast<std::size_t>(to_.local_size(rank)) * element) {}
+
+  void fill() {
+    for_each(from_, {}, [&](std::size_t at, std::uint64_t value) { put(&source_[at], value); });
+    std::ranges::fill(target_, std::byte{0});
+  }
+  [[nodiscard]] count_t wrong_bytes() {
+    count_t wrong = 0;
+    std::vector<std::byte> want(element_);
+    for_each(to_, options_.axes, [&](std::size_t at, std::uint64_t value) {
+      put(want.data(), value);
+      for (std::size_t b = 0; b < element_; ++b) wrong += target_[at + b] != want[b] ? 1 : 0;
+    });
+    return wrong;
+  }
+
+  // Packs all, exchanges, unpacks all.
+  void by_hand() {
+    auto* const heap = std::pmr::new_delete_resource();
+    const detail::layout_shape shape(from_, to_, options_, heap);
+    const std::size_t n = from_.dimensions().size();
+    detail::local_side here(n, heap);
+    detail::local_side there(n, heap);
+    shape.set_from(here, rank_, static_cast<count_t>(element_));
+    shape.set_to(there, rank_, static_cast<count_t>(element_));
+    constexpr std::size_t runs = 512;
+    const auto chunk = static_cast<count_t>(std::max<std::size_t>(65536 / element_, 1));
+    detail::chunk_walk walk(shape.problem, chunk, runs, heap);
+    detail::chunk_copier copier(n, element_, heap);
+    std::vector<std::byte> packed(source_.size());
+    std::vector<std::byte> arrived(target_.size());
+    std::vector<count_t> sent(static_cast<std::size_t>(ranks_), 0);
+    std::vector<count_t> received(sent);
+    std::vector<count_t> send_at(sent);
+    std::vector<count_t> receive_at(sent);
+    const auto go = [&](bool sends, auto move) {
+      std::vector<int> mine(n);
+      std::vector<int> other(n);
+      sends ? shape.sender(rank_, mine) : shape.receiver(rank_, mine);
+      for (int r = 0; r < ranks_ && mine.front() != detail::outside_grid; ++r) {
+        sends ? shape.receiver(r, other) : shape.sender(r, other);
+        if (other.front() == detail::outside_grid) continue;
+        if (sends ? walk.begin(mine, other) : walk.begin(other, mine)) do {
+            move(static_cast<std::size_t>(r), static_cast<std::size_t>(walk.elements()) * element_);
+          } while (walk.next());
+      }
+    };
+    std::size_t at = 0;
+    go(true, [&](std::size_t r, std::size_t bytes) {
+      copier.pack(walk, here.at(source_.data()), packed.data() + at);
+      at += bytes;
+      sent[r] += static_cast<count_t>(bytes);
+    });
+    go(false, [&](std::size_t r, std::size_t bytes) { received[r] += static_cast<count_t>(bytes); });
+    for (std::size_t r = 1; r < sent.size(); ++r) {
+      send_at[r] = send_at[r - 1] + sent[r - 1];
+      receive_at[r] = receive_at[r - 1] + received[r - 1];
+    }
+    alltoallv(packed.data(), sent.data(), send_at.data(), MPI_BYTE, arrived.data(), received.data(), receive_at.data(),
+              MPI_BYTE, MPI_COMM_WORLD, {.algorithm = "native"});
+    at = 0;
+    go(false, [&](std::size_t, std::size_t bytes) {
+      copier.unpack(walk, arrived.data() + at, there.at(target_.data()));
+      at += bytes;
+    });
+  }
+
+  [[nodiscard]] const std::byte* source() const { return source_.data(); }
+  [[nodiscard]] std::byte* target() { return target_.data(); }
+  [[nodiscard]] const layout& from() const { return from_; }
+  [[nodiscard]] const layout& to() const { return to_; }
+  [[nodiscard]] count_t bytes() const { return static_cast<count_t>(source_.size()); }
+  [[nodiscard]] const layout_options& options() const { return options_; }
+
+ private:
+  void put(std::byte* to, std::uint64_t value) const {
+    for (std::size_t b = 0; b < element_; ++b) to[b] = static_cast<std::byte>(value >> (b % 8 * 8));
+  }
+
+  // Calls f(byte offset, value) for each element that this rank has, by the number of the element in the source.
+  template <class F>
+  void for_each(const layout& l, const std::vector<int>& axes, F f) {
+    const auto& dimensions = l.dimensions();
+    const std::size_t n = dimensions.size();
+    std::vector<int> at(n);
+    detail::layout_access::coordinates(l, rank_, at);
+    if (at.front() == detail::outside_grid) return;
+    std::vector<std::vector<std::uint64_t>> part(n);  // of an index of a dimension, in the element's number
+    std::vector<std::uint64_t> weight(n, 1);
+    for (std::size_t d = n - 1; d-- > 0;)
+      weight[d] = weight[d + 1] * static_cast<std::uint64_t>(from_.dimensions()[d + 1].extent);
+    for (std::size_t s = 0; s < n; ++s) {
+      const std::size_t d = axes.empty() ? s : static_cast<std::size_t>(axes[s]);
+      for (count_t i = 0; i < dimensions[d].extent;) {
+        const detail::index_block b = detail::block_behind(dimensions[d], at[d], i);
+        for (count_t k = b.begin; k < b.end; ++k) part[d].push_back(weight[s] * static_cast<std::uint64_t>(k));
+        i = std::max(b.end, i + 1);
+      }
+    }
+    if (std::ranges::any_of(part, [](const auto& p) { return p.empty(); })) return;
+    std::vector<std::size_t> index(n, 0);
+    for (std::size_t offset = 0;; offset += element_) {
+      std::uint64_t number = 1;
+      for (std::size_t d = 0; d < n; ++d) number += part[d][index[d]];
+      f(offset, number * 0x9e3779b97f4a7c15U);
+      std::size_t k = n;
+      while (k-- > 0) {
+        const auto d = static_cast<std::size_t>(detail::layout_access::axis(l, k));
+        if (++index[d] < part[d].size()) break;
+        index[d] = 0;
+      }
+      if (k == static_cast<std::size_t>(-1)) return;
+    }
+  }
+
+  layout from_;
+  layout to_;
+  layout_options options_;
+  std::size_t element_;
+  int rank_;
+  int ranks_;
+  std::vector<std::byte> source_;
+  std::vector<std::byte> target_;
+};
+
+double repetition(layout_problem_of_rank& p, contender& c) {
+  p.fill();
+  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
+  const double start = MPI_Wtime();
+  c.calls.front()();
+  double seconds = MPI_Wtime() - start;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  c.wrong += p.wrong_bytes();
+  return seconds;
+}
+
+int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int rank, int ranks) {
+  output out(a.json, rank);
+  progress display(rank == 0);
+  count_t most = problem.bytes();
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+  setting s{.workload = "layouts",
+            .collective = "redistribute",
+            .ranks = ranks,
+            .in_place = false,
+            .bytes_per_rank = most,
+            .memory_limit = memory_choice::parse(a.memory).limit(most)};
+  std::vector<contender> contenders(2);
+  contenders[0].asked = "native";
+  contenders[0].raw = true;
+  contenders[0].calls.emplace_back([&] { problem.by_hand(); });
+  contenders[1].asked = "layouts";
+  try {
+    layout_options o = problem.options();
+    o.memory = s.memory_limit;
+    o.stats = &contenders[1].stats;
+    auto object = std::make_shared<layout_redistribution>(problem.source(), problem.from(), problem.target(),
+                                                          problem.to(), type, MPI_COMM_WORLD, o);
+    contenders[1].calls.emplace_back([object] { (*object)(); });
+  } catch (const budget_exceeded& e) {
+    contenders[1].fault = e.what();
+  }
+  s.how = race(
+      contenders, 1, {.repetitions = a.repetitions}, [&](contender& one) { return repetition(problem, one); },
+      [&](double part) { display.show(s.workload, part); });
+  display.clear();
+  int status = 0;
+  std::vector<nlohmann::json> records;
+  for (contender& one : contenders) {
+    one.calls.clear();
+    if (!one.fault) reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
+    if (one.fault || one.wrong != 0) status = failure_status;
+    records.push_back(record(s, one));
+    records.back()["shape"] = a.shape;
+    records.back()["from"] = a.from;
+    records.back()["to"] = a.to;
+  }
+  if (out.text() != nullptr) print_table(out.text(), records);
+  out.add(std::move(records));
+  out.finish();
+  return status;
+}
+
+}  // namespace
+
+int redistribute_layouts(const layout_arguments& a) {
+  if (a.from.empty() || a.to.empty()) throw usage("--from and --to belong together");
+  const auto shape = numbers(a.shape, "--shape");
+  std::vector<count_t> there = shape;
+  if (!a.axes.empty()) {
+    std::vector<int> sorted = a.axes;
+    std::ranges::sort(sorted);
+    for (std::size_t d = 0; d < std::max(shape.size(), sorted.size()); ++d)
+      if (sorted.size() != shape.size() || sorted[d] != static_cast<int>(d))
+        throw usage(fmt::format("--axes is no permutation of 0 to {}", shape.size() - 1));
+    for (std::size_t d = 0; d < shape.size(); ++d) there[static_cast<std::size_t>(a.axes[d])] = shape[d];
+  }
+  const layout from = read_layout(a.from, shape, "--from");
+  const layout to = read_layout(a.to, there, "--to");
+  const count_t element = parse_size(a.element);
+  if (element < 1 || element > (1 << 20)) throw usage("an element has 1 byte to 1 MiB");
+  return in_session([&](int rank, int ranks) {
+    for (const auto* l : {&from, &to})
+      if (const auto wrong = l->invalid_on(ranks); !wrong.empty())
+        throw usage(fmt::format("{}: {}", l == &from ? "--from" : "--to", wrong));
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(MPI_Type_contiguous(static_cast<int>(element), MPI_BYTE, &type));
+    TAQUIN_MPI(MPI_Type_commit(&type));
+    layout_options o;
+    o.axes = a.axes;
+    layout_problem_of_rank problem(from, to, o, static_cast<std::size_t>(element), rank, ranks);
+    const int status = work(a, problem, type, rank, ranks);
+    TAQUIN_MPI(MPI_Type_free(&type));
+    return status;
+  });
+}
+
+}  // namespace taquin::cli

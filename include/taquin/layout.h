@@ -1,0 +1,84 @@
+/* Layouts in the C API: how an n-dimensional array lies on the ranks of a communicator, and redistribution from one
+ * layout to another. Included by taquin.h, whose conventions hold: calls return MPI_SUCCESS or an MPI error code. */
+#ifndef TAQUIN_LAYOUT_H
+#define TAQUIN_LAYOUT_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a dimension is distributed over the processes along a dimension of the process grid. */
+enum {
+  TAQUIN_EVEN = 0,    /* one block per process, the first ones one longer: 2DECOMP&FFT, mpi4py-fft */
+  TAQUIN_BLOCK,       /* one block per process of the same length, the last ones shorter: FFTW, MPI_DISTRIBUTE_BLOCK */
+  TAQUIN_BLOCK_CYCLIC /* blocks of a given length, dealt to the processes in turn: ScaLAPACK; of 1: cyclic */
+};
+
+/* A layout: dimensions, process grid, storage. Ranks outside the grid hold nothing. */
+typedef struct TAQUIN_Layout_state *TAQUIN_Layout;
+#define TAQUIN_LAYOUT_NULL ((TAQUIN_Layout)0)
+
+/* A layout of `ndims` dimensions with these extents. `distributions`: one of the above for each; NULL: TAQUIN_EVEN.
+ * `processes`: of the grid, for each. `blocks` and `firsts`: the length of a block and the process that owns the first
+ * one, of TAQUIN_BLOCK_CYCLIC; NULL: 1 and 0. `order`: MPI_ORDER_C or MPI_ORDER_FORTRAN, of the local arrays. Position
+ * k of the grid, counted with the last dimension fastest, is rank k. Local. */
+int TAQUIN_Layout_create(int ndims, const MPI_Count extents[], const int distributions[], const int processes[],
+                         const MPI_Count blocks[], const int firsts[], int order, TAQUIN_Layout *layout);
+/* Blocks of dimension `dim`, one for each process, have these lengths instead. Local. */
+int TAQUIN_Layout_set_lengths(TAQUIN_Layout layout, int dim, const MPI_Count lengths[]);
+/* The ranks of the grid's positions, `nranks` of them, each once; counted in `order`: MPI_ORDER_C, the last dimension
+ * fastest, or MPI_ORDER_FORTRAN, the first one. NULL: position k is rank k. Local. */
+int TAQUIN_Layout_set_ranks(TAQUIN_Layout layout, int nranks, const int ranks[], int order);
+/* This rank's local array has so many elements along each dimension (leading dimensions); 0: as many as it owns. Ranks
+ * may differ. Local. */
+int TAQUIN_Layout_set_allocated(TAQUIN_Layout layout, const MPI_Count extents[]);
+/* Around what a rank owns its array has `before` and `after` elements along each dimension, which are neither read nor
+ * written. Local. */
+int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const MPI_Count after[]);
+/* The layout of a matrix of ScaLAPACK: a descriptor (9 entries, for a dense matrix) and its grid. `ranks`: of the grid,
+ * column by column; NULL: position k is rank k. Local. */
+int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const int ranks[], TAQUIN_Layout *layout);
+/* The layout of MPI_Type_create_darray with these arguments. Local. */
+int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[],
+                         int order, TAQUIN_Layout *layout);
+/* What `rank` owns along each dimension. Local. */
+int TAQUIN_Layout_local_extents(TAQUIN_Layout layout, int rank, MPI_Count extents[]);
+/* The elements that the local array of `rank` must have room for, halo and leading dimensions included. Local. */
+int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count *elements);
+/* Frees it; redistributions that were made with it keep what they need. Local. */
+int TAQUIN_Layout_free(TAQUIN_Layout *layout);
+
+/* Moves an array of elements of `type`, which has no gaps, from one layout to another. `axes`: dimension d of the
+ * source becomes dimension axes[d] of the target; NULL: none is permuted. The arrays do not overlap. Extra memory: what
+ * TAQUIN_Options.memory allows, and no more than 1 MiB. Collective, blocking. */
+int TAQUIN_Redistribute_layout(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
+                               const int axes[], MPI_Datatype type, MPI_Comm comm);
+/* The same for a part: `extents` elements along each dimension (of the source), from `from_begin` on in the source and
+ * from `to_begin` on in the target. */
+int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
+                                    void *to_array, TAQUIN_Layout to, const MPI_Count to_begin[],
+                                    const MPI_Count extents[], const int axes[], MPI_Datatype type, MPI_Comm comm);
+
+/* A redistribution that can run again and again. */
+typedef struct TAQUIN_Layout_plan_state *TAQUIN_Layout_plan;
+#define TAQUIN_LAYOUT_PLAN_NULL ((TAQUIN_Layout_plan)0)
+/* As TAQUIN_Redistribute_layout, but nothing moves yet. Collective. */
+int TAQUIN_Redistribute_layout_init(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
+                                    const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan *plan);
+/* Begins to move. Nonblocking; all ranks start what they start in the same order. */
+int TAQUIN_Redistribute_layout_start(TAQUIN_Layout_plan plan);
+/* Makes progress; *flag is not 0 when this rank has sent and received all. */
+int TAQUIN_Redistribute_layout_test(TAQUIN_Layout_plan plan, int *flag);
+/* Completes it. */
+int TAQUIN_Redistribute_layout_wait(TAQUIN_Layout_plan plan);
+/* Frees it. Local. */
+int TAQUIN_Redistribute_layout_free(TAQUIN_Layout_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,194 @@
+#include "scalapack/redistribute_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size_text.hpp"
+#include "base/sizes.hpp"
+#include "layouts/access.hpp"
+#include "layouts/arguments.hpp"
+#include "scalapack/blacs.hpp"
+#include "taquin/error.hpp"
+#include "taquin/exchange.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin::scalapack {
+
+namespace {
+
+using detail::as_size;
+
+// The entries of a descriptor.
+enum entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld };
+constexpr int dense = 1;
+
+// What ranks tell each other of a matrix. Those outside its context have no descriptor.
+constexpr std::array shared_entries{m, n, mb, nb, rsrc, csrc};
+constexpr std::size_t numbers = shared_entries.size() + 2;
+
+// One side of a call: what is known of the matrix once all ranks have told what they know.
+struct side {
+  const matrix* x;
+  grid mine;
+  std::array<int, numbers> all{};  // grid rows and columns, then the shared entries; each plus 1
+  std::vector<int> ranks;          // of the communicator, by position in the grid, column by column
+
+  [[nodiscard]] bool here() const noexcept { return mine.has_this_rank(); }
+  [[nodiscard]] int value(std::size_t i) const noexcept { return all[i] - 1; }
+  [[nodiscard]] layout made() const {
+    return layout::scalapack(value(2), value(3), value(4), value(5), value(6), value(7),
+                             here() ? x->descriptor[lld] : 0, value(0), value(1), ranks);
+  }
+};
+
+side side_of(const matrix& x) {
+  side s{&x, {}, {}, {}};
+  if (x.descriptor[ctxt] < 0) return s;
+  s.mine = grid_of(x.descriptor[ctxt]);
+  if (!s.here()) return s;
+  s.all[0] = s.mine.rows + 1;
+  s.all[1] = s.mine.columns + 1;
+  for (std::size_t i = 0; i < shared_entries.size(); ++i)
+    s.all[2 + i] = std::max(x.descriptor[shared_entries[i]], -1) + 1;
+  return s;
+}
+
+std::string invalid(const side& s, const char* which) {
+  if (s.here() && s.x->descriptor[dtype] != dense)
+    return fmt::format("the descriptor of {} has type {}, not {}", which, s.x->descriptor[dtype], dense);
+  if (s.value(0) < 1) return fmt::format("no rank of the context is in the grid of {}", which);
+  if (s.here() && s.x->descriptor[lld] < 1)
+    return fmt::format("the leading dimension of {} is {}", which, s.x->descriptor[lld]);
+  return {};
+}
+
+bool overlap(const side& a, const side& b, int rank, count_t element) {
+  const auto begin = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.x->data); };
+  const auto end = [&](const side& s) { return begin(s) + as_size(s.made().local_size(rank) * element); };
+  return a.here() && b.here() && begin(a) < end(b) && begin(b) < end(a);
+}
+
+// What all ranks of the context know: their ranks in the parent, and the two sides.
+struct meeting {
+  explicit meeting(const matrix_call& call) : a(side_of(call.from)), b(side_of(call.to)) {
+    const grid here = grid_of(call.context);
+    if (!here.has_this_rank()) throw usage_error("this rank is not in the context of the call", MPI_ERR_ARG);
+    const auto ranks = as_size(here.rows) * as_size(here.columns);
+    const MPI_Comm parent = parent_of(call.context);
+    int rank = 0;
+    MPI_Comm_rank(parent, &rank);
+    // By row and column of the context: the rank, and its places in both grids; each plus 1.
+    std::vector<int> told(3 * ranks + 2 * numbers, 0);
+    const std::size_t mine = as_size(here.row) * as_size(here.columns) + as_size(here.column);
+    told[3 * mine] = rank + 1;
+    for (const side* s : {&a, &b})
+      if (s->here()) told[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
+    std::ranges::copy(a.all, told.end() - 2 * numbers);
+    std::ranges::copy(b.all, told.end() - numbers);
+    maximum(call.context, told);
+    std::copy_n(told.end() - 2 * numbers, numbers, a.all.begin());
+    std::copy_n(told.end() - numbers, numbers, b.all.begin());
+    std::vector<int> members(ranks);
+    for (side* s : {&a, &b}) s->ranks.assign(as_size(std::max(s->value(0), 0)) * as_size(std::max(s->value(1), 0)), -1);
+    for (std::size_t k = 0; k < ranks; ++k) {
+      members[k] = told[3 * k] - 1;
+      for (side* s : {&a, &b})
+        if (const int at = told[3 * k + (s == &a ? 1 : 2)] - 1; at >= 0) s->ranks[as_size(at)] = static_cast<int>(k);
+    }
+    comm = communicator_of(parent, members);
+    me = static_cast<int>(mine);
+  }
+  side a;
+  side b;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int me = 0;
+};
+
+// 5% of the local matrix, at least 1 MiB, unless TAQUIN_MEMORY says something else.
+std::size_t memory_for(const meeting& all, count_t element) {
+  if (const char* const given = std::getenv("TAQUIN_MEMORY"); given != nullptr && *given != '\0') {
+    const detail::size_text size = detail::read_size(given);
+    if (size.invalid_text != nullptr)
+      throw usage_error(fmt::format("TAQUIN_MEMORY is '{}': {}", given, size.invalid_text), MPI_ERR_ARG);
+    return as_size(size.bytes);
+  }
+  const count_t largest = std::max(all.a.made().local_size(all.me), all.b.made().local_size(all.me));
+  return std::max(as_size(largest * element) / 20, std::size_t{1} << 20U);
+}
+
+detail::written_part part_of(const matrix_call& call) {
+  using kind = detail::written_part::kind;
+  if (call.triangle == 0) return {};
+  const bool upper = std::toupper(call.triangle) == 'U';
+  const bool with_diagonal = std::toupper(call.diagonal) != 'U';
+  // The diagonal of the triangle ends in the last column (upper) or row (lower).
+  const count_t corner = upper ? std::max(call.rows - call.columns, 0) : -std::max(call.columns - call.rows, 0);
+  return {upper ? kind::upper : kind::lower, corner + (with_diagonal ? 0 : (upper ? -1 : 1))};
+}
+
+void run(const matrix_call& call, const meeting& all) {
+  const element e = element::of(call.type);
+  std::string wrong = invalid(all.a, "A");
+  if (wrong.empty()) wrong = invalid(all.b, "B");
+  layout from;
+  layout to;
+  layout_options o;
+  if (wrong.empty()) {
+    from = all.a.made();
+    to = all.b.made();
+    o.memory = memory_for(all, e.size);
+    o.from_begin = {call.from.row - 1, call.from.column - 1};
+    o.to_begin = {call.to.row - 1, call.to.column - 1};
+    o.extents = {call.rows, call.columns};
+  }
+  detail::layout_arguments x{.from_array = call.from.data,
+                             .from = &from,
+                             .to_array = call.to.data,
+                             .to = &to,
+                             .type = call.type,
+                             .comm = all.comm,
+                             .invalid_text = wrong.empty() ? nullptr : wrong.c_str(),
+                             .part = part_of(call)};
+  detail::layout_access::make(x, o)();
+}
+
+// A and B share memory on some rank: ScaLAPACK's own function packs everything first.
+bool forwarded(const matrix_call& call, const meeting& all, count_t element) {
+  int overlaps = overlap(all.a, all.b, all.me, element) ? 1 : 0;
+  if (call.next == nullptr) return false;
+  maximum(call.context, std::span(&overlaps, 1));
+  if (overlaps == 0) return false;
+  void* const function = find_function(call.name);
+  if (function == nullptr) return false;
+  call.next(call, function);
+  return true;
+}
+
+}  // namespace
+
+void redistribute(const matrix_call& call) noexcept {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  try {
+    if (call.rows <= 0 || call.columns <= 0) return;
+    const meeting all(call);
+    comm = all.comm;
+    int size = 0;
+    MPI_Type_size(call.type, &size);
+    if (!forwarded(call, all, size)) run(call, all);
+    return;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "libtaquin_scalapack: %s: %s\n", call.name, e.what());
+  }
+  MPI_Abort(comm, EXIT_FAILURE);
+}
+
+}  // namespace taquin::scalapack

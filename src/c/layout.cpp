@@ -1,0 +1,288 @@
+// The C API's layouts.
+#include "taquin/layout.hpp"
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/invalid_argument.hpp"
+#include "base/sizes.hpp"
+#include "c/invalid_text.hpp"
+#include "c/options.hpp"
+#include "c/translate.hpp"
+#include "layouts/access.hpp"
+#include "layouts/arguments.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+using taquin::count_t;
+using taquin::dimension;
+using taquin::storage_order;
+using taquin::usage_error;
+using taquin::detail::as_size;
+using taquin::detail::guarded;
+
+struct TAQUIN_Layout_state {
+  std::vector<dimension> dimensions;
+  storage_order storage = storage_order::c;
+  storage_order grid = storage_order::c;
+  std::vector<int> ranks{};
+  std::vector<count_t> allocated{}, before{}, after{};
+
+  [[nodiscard]] taquin::layout made() const {
+    taquin::layout l(dimensions, storage, grid);
+    l.on_ranks(ranks).allocated(allocated).halo(before, after);
+    return l;
+  }
+};
+
+struct TAQUIN_Layout_plan_state {
+  MPI_Comm comm;
+  taquin::layout_redistribution redistribution;
+};
+
+namespace {
+
+template <class F>
+int locally(F f) noexcept {
+  return guarded(MPI_COMM_NULL, f);
+}
+
+void need(bool holds, const char* otherwise) {
+  if (!holds) throw usage_error(otherwise, MPI_ERR_ARG);
+}
+
+storage_order order_of(int order) {
+  need(order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN, "the order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
+  return order == MPI_ORDER_FORTRAN ? storage_order::fortran : storage_order::c;
+}
+
+std::vector<count_t> list_of(const MPI_Count numbers[], std::size_t n) {
+  return numbers == nullptr ? std::vector<count_t>{} : std::vector<count_t>(numbers, numbers + n);
+}
+
+template <class F>
+int with(TAQUIN_Layout layout, F f) noexcept {
+  return locally([&] {
+    need(layout != nullptr, "null layout");
+    f(*layout);
+  });
+}
+
+dimension dimension_of(int distribution, count_t extent, int processes, count_t block, int first) {
+  switch (distribution) {
+    case TAQUIN_EVEN:
+      return dimension::even(extent, processes);
+    case TAQUIN_BLOCK:
+      return dimension::block_of(extent, processes);
+    case TAQUIN_BLOCK_CYCLIC:
+      need(block > 0, "a block of no elements");
+      return dimension::block_cyclic(extent, processes, block, first);
+    default:
+      throw usage_error("no distribution of this number", MPI_ERR_ARG);
+  }
+}
+
+// The arguments of a collective call. A rank that lacks one says so to all in the call.
+struct call_arguments {
+  taquin::layout from{}, to{};
+  taquin::layout_options options{};
+  taquin::detail::layout_arguments x{};
+
+  call_arguments(const void* from_array, TAQUIN_Layout source, void* to_array, TAQUIN_Layout target, const int axes[],
+                 MPI_Datatype type, MPI_Comm comm) {
+    x = {.from_array = from_array, .from = &from, .to_array = to_array, .to = &to, .type = type, .comm = comm};
+    x.invalid_text = taquin::detail::take_invalid_text();  // of Fortran's arrays
+    if (source == nullptr || target == nullptr) {
+      x.invalid_text = "null layout";
+    } else {
+      try {
+        from = source->made();
+        to = target->made();
+        if (axes != nullptr) options.axes.assign(axes, axes + from.dimensions().size());
+      } catch (const std::bad_alloc&) {
+        x.invalid_text = taquin::detail::lacks_memory_text;
+      }
+    }
+    const taquin::options of_comm = taquin::detail::options_of(comm);
+    options.memory = of_comm.memory;
+    options.progress = of_comm.progress;
+    options.on_timeout = of_comm.on_timeout;
+    options.timeout = of_comm.timeout;
+    options.in_flight = of_comm.in_flight;
+  }
+  call_arguments(const call_arguments&) = delete;
+  call_arguments& operator=(const call_arguments&) = delete;
+
+  taquin::layout_redistribution make() { return taquin::detail::layout_access::make(x, options); }
+};
+
+template <class F>
+int with_plan(TAQUIN_Layout_plan plan, F f) noexcept {
+  return guarded(plan == nullptr ? MPI_COMM_NULL : plan->comm, [&] {
+    need(plan != nullptr, "null plan");
+    f(plan->redistribution);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int TAQUIN_Layout_create(int ndims, const MPI_Count extents[], const int distributions[], const int processes[],
+                         const MPI_Count blocks[], const int firsts[], int order, TAQUIN_Layout* layout) {
+  return locally([&] {
+    need(layout != nullptr, "null address for the layout");
+    *layout = TAQUIN_LAYOUT_NULL;
+    need(ndims > 0 && extents != nullptr && processes != nullptr, "no dimensions, extents or processes");
+    auto made = std::make_unique<TAQUIN_Layout_state>();
+    for (std::size_t d = 0; d < as_size(ndims); ++d)
+      made->dimensions.push_back(dimension_of(distributions != nullptr ? distributions[d] : TAQUIN_EVEN, extents[d],
+                                              processes[d], blocks != nullptr ? blocks[d] : 1,
+                                              firsts != nullptr ? firsts[d] : 0));
+    made->storage = order_of(order);
+    *layout = made.release();
+  });
+}
+
+int TAQUIN_Layout_set_lengths(TAQUIN_Layout layout, int dim, const MPI_Count lengths[]) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    need(dim >= 0 && as_size(dim) < l.dimensions.size(), "no dimension of this number");
+    need(lengths != nullptr, "null lengths");
+    dimension& d = l.dimensions[as_size(dim)];
+    dimension given = dimension::given(list_of(lengths, as_size(d.processes)));
+    given.extent = d.extent;
+    d = std::move(given);
+  });
+}
+
+int TAQUIN_Layout_set_ranks(TAQUIN_Layout layout, int nranks, const int ranks[], int order) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    need(ranks == nullptr || nranks >= 0, "a negative number of ranks");
+    l.grid = order_of(order);
+    l.ranks = ranks == nullptr ? std::vector<int>{} : std::vector<int>(ranks, ranks + nranks);
+  });
+}
+
+int TAQUIN_Layout_set_allocated(TAQUIN_Layout layout, const MPI_Count extents[]) {
+  return with(layout, [&](TAQUIN_Layout_state& l) { l.allocated = list_of(extents, l.dimensions.size()); });
+}
+
+int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const MPI_Count after[]) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    l.before = list_of(before, l.dimensions.size());
+    l.after = list_of(after, l.dimensions.size());
+  });
+}
+
+int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const int ranks[], TAQUIN_Layout* layout) {
+  return locally([&] {
+    need(layout != nullptr, "null address for the layout");
+    *layout = TAQUIN_LAYOUT_NULL;
+    need(descriptor != nullptr, "null descriptor");
+    need(descriptor[0] == 1, "the descriptor is not one of a dense matrix (type 1)");
+    auto made = std::make_unique<TAQUIN_Layout_state>();
+    for (const std::size_t d : {0U, 1U})
+      made->dimensions.push_back(dimension_of(TAQUIN_BLOCK_CYCLIC, descriptor[2 + d], d == 0 ? nprow : npcol,
+                                              descriptor[4 + d], descriptor[6 + d]));
+    made->storage = made->grid = storage_order::fortran;
+    made->allocated = {descriptor[8], 0};
+    if (ranks != nullptr && nprow > 0 && npcol > 0) made->ranks.assign(ranks, ranks + count_t{nprow} * npcol);
+    *layout = made.release();
+  });
+}
+
+int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[],
+                         int order, TAQUIN_Layout* layout) {
+  return locally([&] {
+    need(layout != nullptr, "null address for the layout");
+    *layout = TAQUIN_LAYOUT_NULL;
+    need(ndims > 0 && gsizes != nullptr && distribs != nullptr && dargs != nullptr && psizes != nullptr,
+         "no dimensions, or a null list");
+    auto made = std::make_unique<TAQUIN_Layout_state>();
+    const auto list = [&](const int numbers[]) { return std::span(numbers, as_size(ndims)); };
+    made->dimensions =
+        taquin::layout::darray(list(gsizes), list(distribs), list(dargs), list(psizes), order).dimensions();
+    made->storage = order_of(order);
+    *layout = made.release();
+  });
+}
+
+int TAQUIN_Layout_local_extents(TAQUIN_Layout layout, int rank, MPI_Count extents[]) {
+  return with(layout, [&](const TAQUIN_Layout_state& l) {
+    need(extents != nullptr, "null address for the extents");
+    const std::vector<count_t> owned = l.made().local_extents(rank);
+    for (std::size_t d = 0; d < owned.size(); ++d) extents[d] = owned[d];
+  });
+}
+
+int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count* elements) {
+  return with(layout, [&](const TAQUIN_Layout_state& l) {
+    need(elements != nullptr, "null address for the elements");
+    *elements = l.made().local_size(rank);
+  });
+}
+
+int TAQUIN_Layout_free(TAQUIN_Layout* layout) {
+  return locally([&] {
+    need(layout != nullptr, "null address of the layout");
+    delete *layout;
+    *layout = TAQUIN_LAYOUT_NULL;
+  });
+}
+
+int TAQUIN_Redistribute_layout(const void* from_array, TAQUIN_Layout from, void* to_array, TAQUIN_Layout to,
+                               const int axes[], MPI_Datatype type, MPI_Comm comm) {
+  return guarded(comm, [&] { call_arguments(from_array, from, to_array, to, axes, type, comm).make()(); });
+}
+
+int TAQUIN_Redistribute_layout_part(const void* from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
+                                    void* to_array, TAQUIN_Layout to, const MPI_Count to_begin[],
+                                    const MPI_Count extents[], const int axes[], MPI_Datatype type, MPI_Comm comm) {
+  return guarded(comm, [&] {
+    call_arguments all(from_array, from, to_array, to, axes, type, comm);
+    const std::size_t n = all.from.dimensions().size();
+    all.options.from_begin = list_of(from_begin, n);
+    all.options.to_begin = list_of(to_begin, n);
+    all.options.extents = list_of(extents, n);
+    all.make()();
+  });
+}
+
+int TAQUIN_Redistribute_layout_init(const void* from_array, TAQUIN_Layout from, void* to_array, TAQUIN_Layout to,
+                                    const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan* plan) {
+  return guarded(comm, [&] {
+    call_arguments all(from_array, from, to_array, to, axes, type, comm);
+    if (plan == nullptr) all.x.invalid_text = "null address for the plan";
+    auto made = all.make();
+    *plan = new TAQUIN_Layout_plan_state{comm, std::move(made)};
+  });
+}
+
+int TAQUIN_Redistribute_layout_start(TAQUIN_Layout_plan plan) {
+  return with_plan(plan, [](taquin::layout_redistribution& r) { r.start(); });
+}
+
+int TAQUIN_Redistribute_layout_test(TAQUIN_Layout_plan plan, int* flag) {
+  return with_plan(plan, [&](taquin::layout_redistribution& r) {
+    need(flag != nullptr, "null address for the flag");
+    *flag = r.test() ? 1 : 0;
+  });
+}
+
+int TAQUIN_Redistribute_layout_wait(TAQUIN_Layout_plan plan) {
+  return with_plan(plan, [](taquin::layout_redistribution& r) { r.wait(); });
+}
+
+int TAQUIN_Redistribute_layout_free(TAQUIN_Layout_plan* plan) {
+  return locally([&] {
+    need(plan != nullptr, "null address of the plan");
+    delete *plan;
+    *plan = TAQUIN_LAYOUT_PLAN_NULL;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,68 @@
+/* Layouts in the C API: a matrix by rows becomes block-cyclic on a Fortran-ordered grid and back, transposed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static double value(MPI_Count i, MPI_Count j) { return (double)(i * 1000 + j); }
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const MPI_Count extents[2] = {23, 17}, transposed[2] = {17, 23}, blocks[2] = {3, 2};
+  const int by_rows[2] = {ranks, 1}, by_columns[2] = {1, ranks}, axes[2] = {1, 0};
+  const int cyclic[2] = {TAQUIN_BLOCK_CYCLIC, TAQUIN_BLOCK_CYCLIC};
+  TAQUIN_Layout rows, columns;
+  CHECK(TAQUIN_Layout_create(2, extents, NULL, by_rows, NULL, NULL, MPI_ORDER_C, &rows) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_create(2, transposed, cyclic, by_columns, blocks, NULL, MPI_ORDER_FORTRAN, &columns) ==
+        MPI_SUCCESS);
+  MPI_Count mine[2], size, there;
+  CHECK(TAQUIN_Layout_local_extents(rows, rank, mine) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_local_size(rows, rank, &size) == MPI_SUCCESS);
+  CHECK(size == mine[0] * mine[1] && mine[1] == 17);
+  CHECK(TAQUIN_Layout_local_size(columns, rank, &there) == MPI_SUCCESS);
+  double *a = malloc((size_t)(size + 1) * sizeof *a), *b = malloc((size_t)(there + 1) * sizeof *b),
+         *c = calloc((size_t)size + 1, sizeof *c);
+  MPI_Count first = 0;
+  for (int r = 0; r < rank; ++r) {
+    MPI_Count before[2];
+    CHECK(TAQUIN_Layout_local_extents(rows, r, before) == MPI_SUCCESS);
+    first += before[0];
+  }
+  for (MPI_Count i = 0; i < mine[0]; ++i)
+    for (MPI_Count j = 0; j < 17; ++j) a[i * 17 + j] = value(first + i, j);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, b, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  /* Column j of the target is row j of the source; columns in blocks of 2. */
+  for (MPI_Count j = 0, local = 0; j < 23; ++j) {
+    if (j / 2 % ranks != rank) continue;
+    for (MPI_Count i = 0; i < 17; ++i) CHECK(b[local * 17 + i] == value(j, i));
+    ++local;
+  }
+  TAQUIN_Layout_plan plan;
+  CHECK(TAQUIN_Redistribute_layout_init(b, columns, c, rows, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) == MPI_SUCCESS);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    int flag = 0;
+    memset(c, 0, (size_t)size * sizeof *c);
+    CHECK(TAQUIN_Redistribute_layout_start(plan) == MPI_SUCCESS);
+    CHECK(TAQUIN_Redistribute_layout_test(plan, &flag) == MPI_SUCCESS);
+    CHECK(TAQUIN_Redistribute_layout_wait(plan) == MPI_SUCCESS);
+    CHECK(memcmp(a, c, (size_t)size * sizeof *c) == 0);
+  }
+  CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS && plan == TAQUIN_LAYOUT_PLAN_NULL);
+  /* A part that is not inside, and a null layout on one rank: the error of all. */
+  const MPI_Count begin[2] = {20, 0}, part[2] = {4, 1};
+  CHECK(TAQUIN_Redistribute_layout_part(a, rows, begin, b, columns, NULL, part, axes, MPI_DOUBLE, MPI_COMM_WORLD) !=
+        MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "dimension 0 of the source") != NULL);
+  CHECK(TAQUIN_Redistribute_layout(a, rank == ranks - 1 ? TAQUIN_LAYOUT_NULL : rows, b, columns, axes, MPI_DOUBLE,
+                                   MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "null layout") != NULL);
+  CHECK(TAQUIN_Layout_free(&rows) == MPI_SUCCESS && TAQUIN_Layout_free(&columns) == MPI_SUCCESS);
+  free(a);
+  free(b);
+  free(c);
+  MPI_Finalize();
+  return failures > 0;
+}

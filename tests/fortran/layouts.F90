@@ -1,0 +1,69 @@
+! Layouts in Fortran: a matrix whose columns are distributed becomes block-cyclic by rows, transposed and not.
+#ifdef OLD_MODULE
+#define MPI_MODULE mpi
+#define MODULE_UNDER_TEST taquin_mpi
+#else
+#define MPI_MODULE mpi_f08
+#define MODULE_UNDER_TEST taquin
+#endif
+program layouts
+  use MPI_MODULE
+  use MODULE_UNDER_TEST
+  implicit none
+  integer, parameter :: count_kind = MPI_COUNT_KIND
+  integer(count_kind), parameter :: rows = 13, columns = 19
+  integer :: rank, ranks, ierror, failures = 0
+  integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
+  type(taquin_layout) :: by_columns, by_rows
+  double precision, allocatable :: a(:, :), b(:, :), c(:, :)
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)
+  call taquin_layout_create([rows, columns], [1, ranks], by_columns)
+  call taquin_layout_create([columns, rows], [1, ranks], by_rows, distributions=[TAQUIN_EVEN, TAQUIN_BLOCK_CYCLIC], &
+    blocks=[1_count_kind, 2_count_kind], ierror=ierror)
+  call check(ierror == MPI_SUCCESS)
+  call taquin_layout_local_extents(by_columns, rank, mine)
+  call taquin_layout_local_extents(by_rows, rank, there)
+  call taquin_layout_local_size(by_rows, rank, elements)
+  call check(elements == there(1) * there(2) .and. mine(1) == rows .and. there(1) == columns)
+  allocate (a(mine(1), mine(2)), b(there(1), there(2)), c(mine(1), mine(2)))
+  first = rank * (columns / ranks) + min(int(rank, count_kind), mod(columns, int(ranks, count_kind)))
+  do j = 1, mine(2)
+    do i = 1, rows
+      a(i, j) = dble(i + 1000 * (first + j))
+    end do
+  end do
+  b = -1
+  call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS)
+  local = 0
+  do i = 1, rows
+    if (mod((i - 1) / 2, int(ranks, count_kind)) /= rank) cycle
+    local = local + 1
+    do j = 1, columns
+      call check(b(j, local) == dble(i + 1000 * j))
+    end do
+  end do
+  c = -1
+  call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(all(a == c))
+  ! Without the axes the extents differ: an error on all ranks.
+  call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
+  call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0)
+  call taquin_layout_free(by_columns)
+  call taquin_layout_free(by_rows)
+  if (failures == 0) print '(a)', 'layouts: fine'
+  call MPI_Finalize(ierror)
+
+contains
+
+  subroutine check(condition)
+    logical, intent(in) :: condition
+    if (condition) return
+    failures = failures + 1
+    print '(a, i0, 2a)', 'rank ', rank, ' fails: ', taquin_last_error()
+  end subroutine
+
+end program
