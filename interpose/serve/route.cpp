@@ -80,6 +80,10 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
     if (what_became != nullptr) what_became->reason = e.what();
+    // Nobody has asked for anything where taquin chooses: an exchange in place that no algorithm serves is the MPI
+    // library's, as it would be without this library.
+    const bool unasked = x.in_place && detail::environment::get().algorithm.empty();
+    if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION && unasked) return false;
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
       warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
     else if (e.mpi_class() != MPI_ERR_BUFFER &&

@@ -211,6 +211,16 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
 
 namespace {
 
+// On all ranks: it follows from the shape.
+[[noreturn]] void refuse_unserved(const shape& s) {
+  std::string what = "no algorithm serves this exchange";
+  if (s.in_place && !s.one_unit)
+    what +=
+        " in place: between nodes all blocks of all ranks must have elements of one size, of a type whose data are "
+        "equal parts (MPI_Alltoallw with other types, and types of mixed parts, need two buffers)";
+  throw on_all_ranks(usage_error(what, MPI_ERR_UNSUPPORTED_OPERATION));
+}
+
 // Without a limit what an algorithm takes is not asked for.
 bool serves_within(const algorithm* a, const shape& s, const options& o, std::size_t limit) {
   return a != nullptr && a->supports(s) && (limit == unlimited || a->memory(s, o) <= limit);
@@ -226,8 +236,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
     took_heap_ = true;
     a = select(s, o, reused, limit, profile_);
     if (!alike_) a = told({&a, 1}).front();
-    if (a == nullptr)
-      throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
+    if (a == nullptr) refuse_unserved(s);
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[choice] = a;
   }
@@ -277,8 +286,7 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
     auto best = ranking(s, o, false, limit, profile_);
     if (begins_early(s, o) && std::ranges::count(best, &spread_out) > 0) std::erase(best, &native);
     const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
-    if (first == nullptr)  // on all ranks: it follows from the shape
-      throw on_all_ranks(usage_error("no algorithm serves this exchange", MPI_ERR_UNSUPPORTED_OPERATION));
+    if (first == nullptr) refuse_unserved(s);
     const auto rival =
         std::ranges::find_if(best, [&](const algorithm* other) { return rivals(*first, *other, best, s, o); });
     const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <

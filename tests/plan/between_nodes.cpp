@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/internode.hpp"
@@ -269,6 +272,73 @@ TEST_F(between_nodes, plans_and_calls_in_turn) {
     exchange_all(exchange::form::alltoallv, all_workloads[0], i % 4 < 2 ? 10 : 5000, automatic);
     prepared.wait();
     ASSERT_EQ(mine.wrong_bytes(), 0U);
+  }
+}
+
+// MPI_BOTTOM and absolute addresses: the blocks lie far from the buffer's address, with gaps that are not touched.
+TEST_F(between_nodes, alltoallv_in_place_moves_data_at_absolute_addresses) {
+  std::vector<int> data(at(4 * p), -1);
+  for (int i = 0; i < p; ++i) data[at(4 * i)] = data[at(4 * i + 2)] = 100 * rank + i;
+  const std::array<int, 2> lengths{1, 1};
+  std::array<MPI_Aint, 2> places{0, 2 * sizeof(int)};
+  const std::array<MPI_Datatype, 2> ints{MPI_INT, MPI_INT};
+  MPI_Aint base = 0;
+  MPI_Get_address(data.data(), &base);
+  for (MPI_Aint& place : places) place += base;
+  MPI_Datatype two = MPI_DATATYPE_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(2, lengths.data(), places.data(), ints.data(), &two);
+  MPI_Type_create_resized(two, 0, 4 * sizeof(int), &type);
+  MPI_Type_commit(&type);
+  const std::vector<count_t> counts(at(p), 1);
+  std::vector<count_t> displs(at(p));
+  std::iota(displs.begin(), displs.end(), count_t{0});
+  for (int round = 0; round < 3; ++round)
+    alltoallv(MPI_IN_PLACE, counts.data(), displs.data(), type, MPI_BOTTOM, counts.data(), displs.data(), type,
+              comm.get());
+  for (int i = 0; i < p; ++i) {
+    EXPECT_EQ(data[at(4 * i)], 100 * i + rank);
+    EXPECT_EQ(data[at(4 * i + 2)], 100 * i + rank);
+    EXPECT_EQ(data[at(4 * i + 1)], -1);
+    EXPECT_EQ(data[at(4 * i + 3)], -1);
+  }
+  MPI_Type_free(&type);
+  MPI_Type_free(&two);
+}
+
+TEST_F(between_nodes, alltoall_in_place_moves_data_before_the_origin_of_their_type) {
+  constexpr int before = 1 << 20;  // where nothing of the program may lie
+  std::vector<int> data(at(p));
+  for (int i = 0; i < p; ++i) data[at(i)] = 100 * rank + i;
+  const int one = 1;
+  const MPI_Aint place = -before;
+  const MPI_Datatype integer = MPI_INT;
+  MPI_Datatype far = MPI_DATATYPE_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(1, &one, &place, &integer, &far);
+  MPI_Type_create_resized(far, 0, sizeof(int), &type);
+  MPI_Type_commit(&type);
+  for (int round = 0; round < 3; ++round)
+    alltoall(MPI_IN_PLACE, 1, type, reinterpret_cast<std::byte*>(data.data()) + before, 1, type, comm.get());
+  for (int i = 0; i < p; ++i) EXPECT_EQ(data[at(i)], 100 * i + rank);
+  MPI_Type_free(&type);
+  MPI_Type_free(&far);
+}
+
+TEST_F(between_nodes, alltoallw_in_place_with_elements_of_several_sizes_is_refused_with_the_reason) {
+  std::vector<double> data(at(p), rank);
+  std::vector<MPI_Datatype> mixed(at(p));
+  for (int i = 0; i < p; ++i) mixed[at(i)] = (rank + i) % 2 == 0 ? MPI_INT : MPI_DOUBLE;
+  const std::vector<count_t> counts(at(p), 1);
+  std::vector<count_t> displs(at(p));
+  for (int i = 0; i < p; ++i) displs[at(i)] = i * static_cast<count_t>(sizeof(double));
+  try {
+    alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, data.data(), counts.data(), displs.data(), mixed.data(),
+              comm.get());
+    ADD_FAILURE() << "served: then say so in taquin.h";
+  } catch (const usage_error& e) {
+    EXPECT_TRUE(e.collective());
+    EXPECT_NE(std::string_view(e.what()).find("elements of one size"), std::string_view::npos) << e.what();
   }
 }
 

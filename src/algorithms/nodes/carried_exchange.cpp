@@ -171,16 +171,17 @@ void carried_exchange::end() {
   throw usage_error(wrong.what, wrong.mpi_class, own, rank);
 }
 
-// Before all others: in place it may lie where another block is received.
+// Before all others: in place it may lie where another block is received. With the same counts both ways it stays where
+// it is; otherwise its data have no gaps (possible), so its bytes are moved.
 void carried_exchange::deliver_own(int own) {
   const auto n = as_size(x_.send.bytes(own));
   const std::byte* const sent = at(x_.send, own);
   std::byte* const received = at(x_.recv, own);
   if (x_.send.bytes(own) > x_.recv.bytes(own))
     too_long_from_ = own;
-  else if (n > 0 && x_.in_place)
+  else if (n > 0 && x_.in_place && !x_.symmetric)
     std::memmove(received, sent, n);
-  else if (n > 0)
+  else if (n > 0 && !x_.in_place)
     typed_copy(sent, x_.send.counts[own], x_.send.element_of(own), received, x_.recv.counts[own],
                x_.recv.element_of(own));
 }
