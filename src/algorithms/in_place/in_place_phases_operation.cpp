@@ -19,7 +19,11 @@ requests how(const options& o) noexcept {
 
 int parts_of(const shape& s, const options& o) noexcept {
   if (o.in_place_phases.aux_heap) return 1;
-  return o.in_place_phases.aux_parts > 0 ? o.in_place_phases.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
+  const int asked =
+      o.in_place_phases.aux_parts > 0 ? o.in_place_phases.aux_parts : std::max(static_cast<int>(s.max_peers) / 8, 1);
+  // A part has a unit at least: more parts than units that any rank receives are of no use.
+  const std::uint64_t units = s.max_received_bytes / std::max<std::uint64_t>(s.unit_size, 1);
+  return static_cast<int>(std::clamp<std::uint64_t>(units, 1, static_cast<std::uint64_t>(asked)));
 }
 
 // Dense requests are an exchange of their own, in log p rounds. Not the MPI library's nonblocking collective: plans

@@ -105,7 +105,7 @@ void carried_notices::tell(proposal& p) const noexcept {
 
 // Per block its notice, source and size; then the least that moves data.
 bool carried_notices::fit(const agreed& all, int ranks) noexcept {
-  const std::uint64_t rest = sparse_grants::footprint(1, 0);
+  const std::uint64_t rest = sparse_grants::footprint({}, 0);
   if (all.large && all.holes) return false;
   if (all.memory == unlimited) return true;
   // No overflow: a rank that has so many blocks has no memory for them.

@@ -56,11 +56,12 @@ class carried_notices final : public carried_blocks {
   /// messages than `in_flight`, no rank more than most_unasked bytes, and all have the memory for as many requests and
   /// for a block that nobody wants.
   static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
-    return all.max_rank_bytes <= in_flight && all.max_peers * as_size(ranks) <= in_flight &&
+    const std::uint64_t coming = all.max_peers * as_size(ranks);
+    return all.max_rank_bytes <= in_flight && coming <= in_flight &&
            all.max_received_bytes <=
                most_unasked / std::max<std::uint64_t>(static_cast<std::uint64_t>(element_bytes), 1) &&
            (all.memory == unlimited ||
-            all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(2 * in_flight) + most_unasked);
+            all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(all.max_rank_bytes + coming) + most_unasked);
   }
 
   /// Of the blocks that have come to this rank, by source: f(notice, data); data is null where they did not come.

@@ -1,6 +1,8 @@
 // Notices that go to their destinations without a detour. They differ in how a rank learns that it has all.
 #pragma once
 
+#include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <memory_resource>
 #include <span>
@@ -21,7 +23,9 @@ class direct_notices {
   /// What sending and taking cost, in nanoseconds.
   static std::uint64_t nanoseconds(const sparse_shape& s) noexcept;
   /// No rank has more sources than messages may wait at it.
-  static int most_ranks(const sparse_shape& s) noexcept { return static_cast<int>(s.in_flight) + 1; }
+  static int most_ranks(const sparse_shape& s) noexcept {
+    return static_cast<int>(std::min<std::size_t>(s.in_flight, INT_MAX - 1)) + 1;
+  }
 
   /// Sends what can be sent: at most `in_flight` messages of this rank are on their way, one to each receiver, until it
   /// has taken it. Blocks that follow each other and go to one rank share messages. True: there was something to do.

@@ -12,7 +12,7 @@
 namespace taquin::detail {
 
 sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
-                             std::size_t window, std::size_t of_sender, std::size_t piece,
+                             const window& w, std::size_t of_sender, std::size_t piece,
                              std::pmr::memory_resource* memory)
     : comm_(comm),
       tag_(tag),
@@ -23,12 +23,12 @@ sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data
       slots_(memory),
       asked_(memory),
       staging_(memory),
-      requests_(3 * window + 1, memory) {
-  array_list::take(*this, window, piece);
+      requests_(requests_of(w), memory) {
+  array_list::take(*this, w.to_here, piece);
 }
 
-std::size_t sparse_grants::footprint(std::size_t window, std::size_t piece) noexcept {
-  return array_list::bytes<sparse_grants>(window, piece) + mpi::request_set::bytes(3 * window + 1);
+std::size_t sparse_grants::footprint(const window& w, std::size_t piece) noexcept {
+  return array_list::bytes<sparse_grants>(w.to_here, piece) + mpi::request_set::bytes(requests_of(w));
 }
 
 void sparse_grants::receive(std::byte* into) {

@@ -30,11 +30,15 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   static constexpr int data_tag = 2;
   static constexpr std::size_t request_bytes = 2 * sizeof(std::int64_t);
 
-  /// `window`: pieces on their way to this rank, and from it. `of_sender`: requests that one sender has at a time.
-  /// `piece`: bytes of one that waits here; 0: none does.
+  /// Pieces that are in flight, at most.
+  struct window {
+    std::size_t to_here = 1;
+    std::size_t from_here = 1;
+  };
+  /// `of_sender`: requests that one sender has at a time. `piece`: bytes of one that waits here; 0: none does.
   sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
-                std::size_t window, std::size_t of_sender, std::size_t piece, std::pmr::memory_resource* memory);
-  static std::size_t footprint(std::size_t window, std::size_t piece) noexcept;
+                const window& w, std::size_t of_sender, std::size_t piece, std::pmr::memory_resource* memory);
+  static std::size_t footprint(const window& w, std::size_t piece) noexcept;
 
   /// Before the run.
   void set_tag(int first) noexcept { tag_ = first; }
@@ -83,15 +87,16 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
 
   friend struct array_list;
   template <class Each>
-  static constexpr void arrays(Each each, std::size_t window, std::size_t piece) {
-    each(&sparse_grants::slots_, window);
-    each(&sparse_grants::asked_, window + 1);
-    each(&sparse_grants::staging_, window * piece);
+  static constexpr void arrays(Each each, std::size_t to_here, std::size_t piece) {
+    each(&sparse_grants::slots_, to_here);
+    each(&sparse_grants::asked_, to_here + 1);
+    each(&sparse_grants::staging_, to_here * piece);
   }
+  static constexpr std::size_t requests_of(const window& w) noexcept { return 2 * w.to_here + w.from_here + 1; }
   // Numbers of requests: receives of pieces, requests for them, pieces that leave, the request that comes.
   [[nodiscard]] std::size_t asking() const noexcept { return slots_.size(); }
   [[nodiscard]] std::size_t leaving() const noexcept { return 2 * slots_.size(); }
-  [[nodiscard]] std::size_t coming() const noexcept { return 3 * slots_.size(); }
+  [[nodiscard]] std::size_t coming() const noexcept { return requests_.size() - 1; }
 
   mpi::communicator& comm_;
   int tag_;

@@ -23,7 +23,7 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
 std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   constexpr std::size_t most = sparse_algorithm::most_message;
   constexpr std::size_t least = sparse_algorithm::least_message;
-  const auto needs = [&](std::size_t n) { return how.memory(comm().size(), in_flight_of(opts), n); };
+  const auto needs = [&](std::size_t n) { return how.memory(comm().size(), notices_in_flight(), n); };
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
@@ -43,7 +43,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
             .mine = telling,
             .come = *store,
             .message_bytes = message,
-            .in_flight = in_flight_of(opts),
+            .in_flight = notices_in_flight(),
             .element_bytes = data.element.size,
             .memory = &*budget};
   how.find(f);
@@ -94,11 +94,12 @@ std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks
   if (!(sent * span).fits()) return invalid_argument{"the blocks make more than 2^56 bytes", MPI_ERR_COUNT};
   data.at = static_cast<const std::byte*>(mine.data);
   data.to_send = sent.value();
+  sends = mine.destinations.size();
   return std::nullopt;
 }
 
 std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
-  return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint(1, 0);
+  return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint({}, 0);
 }
 
 // What it moves, for who records it.

@@ -117,21 +117,42 @@ struct sparse_call::state {
     return elements * std::max(data.element.extent, data.element.size);
   }
   std::size_t message_of(const sparse_algorithm& how);
+  // A rank has one message of notices for each other rank in flight, at most.
+  [[nodiscard]] std::size_t notices_in_flight() const noexcept {
+    return std::min(in_flight_of(opts), detail::as_size(comm().size()));
+  }
   void drop_found();
   bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t carried);
 
   // Throws where there is no room for one piece on its way.
-  void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint(1, piece)); }
+  void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint({}, piece)); }
 
   void agree_on(std::size_t lacking, const std::optional<invalid_argument>& invalid) {
     running.agree_again({.invalid = invalid, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
-  // How many pieces have room, at most as many as may be on their way.
-  [[nodiscard]] std::size_t window_of(std::size_t piece) const noexcept {
+  // Pieces of at most so many elements that come to this rank by requests, 0: whole blocks; `most` where there are more.
+  [[nodiscard]] std::size_t pieces_of(count_t elements, std::size_t most) const noexcept {
+    std::size_t n = 0;
+    for (const notice& b : blocks) {
+      if (n >= most) break;
+      if (b.count == 0 || b.has_come()) continue;
+      n += elements == 0 ? 1 : std::min(most, as_size((b.count - 1) / elements) + 1);
+    }
+    return std::min(n, most);
+  }
+
+  // By what there is to move: no more than may be in flight, nor than has room. A receiver may divide a block of this
+  // rank's: it has as many requests as usual at least.
+  [[nodiscard]] sparse_grants::window window_of(std::size_t piece, count_t elements) const noexcept {
+    constexpr std::size_t usual = 32;
+    constexpr std::size_t most_useful = 4096;
+    const std::size_t most = std::min(in_flight_of(opts), most_useful);
     const std::size_t room = budget->limit() - budget->used();
-    std::size_t w = in_flight_of(opts);
-    while (w > 1 && sparse_grants::footprint(w, piece) > room) w = (w + 1) / 2;
+    sparse_grants::window w{std::max<std::size_t>(pieces_of(elements, most), 1),
+                            std::min(most, std::max(usual, sends))};
+    while (w.to_here + w.from_here > 2 && sparse_grants::footprint(w, piece) > room)
+      w = {(w.to_here + 1) / 2, (w.from_here + 1) / 2};
     return w;
   }
 
@@ -142,18 +163,27 @@ struct sparse_call::state {
 
   // What moves the data. The requests that come to a rank are not more than may be in flight, or one of each rank that
   // it sends to.
-  void make_move(std::size_t window, std::size_t piece) {
+  void make_move(const sparse_grants::window& window, std::size_t piece) {
     const std::size_t receivers = most_destinations > 0 ? most_destinations : detail::as_size(comm().size());
     move.emplace(comm(), 0, data, blocks, window, std::max<std::size_t>(in_flight_of(opts) / receivers, 1), piece,
                  &*budget);
   }
 
-  void begin_move(std::optional<invalid_argument> invalid, std::size_t piece) {
+  // After the agreement on memory, of which all ranks have the least that moves data.
+  void make_move_at_once() {
+    try {
+      make_move(window_of(0, 0), 0);
+    } catch (const std::exception&) {
+      make_move({}, 0);
+    }
+  }
+
+  void begin_move(std::optional<invalid_argument> invalid, std::size_t piece, count_t elements) {
     std::size_t lacking = 0;
     if (!invalid) {
       try {
         reserve_least(piece);
-        make_move(window_of(piece), piece);
+        make_move(window_of(piece, elements), piece);
       } catch (const budget_exceeded& e) {
         lacking = e.used() + e.requested();
       } catch (const std::bad_alloc&) {
@@ -213,7 +243,7 @@ struct sparse_call::state {
         node->receive(static_cast<std::byte*>(into));
         return node->end(opts.stats);
       }
-      begin_move(invalid, 0);
+      begin_move(invalid, 0, 0);
       run([&](sparse_grants& g) { g.receive(static_cast<std::byte*>(into)); });
     });
     throw_if_invalid();
@@ -247,7 +277,7 @@ struct sparse_call::state {
           return node->end(opts.stats);
         }
       }
-      begin_move(invalid, bytes_of_piece);
+      begin_move(invalid, bytes_of_piece, most);
       run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
     throw_if_invalid();
@@ -301,6 +331,7 @@ struct sparse_call::state {
   bool all_at_once = false;                  // every rank makes the call at once
   bool at_once_here = false;                 // and its notices came in a find
   std::uint64_t most_destinations = 0;       // of a rank; 0: not known
+  std::size_t sends = 0;                     // blocks of this rank
   double begun = PMPI_Wtime();
   sparse_choices* measures = nullptr;  // this call
   std::uint64_t rounds = 0;

@@ -156,7 +156,7 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
         to += n.count * e.extent;
       }
     }
-    make_move(window_of(0), 0);
+    make_move_at_once();
     run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
     if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
   });
@@ -173,7 +173,7 @@ void sparse_call::state::receive_carried(std::byte* into, const char* invalid_te
           carried->move_rest(comm(), comm().next_tag(), blocks, invalid_text == nullptr ? into : nullptr, &*budget);
       return account();
     }
-    make_move(window_of(0), 0);
+    make_move_at_once();
     run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
   });
   if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
