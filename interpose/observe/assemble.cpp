@@ -177,7 +177,7 @@ void close_entries(std::vector<rank_log>& logs) {
       for (const place& p : ranks) {
         const entry& e = (*p.open)[call];
         if (e.run == entry::failed) continue;
-        p.log->waited(e.run, e.site, e.stands_for, begin(*last) - e.begin, e.begin - begin(*first), last->comm->rank);
+        p.log->waited(e, begin(*last) - e.begin, e.begin - begin(*first), last->comm->rank);
       }
     }
   }

@@ -138,7 +138,8 @@ void tell_waiting_apart(observed_comm& c, MPI_Comm comm) {
   for (std::size_t i = 0; i < c.open.size(); ++i) {
     const open_entry& e = c.open[i];
     if (e.run != entry::failed)
-      log.waited(e.run, e.site, c.stands_for, last[i].begin - own[i], own[i] - first[i], last[i].rank);
+      log.waited({own[i], e.run, e.site, c.stands_for, e.seconds}, last[i].begin - own[i], own[i] - first[i],
+                 last[i].rank);
   }
   c.open.clear();
 }
@@ -147,7 +148,8 @@ void keep_open_entries(recorder_state& s) {
   s.clock.compare();
   for (const observed_comm& c : s.comms) {
     auto& open = s.writer.log().open.emplace_back();
-    for (const open_entry& e : c.open) open.push_back({s.clock.when(e.begin) - s.offset, e.run, e.site, c.stands_for});
+    for (const open_entry& e : c.open)
+      open.push_back({s.clock.when(e.begin) - s.offset, e.run, e.site, c.stands_for, e.seconds});
   }
 }
 

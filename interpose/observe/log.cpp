@@ -1,6 +1,7 @@
 #include "interpose/observe/log.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -41,116 +42,55 @@ void run_of_calls::took(double seconds) noexcept {
   ++timed;
 }
 
-void rank_log::waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival,
-                      int last) {
-  if (run < runs.size()) runs[run].waiting += calls * wait;
-  site_log& s = sites[site];
-  s.waiting += calls * wait;
-  s.arrival += calls * arrival;
-  s.arrivals += calls;
-  waits& w = s.waited_for[last];
-  w.seconds += calls * wait;
-  w.squares += calls * wait * wait;
+void wait_samples::add(std::uint32_t weight, double wait, double seconds) noexcept {
+  const double w = weight;
+  const double uncertain = w * (w - 1);
+  ++calls;
+  waited += w * wait;
+  lasted += w * seconds;
+  waited_squares += uncertain * wait * wait;
+  products += uncertain * wait * seconds;
+  lasted_squares += uncertain * seconds * seconds;
 }
 
-std::vector<std::uint8_t> rank_log::packed() const {
-  json j{{"program", program},    {"rows", rows},           {"comms", json::array()},
-         {"runs", json::array()}, {"seconds", seconds},     {"node", node},
-         {"others", others},      {"sites", json::array()}, {"open", json::array()}};
-  for (const site_log& s : sites) {
-    json waited_for = json::array();
-    for (const auto& [last, w] : s.waited_for) waited_for.push_back({last, w.seconds, w.squares});
-    j["sites"].push_back({s.object,
-                          s.offset,
-                          s.comm,
-                          static_cast<int>(s.kind),
-                          static_cast<int>(s.form),
-                          s.calls,
-                          s.bytes,
-                          s.received,
-                          s.seconds,
-                          s.waiting,
-                          s.arrival,
-                          s.arrivals,
-                          s.peak_memory,
-                          waited_for,
-                          s.sizes,
-                          s.algorithms,
-                          s.fallbacks,
-                          s.flows,
-                          s.sampled,
-                          s.sampled_seconds,
-                          s.squares,
-                          s.sampled_squares});
-  }
-  for (const auto& of_comm : open) {
-    auto& list = j["open"].emplace_back(json::array());
-    for (const entry& e : of_comm) list.push_back({e.begin, e.run, e.site, e.stands_for});
-  }
-  for (const known_comm& c : comms) j["comms"].push_back({c.id.leader, c.id.serial, c.rank, c.world_ranks});
-  j["traced"] = {json::array(), untraced};
-  for (const traced_call& t : traced) j["traced"][0].push_back({t.site, t.row, t.algorithm});
-  for (const run_of_calls& r : runs)
-    j["runs"].push_back({r.what.comm, r.what.row, static_cast<int>(r.what.kind), r.what.in_place, r.what.element_bytes,
-                         r.repeats, r.total, r.min, r.max, static_cast<int>(r.what.form), r.waiting, r.what.in_flight});
-  return json::to_cbor(j);
+estimate wait_samples::of(double seconds) const noexcept {
+  if (lasted <= 0) return {};
+  const double share = waited / lasted;
+  const double variance = waited_squares - 2 * share * products + share * share * lasted_squares;
+  constexpr double quantile = 1.96;
+  const double spread = quantile * std::sqrt(std::max(variance, 0.0)) / lasted;
+  return {share * seconds, std::max(share - spread, 0.0) * seconds, std::min(share + spread, 1.0) * seconds};
 }
 
-rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) {
-  const json j = json::from_cbor(bytes);
-  rank_log log;
-  log.program = j.at("program");
-  log.rows = j.at("rows").get<std::vector<std::vector<count_t>>>();
-  for (const json& c : j.at("comms"))
-    log.comms.push_back({{c.at(0), c.at(1)}, c.at(2), c.at(3).get<std::vector<int>>()});
-  for (const json& r : j.at("runs"))
-    log.runs.push_back({{r.at(0), r.at(1), static_cast<workloads::call_kind>(r.at(2).get<int>()), r.at(3),
-                         static_cast<workloads::call_form>(r.at(9).get<int>()), r.at(11), r.at(4)},
-                        r.at(5),
-                        r.at(6),
-                        r.at(7),
-                        r.at(8),
-                        r.at(10)});
-  log.seconds = j.at("seconds");
-  log.node = j.at("node");
-  for (const json& t : j.at("traced").at(0)) log.traced.push_back({t.at(0), t.at(1), t.at(2)});
-  log.untraced = j.at("traced").at(1);
-  log.others = j.at("others").get<std::vector<std::uint64_t>>();
-  for (const json& s : j.at("sites")) {
-    log.sites.push_back({s.at(0),
-                         s.at(1),
-                         s.at(2),
-                         static_cast<workloads::call_kind>(s.at(3).get<int>()),
-                         static_cast<workloads::call_form>(s.at(4).get<int>()),
-                         s.at(5),
-                         s.at(6),
-                         s.at(7),
-                         s.at(8),
-                         s.at(9),
-                         s.at(10),
-                         s.at(11),
-                         s.at(12),
-                         s.at(18),
-                         s.at(19),
-                         s.at(20),
-                         s.at(21),
-                         {},
-                         {},
-                         {},
-                         {},
-                         {}});
-    site_log& last = log.sites.back();
-    for (const json& w : s.at(13)) last.waited_for[w.at(0)] = {w.at(1), w.at(2)};
-    last.sizes = s.at(14).get<std::map<int, std::uint64_t>>();
-    last.algorithms = s.at(15).get<std::map<std::string, std::uint64_t>>();
-    last.fallbacks = s.at(16).get<std::map<std::string, std::uint64_t>>();
-    last.flows = s.at(17).get<std::vector<count_t>>();
-  }
-  for (const json& of_comm : j.at("open")) {
-    auto& list = log.open.emplace_back();
-    for (const json& e : of_comm) list.push_back({e.at(0), e.at(1), e.at(2), e.at(3)});
-  }
-  return log;
+void rank_log::waited(const entry& e, double wait, double arrival, int last) {
+  const double clamped = std::clamp(wait, 0.0, std::max(e.seconds, 0.0));
+  if (e.run < runs.size()) runs[e.run].waiting += e.stands_for * clamped;
+  site_log& s = sites[e.site];
+  s.waits.add(e.stands_for, clamped, e.seconds);
+  s.arrival += e.stands_for * arrival;
+  s.arrivals += e.stands_for;
+  waits_for_a_rank& w = s.waited_for[last];
+  w.seconds += e.stands_for * clamped;
+  w.squares += e.stands_for * clamped * clamped;
 }
+
+// Named fields: a log travels to rank 0 of the same library.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(comm_id, leader, serial)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(known_comm, id, rank, world_ranks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(signature, comm, row, kind, in_place, form, in_flight, element_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_of_calls, what, repeats, total, min, max, waiting, timed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(entry, begin, run, site, stands_for, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(waits_for_a_rank, seconds, squares)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(wait_samples, calls, waited, lasted, waited_squares, products, lasted_squares)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site_log, object, offset, comm, kind, form, calls, bytes, received, seconds, waits,
+                                   arrival, arrivals, peak_memory, sampled, sampled_seconds, squares, sampled_squares,
+                                   waited_for, sizes, algorithms, fallbacks, flows)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(traced_call, site, row, algorithm)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(rank_log, program, seconds, node, sites, open, others, comms, rows, runs, traced,
+                                   untraced)
+
+std::vector<std::uint8_t> rank_log::packed() const { return json::to_cbor(json(*this)); }
+
+rank_log rank_log::unpacked(const std::vector<std::uint8_t>& bytes) { return json::from_cbor(bytes).get<rank_log>(); }
 
 }  // namespace taquin::interpose

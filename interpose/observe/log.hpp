@@ -59,12 +59,36 @@ struct entry {
   std::uint32_t run = failed;    ///< index into rank_log::runs
   std::uint32_t site = 0;        ///< index into rank_log::sites
   std::uint32_t stands_for = 1;  ///< calls
+  double seconds = 0;            ///< that the call took
 };
 
 /// The waits for one rank, added up. The squares tell a rank that comes late again and again from one long wait.
-struct waits {
+struct waits_for_a_rank {
   double seconds = 0;
   double squares = 0;  ///< of the seconds of each call
+};
+
+/// A figure that was measured in some calls and holds for all of them: its value, with a 95% interval.
+struct estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// How long this rank waited for the last rank to enter its calls, from those calls of which it is known. A sample stands
+/// for as many calls as its weight says; the share of waiting in the samples is that of all calls (a ratio estimator).
+struct wait_samples {
+  std::uint64_t calls = 0;    ///< samples
+  double waited = 0;          ///< seconds of waiting, by weight
+  double lasted = 0;          ///< seconds of the calls, by weight
+  double waited_squares = 0;  ///< by weight · (weight − 1): nothing is uncertain about calls that stand for themselves
+  double products = 0;
+  double lasted_squares = 0;
+
+  /// The wait of a call cannot be longer than the call.
+  void add(std::uint32_t weight, double wait, double seconds) noexcept;
+  /// Of calls that took so many seconds altogether.
+  [[nodiscard]] estimate of(double seconds) const noexcept;
 };
 
 /// What this rank knows of one call site on one communicator.
@@ -78,16 +102,16 @@ struct site_log {
   count_t bytes = 0;
   count_t received = 0;
   double seconds = 0;
-  double waiting = 0;
+  wait_samples waits;
   double arrival = 0;          ///< after the first rank, added up
-  std::uint64_t arrivals = 0;  ///< calls that `waiting` and `arrival` are of
+  std::uint64_t arrivals = 0;  ///< calls that `arrival` is of
   std::size_t peak_memory = 0;
   std::uint64_t sampled = 0;  ///< calls that the MPI library did, to be measured
   double sampled_seconds = 0;
-  double squares = 0;                  ///< of the seconds of each call, added up
-  double sampled_squares = 0;          ///< of those that were measured
-  std::map<int, waits> waited_for;     ///< by the communicator's rank that was last
-  std::map<int, std::uint64_t> sizes;  ///< blocks by the power of two of their bytes; -1: empty
+  double squares = 0;                          ///< of the seconds of each call, added up
+  double sampled_squares = 0;                  ///< of those that were measured
+  std::map<int, waits_for_a_rank> waited_for;  ///< by the communicator's rank that was last
+  std::map<int, std::uint64_t> sizes;          ///< blocks by the power of two of their bytes; -1: empty
   std::map<std::string, std::uint64_t> algorithms;
   std::map<std::string, std::uint64_t> fallbacks;
   std::vector<count_t> flows;  ///< bytes to each rank
@@ -118,8 +142,8 @@ struct rank_log {
   void took(std::uint32_t run, double call_seconds) noexcept {
     if (run < runs.size()) runs[run].took(call_seconds);
   }
-  /// A call, which stands for `calls`, has waited for its last rank, and came so long after its first one.
-  void waited(std::uint32_t run, std::uint32_t site, std::uint32_t calls, double wait, double arrival, int last);
+  /// This rank entered a call `arrival` seconds after the first rank and `wait` seconds before the last one, `last`.
+  void waited(const entry& e, double wait, double arrival, int last);
   /// As bytes and back.
   [[nodiscard]] std::vector<std::uint8_t> packed() const;
   static rank_log unpacked(const std::vector<std::uint8_t>& bytes);

@@ -46,7 +46,7 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
       {"taquin_seconds", "counter", "seconds", "Time in all-to-all calls.",
        [](const site_log& s) { return s.seconds; }},
       {"taquin_waiting_seconds", "counter", "seconds", "Of that, until the last rank came.",
-       [](const site_log& s) { return std::min(s.waiting, s.seconds); }},
+       [](const site_log& s) { return s.waits.of(s.seconds).value; }},
       {"taquin_sent_bytes", "counter", "bytes", "Bytes sent, those to the rank itself included.",
        [](const site_log& s) { return static_cast<double>(s.bytes); }},
       {"taquin_peak_memory_bytes", "gauge", "bytes", "The most extra memory of a call.",
@@ -59,7 +59,8 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
       site_log& all = sites[labels_of(static_cast<int>(rank), s)];
       all.bytes += s.bytes;
       all.seconds += s.seconds;
-      all.waiting += s.waiting;
+      all.waits.waited += s.waits.of(s.seconds).value;
+      all.waits.lasted += s.seconds;
       all.peak_memory = std::max(all.peak_memory, s.peak_memory);
       for (const auto& [name, calls] : s.algorithms) all.algorithms[name] += calls;
     }

@@ -119,6 +119,7 @@ inline void keep(recorder_state& s, const call_event& e, known_call& k, const ou
   open_entry& own = e.comm->open[static_cast<std::size_t>(e.entry)];
   own.run = run;
   own.site = k.site;
+  own.seconds = s.clock.seconds(ticks);
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ void start_observing() {
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
   if (s.records) s.known.keep_runs();
-  s.places = s.full || !given.trace.empty() || !given.metrics.empty();
+  s.places = given.at_end != settings::report::none || !given.trace.empty() || !given.metrics.empty();
   s.clock.start();
   TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
   TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));

@@ -40,6 +40,7 @@ struct open_entry {
   std::uint64_t begin = 0;  // of the tick clock
   std::uint32_t run = entry::failed;
   std::uint32_t site = 0;
+  double seconds = 0;
 };
 
 /// What is kept of a communicator.

@@ -23,6 +23,7 @@ namespace taquin::interpose {
 
 namespace {
 
+using detail::show_seconds;
 using detail::show_size;
 using nlohmann::json;
 
@@ -76,8 +77,10 @@ struct merged {
   call_site where;
   std::uint64_t calls = 0;
   count_t bytes = 0;
-  double seconds = 0;  // of the rank with the most
-  double waiting = 0;  // the same rank's
+  double seconds = 0;             // of the rank with the most
+  estimate waiting;               // the same rank's
+  std::uint64_t waits_known = 0;  // calls of that rank in which the wait was measured
+  std::uint64_t waits_of = 0;     // among so many
   std::size_t peak_memory = 0;
   comparison compared;  // the same rank's
   std::map<int, lateness> waited_for;
@@ -89,8 +92,8 @@ struct merged {
   std::vector<double> arrival;
   json flows = json::array();
 
-  [[nodiscard]] double transfer() const { return seconds - waiting; }
-  [[nodiscard]] double waiting_share() const { return seconds > 0 ? waiting / seconds : 0; }
+  [[nodiscard]] double transfer() const { return seconds - waiting.value; }
+  [[nodiscard]] double waiting_share() const { return seconds > 0 ? waiting.value / seconds : 0; }
   [[nodiscard]] std::string place() const {
     if (!where.file.empty())
       return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
@@ -105,7 +108,7 @@ struct merged {
   }
 };
 
-std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
+std::vector<merged> merge(const std::vector<rank_log>& logs) {
   using key = std::tuple<std::string, std::uint64_t, comm_id, workloads::call_kind, workloads::call_form>;
   std::map<key, merged> all;
   for (const rank_log& log : logs) {
@@ -117,7 +120,7 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
       if (fresh) {
         m.form = name_of_call(s.kind, s.form);
         m.world_ranks = c.world_ranks;
-        if (resolved) m.where = resolve(s.object, s.offset);
+        m.where = resolve(s.object, s.offset);
         m.sent.resize(c.world_ranks.size());
         m.received.resize(c.world_ranks.size());
         m.arrival.resize(c.world_ranks.size());
@@ -126,7 +129,9 @@ std::vector<merged> merge(const std::vector<rank_log>& logs, bool resolved) {
       m.bytes += s.bytes;
       if (s.seconds > m.seconds) {
         m.seconds = s.seconds;
-        m.waiting = std::min(s.waiting, s.seconds);
+        m.waiting = s.waits.of(s.seconds);
+        m.waits_known = s.waits.calls;
+        m.waits_of = s.calls;
         m.compared = comparison::of(s);
       }
       m.peak_memory = std::max(m.peak_memory, s.peak_memory);
@@ -169,20 +174,24 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
     for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[reason] += calls;
   }
   for (const rank_log& log : logs) {
-    double seconds = 0;
-    double waiting = 0;
+    merged of_rank;
     comparison all;
     for (const site_log& s : log.sites) {
       const comparison c = comparison::of(s);
       all.sampled += c.sampled;
       all.native += c.native;
       all.own += c.own;
-      seconds += s.seconds;
-      waiting += std::min(s.waiting, s.seconds);
+      of_rank.seconds += s.seconds;
+      const estimate e = s.waits.of(s.seconds);
+      of_rank.waiting = {of_rank.waiting.value + e.value, of_rank.waiting.low + e.low, of_rank.waiting.high + e.high};
+      of_rank.waits_known += s.waits.calls;
+      of_rank.waits_of += s.calls;
     }
-    if (seconds >= total.seconds) {
-      total.seconds = seconds;
-      total.waiting = waiting;
+    if (of_rank.seconds >= total.seconds) {
+      total.seconds = of_rank.seconds;
+      total.waiting = of_rank.waiting;
+      total.waits_known = of_rank.waits_known;
+      total.waits_of = of_rank.waits_of;
       total.compared = all;
     }
   }
@@ -247,6 +256,21 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
   return text;
 }
 
+// The call sites that take most time, as profilers of MPI list them.
+void print_sites(const std::vector<merged>& sites, double run) {
+  constexpr std::size_t most = 10;
+  constexpr double percent = 100;
+  if (sites.empty()) return;
+  say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>7}  call site", "calls", "sent", "time", "waiting", "of run"));
+  for (std::size_t i = 0; i < std::min(most, sites.size()); ++i) {
+    const merged& m = sites[i];
+    say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", m.calls, show_size(m.bytes),
+                    show_seconds(m.seconds), show_seconds(m.waiting.value), run > 0 ? percent * m.seconds / run : 0.0,
+                    m.place(), m.where.file.empty() || m.where.function.empty() ? "" : " (" + m.where.function + ")"));
+  }
+  if (sites.size() > most) say(fmt::format("  {} more call sites are in the full report", sites.size() - most));
+}
+
 void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
                    const std::vector<advice>& advices, bool waits_for_processors) {
   constexpr double percent = 100;
@@ -254,8 +278,11 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
-  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting,
+  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting.value,
                   total.transfer()));
+  if (total.waits_known < total.waits_of)
+    say(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s", total.waits_known,
+                    total.waits_of, total.waiting.low, total.waiting.high));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
   say(fmt::format("  peak extra memory    {}", show_size(static_cast<count_t>(total.peak_memory))));
   if (waits_for_processors)
@@ -280,13 +307,24 @@ int most_peers(const merged& m, std::size_t end) {
   return most;
 }
 
+// What the waiting time rests on: measured in every call, or estimated from some of them.
+json waiting_basis(const merged& m) {
+  if (m.waits_known >= m.waits_of) return {{"basis", "measured"}};
+  return {{"basis", "estimated"},
+          {"calls", m.waits_known},
+          {"of", m.waits_of},
+          {"low", m.waiting.low},
+          {"high", m.waiting.high}};
+}
+
 json to_json(const merged& m) {
   json j{{"form", m.form},
          {"communicator", {{"ranks", m.world_ranks.size()}, {"world_ranks", m.world_ranks}}},
          {"calls", m.calls},
          {"bytes", m.bytes},
          {"seconds", m.seconds},
-         {"waiting_seconds", m.waiting},
+         {"waiting_seconds", m.waiting.value},
+         {"waiting_basis", waiting_basis(m)},
          {"sent", m.sent},
          {"received", m.received},
          {"arrival", m.arrival},
@@ -332,7 +370,7 @@ std::string file_named_after(const std::string& command_line) {
 void write_report(const std::vector<rank_log>& logs) {
   const settings& s = settings::get();
   const bool full = s.at_end == settings::report::full;
-  const auto sites = merge(logs, full);
+  const auto sites = merge(logs);
   double run = 0;
   std::set<int> nodes;
   for (const rank_log& log : logs) {
@@ -343,11 +381,13 @@ void write_report(const std::vector<rank_log>& logs) {
   const bool waits_for_processors = crowded(logs);
   const auto advices = advise(sites, run, waits_for_processors);
   print_summary(logs, total, run, advices, waits_for_processors);
+  print_sites(sites, run);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
   j["crowded"] = waits_for_processors;
-  j["totals"] = {{"seconds", total.seconds}, {"waiting_seconds", total.waiting}};
+  j["totals"] = {
+      {"seconds", total.seconds}, {"waiting_seconds", total.waiting.value}, {"waiting_basis", waiting_basis(total)}};
   if (!s.trace.empty()) j["trace"] = s.trace;
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));

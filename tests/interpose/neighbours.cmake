@@ -116,7 +116,7 @@ endif()
 set(file ${CMAKE_CURRENT_BINARY_DIR}/report.json)
 set(program $<TARGET_FILE:interpose_program>)
 neighbour_test(report_summary_tells_calls_and_algorithms
-  "^taquin: report of 2 ranks.*all-to-all calls +6, 96B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
+  "^taquin: report of 2 ranks.*all-to-all calls +6, 96 B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
 neighbour_test(report_summary_says_nothing_of_the_mpi_library_that_was_not_measured "^status 0"
   "! ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions} 2>&1 | grep MPI.library.s.own")
@@ -125,7 +125,7 @@ neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.
 neighbour_test(report_names_fallbacks "left to MPI +4: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
 neighbour_test(report_counts_calls_on_communicators_that_come_and_go
-  "all-to-all calls +24, 384B sent.*status 0"
+  "all-to-all calls +24, 384 B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions} come_and_go")
 # 2,000 calls of 4 bytes a pair and 1,000 of 8, on two ranks.
 neighbour_test(report_says_its_file_and_names_it_after_program_and_job
@@ -136,7 +136,7 @@ neighbour_test(report_names_a_program_in_any_bytes "report written to [^\n]*odd.
   "cp ${program} odd_$(printf '\\377') && ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:odd.json ./odd_$(printf '\\377') && $<TARGET_FILE:expected_report> odd.json && echo expected")
 foreach(kind summary full:/dev/null)
   string(SUBSTRING ${kind} 0 4 of)
-  neighbour_test(report_counts_every_one_of_many_calls_${of} "all-to-all calls +3000, 62.5KB sent.*status 0"
+  neighbour_test(report_counts_every_one_of_many_calls_${of} "all-to-all calls +3000, 62.5 KiB sent.*status 0"
     "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=${kind} ${regions} many")
 endforeach()
 neighbour_test(report_none_is_silent "^status 0" "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=none ${regions}")
@@ -164,7 +164,7 @@ set(recording ${CMAKE_CURRENT_BINARY_DIR}/surface.json)
 neighbour_test(forms_are_recorded
   "^taquin: recording written to [^\n]*surface.json[\n]alltoall nonblocking 2[\n]alltoallv nonblocking 3[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]flows 3[\n]status 0"
   "rm -f ${recording}; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_RECORD=${recording} ${surface} && /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/forms.py ${recording}")
-neighbour_test(forms_are_reported "all-to-all calls +9, 112B sent.*status 0"
+neighbour_test(forms_are_reported "all-to-all calls +9, 112 B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${surface}")
 
 # A rank that is killed, or a program that aborts.

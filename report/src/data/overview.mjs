@@ -181,7 +181,7 @@ function allFigures(source) {
     {
       label: "Waiting for the last rank",
       value: t.waiting !== null ? seconds(t.waiting) : "–",
-      note: t.waiting !== null && t.seconds > 0 ? `${percent(t.waiting / t.seconds)} of that time` : unknown,
+      note: t.waiting !== null && t.seconds > 0 ? `${percent(t.waiting / t.seconds)} of that time${t.estimate ?? ""}` : unknown,
     },
     {
       label: "Transfer",

@@ -169,6 +169,9 @@ export function prepareReport(data, name) {
   };
 }
 
+// What is added to a figure that was not measured in every call.
+const estimated = (told) => (told?.basis === "estimated" ? `, estimated from ${told.calls} of ${told.of} calls` : "");
+
 // Call sites of different ranks run side by side: the time of all is that of the rank with the most, as the file tells it.
 // Files that do not tell have call sites on all ranks, or no total.
 function totals(sites, runSeconds, memoryLimit, told) {
@@ -183,6 +186,7 @@ function totals(sites, runSeconds, memoryLimit, told) {
     seconds,
     runSeconds,
     share: runSeconds > 0 && seconds !== null ? seconds / runSeconds : null,
+    estimate: estimated(told?.waiting_basis),
     waiting: told ? told.waiting_seconds ?? null : together && waits.length ? sum(waits.map((s) => s.waiting)) : null,
     peak: peaks.length ? Math.max(...peaks) : null,
     memoryLimit,

@@ -101,6 +101,8 @@ test("waiting is told apart where the recording does so, and else it is not know
 
 test("call sites on different ranks are not added up: the total is what the file tells by rank", () => {
   const sites = [{ form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 2 }, calls: 1, bytes: 1, seconds: 3 }, { form: "alltoall", communicator: { ranks: 4 }, calls: 1, bytes: 1, seconds: 1 }];
+  const waiting_basis = { basis: "estimated", calls: 10, of: 80, low: 0.9, high: 1.1 };
+  assert.equal(prepareReport({ ranks: 4, seconds: 10, sites, totals: { seconds: 4, waiting_seconds: 1, waiting_basis } }, "r").totals.estimate, ", estimated from 10 of 80 calls");
   assert.equal(prepareReport({ ranks: 4, seconds: 10, sites, totals: { seconds: 4, waiting_seconds: 1 } }, "r").totals.share, 0.4);
   assert.equal(prepareReport({ ranks: 4, seconds: 10, sites }, "r").totals.seconds, null);
 });

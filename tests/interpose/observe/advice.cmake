@@ -12,3 +12,6 @@ if(TAQUIN_NODE AND TARGET taquin_report_page)
     LABELS "mpi;interpose;report"
     ENVIRONMENT "${mpi_environment};REPORT_OF=$<TARGET_FILE:report_of>;TAQUIN_PROGRAM=$<TARGET_FILE:taquin_command>;PAGE_SOURCES=${PROJECT_SOURCE_DIR}/report/src/data;MPIRUN=${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
 endif()
+taquin_unit_test(wait_samples ${CMAKE_CURRENT_LIST_DIR}/wait_samples.cpp ${PROJECT_SOURCE_DIR}/interpose/observe/log.cpp)
+target_link_libraries(wait_samples PRIVATE taquin_workloads nlohmann_json::nlohmann_json)
+target_include_directories(wait_samples PRIVATE ${PROJECT_SOURCE_DIR})

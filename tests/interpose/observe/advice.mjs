@@ -132,10 +132,10 @@ test("measured times are the same in the table and on the page", { skip: !MPIRUN
   const [command, ...args] = MPIRUN.split(" ");
   const { stdout } = run(command, [...args, "2", TAQUIN_PROGRAM, "run", "-b", "1K", "-a", "auto,pairwise,two_phase", "--reps", "12", "--json", file]);
   const { points } = page(file);
-  const rows = stdout.split("\n").filter((l) => / us | ms | ns /.test(l));
+  const rows = stdout.split("\n").filter((l) => / µs | ms | ns /.test(l));
   assert.equal(rows.length, 4, stdout);
   for (const row of rows) {
-    const [, name, median, low, high, ratio, peak] = row.match(/^(\w+)(?: \(\w+\))? +([0-9.]+ [mun]s) +([0-9.]+ [mun]s) \.\. ([0-9.]+ [mun]s) +([0-9.]+) +(\S+)/) ?? assert.fail(row);
+    const [, name, median, low, high, ratio, peak] = row.match(/^(\w+)(?: \(\w+\))? +([0-9.]+ [mµn]s) +([0-9.]+ [mµn]s) \.\. ([0-9.]+ [mµn]s) +([0-9.]+) +(\S+ \S+)/) ?? assert.fail(row);
     const point = points.find((p) => p.algorithm === name && p.basis === "measured") ?? assert.fail(`${name} is not on the page`);
     same(`${name}, median`, median, seconds(point.time));
     same(`${name}, low`, low, seconds(point.low));

@@ -57,7 +57,7 @@ std::vector<rank_log> two_ranks(Late late) {
     for (int call = 0; call < calls; ++call) {
       const auto [last, by] = late(call);
       const double wait = rank == last ? 0 : by;
-      log.waited(0, 0, 1, wait, rank == last ? by : 0, last);
+      log.waited({0, 0, 0, 1, transfer + wait}, wait, rank == last ? by : 0, last);
       site_log& s = log.sites.front();
       s.seconds += transfer + wait;
       s.squares += (transfer + wait) * (transfer + wait);
@@ -100,7 +100,9 @@ std::vector<rank_log> side_by_side() {
   for (int rank = 0; rank < 4; ++rank) {
     rank_log log = log_of(rank, rank < 2 ? std::vector{0, 1} : std::vector{2, 3}, 0.5);
     log.sites.front().seconds = 0.024 + 0.001 * rank;
-    log.sites.front().waiting = 0.006 + 0.001 * rank;
+    log.sites.front().waits.calls = calls;
+    log.sites.front().waits.waited = 0.006 + 0.001 * rank;
+    log.sites.front().waits.lasted = log.sites.front().seconds;
     log.sites.front().peak_memory += static_cast<std::size_t>(rank);
     logs.push_back(log);
   }
