@@ -127,8 +127,8 @@ int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on);
  * TAQUIN_STATISTICS_INIT). Local. */
 int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics *statistics);
 
-/* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. Then, where ranks are on several nodes, all blocks
- * of all ranks must have elements of one size, of a type whose data are equal parts; others are refused on all ranks
+/* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. Then, where ranks are on several nodes, all
+ * blocks of all ranks must have elements of one size, of a type whose data are equal parts; others are refused on all ranks
  * with MPI_ERR_UNSUPPORTED_OPERATION. ---- */
 
 /* MPI_Alltoall. */

@@ -1,5 +1,5 @@
-// Every option of options.def at both ends of its range, in every kind of call: the call is right, or all ranks have the
-// same error and the communicator serves on.
+// Every option of options.def at both ends of its range, in every kind of call: the call is right, or all ranks have
+// the same error and the communicator serves on.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -131,7 +131,7 @@ struct sparse_call::state {
     running.agree_again({.invalid = invalid, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
-  // Pieces of at most so many elements that come to this rank by requests, 0: whole blocks; `most` where there are more.
+  // Pieces of at most so many elements that come to this rank by requests; 0: whole blocks. At most `most`.
   [[nodiscard]] std::size_t pieces_of(count_t elements, std::size_t most) const noexcept {
     std::size_t n = 0;
     for (const notice& b : blocks) {
