@@ -128,8 +128,8 @@ int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on);
 int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics *statistics);
 
 /* ---- Blocking exchanges. Collective. `sendbuf` may be MPI_IN_PLACE. Then, where ranks are on several nodes, all
- * blocks of all ranks must have elements of one size, of a type whose data are equal parts; others are refused on all ranks
- * with MPI_ERR_UNSUPPORTED_OPERATION. ---- */
+ * blocks of all ranks must have elements of one size, of a type whose data are equal parts; others are refused on all
+ * ranks with MPI_ERR_UNSUPPORTED_OPERATION. ---- */
 
 /* MPI_Alltoall. */
 int TAQUIN_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
