@@ -22,7 +22,7 @@ template <class Request, std::size_t tags, std::size_t ring>
 class message_counts {
  public:
   struct of_rank {
-    std::atomic<std::int64_t> messages{0}, bytes{0}, untaken{0};
+    std::atomic<std::int64_t> messages{0}, bytes{0}, untaken{0}, sent{0};
     std::atomic<std::int64_t> most_messages{0}, most_bytes{0}, most_untaken{0};
     std::atomic_flag matching;  // of what comes to this rank
   };
@@ -69,6 +69,7 @@ class message_counts {
     if (!attached() || peer < 0) return;
     const int to = in_world(peer, comm);
     if (to == rank_ || to < 0) return;
+    if (bytes > 0) ++totals_[rank_].sent;
     const turn of_receiver(totals_[to].matching);
     line& l = line_of(rank_, to, tag);
     l.bytes[l.sent++ % ring] = static_cast<std::uint32_t>(bytes);

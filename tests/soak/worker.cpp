@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/in_flight.hpp"
-#include "support/flood_layer.hpp"
+#include "in_flight/layer.hpp"
 
 namespace taquin::soak {
 

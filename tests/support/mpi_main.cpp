@@ -1,12 +1,18 @@
-// main() of the MPI tests: a test that fails on any rank fails on all, and rank 0 alone prints what passed.
+// main() of the MPI tests: a test that fails on any rank fails on all, a test whose instruments did nothing fails, and
+// rank 0 alone prints what passed.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
+#include "support/instruments.hpp"
+
 namespace {
+
+namespace instruments = taquin::test::instruments;
 
 // What fails on other ranks than 0, whose printer tells the whole.
 class tell_failures : public testing::EmptyTestEventListener {
@@ -20,13 +26,42 @@ class tell_failures : public testing::EmptyTestEventListener {
 };
 
 class agree_on_failure : public testing::EmptyTestEventListener {
-  void OnTestEnd(const testing::TestInfo& info) override {
-    int mine = info.result()->Failed() ? 1 : 0;
-    int any = 0;
-    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (any != 0 && mine == 0) ADD_FAILURE() << "failed on another rank";
+  void OnTestStart(const testing::TestInfo& /*info*/) override {
+    before_ = instruments::totals();
+    instruments::idle_is_right = false;
   }
+  void OnTestEnd(const testing::TestInfo& info) override {
+    std::array<std::int64_t, 2 * instruments::number + 1> sums{};
+    const auto now = instruments::totals();
+    for (std::size_t k = 0; k < instruments::number; ++k) {
+      sums[2 * k] = now[k].used - before_[k].used;
+      sums[2 * k + 1] = now[k].fired - before_[k].fired;
+    }
+    sums.back() = info.result()->Failed() ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (sums.back() != 0 && !info.result()->Failed()) ADD_FAILURE() << "failed on another rank";
+    for (std::size_t k = 0; k < instruments::number; ++k)
+      if (sums[2 * k] > 0 && sums[2 * k + 1] == 0 && !instruments::idle_is_right)
+        ADD_FAILURE() << instruments::names[k] << " used " << sums[2 * k] << " times, and nothing happened";
+  }
+  std::array<instruments::use, instruments::number> before_{};
 };
+
+// The same for the whole program, of whose tests some may rightly see nothing.
+bool instruments_did_nothing(int rank) {
+  bool nothing = false;
+  for (std::size_t k = 0; k < instruments::number; ++k) {
+    const auto mine = instruments::totals()[k];
+    std::array<std::int64_t, 2> sums{mine.used, mine.fired};
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (sums[0] == 0) continue;
+    if (rank == 0)
+      std::printf("%s: used %lld times, %lld with an effect\n", instruments::names[k], static_cast<long long>(sums[0]),
+                  static_cast<long long>(sums[1]));
+    nothing = nothing || sums[1] == 0;
+  }
+  return nothing;
+}
 
 }  // namespace
 
@@ -47,6 +82,7 @@ int main(int argc, char** argv) {
   else
     listeners.Append(new tell_failures);
   int result = RUN_ALL_TESTS();
+  if (instruments_did_nothing(rank)) result = 1;
   MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();
   return result;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "soak/hostile_calls.hpp"
+#include "faults/hostile_calls.hpp"
 #include "taquin/taquin.h"
 #include "taquin/taquin.hpp"
 

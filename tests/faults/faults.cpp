@@ -1,7 +1,5 @@
 // Calls of the MPI library, and requests for memory, that fail on one rank: whatever call it is, no rank crashes, none
 // writes outside its receive blocks, none waits for ever, without a timeout, and other communicators go on to work.
-#include "faults.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "faults/layer.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {

@@ -12,12 +12,12 @@
 #include <limits>
 #include <optional>
 
+#include "faults/hostile_calls.hpp"
+#include "faults/left_over.hpp"
+#include "faults/mortal_trial.hpp"
+#include "faults/mortal_ways.hpp"
 #include "mpi/failure.hpp"
 #include "soak/common_options.hpp"
-#include "soak/hostile_calls.hpp"
-#include "soak/left_over.hpp"
-#include "soak/mortal_trial.hpp"
-#include "soak/mortal_ways.hpp"
 #include "soak/watchdog.hpp"
 #include "taquin/taquin.hpp"
 #if __has_include(<mpi-ext.h>)

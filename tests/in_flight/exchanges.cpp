@@ -11,8 +11,8 @@
 
 #include "algorithms/algorithm.hpp"
 #include "base/environment.hpp"
+#include "in_flight/layer.hpp"
 #include "redistribute/machine.hpp"
-#include "support/flood_layer.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.hpp"
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string>
 
-#include "robustness/faults.hpp"
-#include "soak/mortal_trial.hpp"
+#include "faults/layer.hpp"
+#include "faults/mortal_trial.hpp"
 
 namespace taquin::soak {
 

@@ -1,4 +1,6 @@
 // Stands between the library and the MPI library: the program's definitions come before those of shared libraries.
+#include "faults/layer.hpp"
+
 #include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
@@ -11,8 +13,6 @@
 #include <new>
 #include <optional>
 #include <utility>
-
-#include "faults.hpp"
 
 namespace taquin::test {
 
@@ -51,6 +51,7 @@ bool call_fails() noexcept {
   step();
   if (!now) return false;
   if (now->what == fault::delay) {
+    now->happened = true;
     now->random = now->random * 1664525U + 1013904223U;
     constexpr unsigned int most_microseconds = 100;
     usleep((now->random >> 16U) % most_microseconds);
@@ -78,14 +79,14 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-void arm(fault what, int n) noexcept { now = armed{what, n, static_cast<std::uint32_t>(n) + 1, false}; }
+void layer::arm(fault what, int n) noexcept { now = armed{what, n, static_cast<std::uint32_t>(n) + 1, false}; }
 
 void at_step(int n, void (*what)()) noexcept {
   steps_left = n;
   then = what;
 }
 
-bool disarm() noexcept {
+bool layer::disarm() noexcept {
   const bool happened = now && now->happened;
   now.reset();
   return happened;

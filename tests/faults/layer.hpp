@@ -3,6 +3,8 @@
 // gives its processor away, because what it waits for in shared memory is not there.
 #pragma once
 
+#include "support/instruments.hpp"
+
 namespace taquin::test {
 
 enum class fault {
@@ -14,10 +16,23 @@ enum class fault {
   death       ///< the process ends in the n-th call
 };
 
-/// On this thread, until disarm(), which says whether it has happened.
+// What does it (layer.cpp); tests call the functions below, which count what came of it.
+namespace layer {
 void arm(fault what, int n) noexcept;
+bool disarm() noexcept;
+}  // namespace layer
+
+/// On this thread, until disarm(), which says whether it has happened.
+inline void arm(fault what, int n) noexcept {
+  instruments::used(instruments::kind::fault_layer);
+  layer::arm(what, n);
+}
+inline bool disarm() noexcept {
+  const bool happened = layer::disarm();
+  if (happened) instruments::fired(instruments::kind::fault_layer);
+  return happened;
+}
 /// Calls `what` once, before the n-th step from now on, counted from 0.
 void at_step(int n, void (*what)()) noexcept;
-bool disarm() noexcept;
 
 }  // namespace taquin::test

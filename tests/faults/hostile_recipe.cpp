@@ -1,4 +1,4 @@
-#include "soak/hostile_recipe.hpp"
+#include "faults/hostile_recipe.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "support/flood_layer.hpp"
+#include "in_flight/layer.hpp"
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -43,9 +43,9 @@ void begin() {
   PMPI_Barrier(MPI_COMM_WORLD);
 }
 
-peaks now() {
+peaks counted() {
   const counts::of_rank& r = mine();
-  return {r.most_messages.load(), r.most_bytes.load(), r.most_untaken.load()};
+  return {r.most_messages.load(), r.most_bytes.load(), r.most_untaken.load(), r.sent.load()};
 }
 
 std::int64_t left() { return mine().messages.load(); }

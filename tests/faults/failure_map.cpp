@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "faults.hpp"
-#include "map_traffic.hpp"
+#include "faults/layer.hpp"
+#include "faults/map_traffic.hpp"
 #include "redistribute/machine.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.h"

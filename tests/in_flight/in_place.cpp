@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/flood_layer.hpp"
+#include "in_flight/layer.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.hpp"
 

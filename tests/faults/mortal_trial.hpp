@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "soak/hostile_recipe.hpp"
+#include "faults/hostile_recipe.hpp"
 #include "soak/random.hpp"
 
 namespace taquin::soak {
@@ -31,9 +31,9 @@ struct trial {
   std::uint64_t seed = 0;
   std::vector<int> members;  ///< in order; ranks of all that are alive
   way how = way::kill;
-  int offender = 0;  ///< a rank of the members
-  int call = 0;      ///< in which it is lost, counted from 0
-  int n = 0;         ///< at that step of it (see robustness/faults.hpp), or, of an exception, before that part of it
+  int offender = 0;       ///< a rank of the members
+  int call = 0;           ///< in which it is lost, counted from 0
+  int n = 0;              ///< at that step of it (see faults/layer.hpp), or, of an exception, before that part of it
   bool by_clock = false;  ///< or after `microseconds`, wherever it is then
   int microseconds = 0;
   int asleep = 0;        ///< milliseconds for which it is stopped

@@ -12,11 +12,11 @@
 #include <limits>
 #include <span>
 
-#include "robustness/faults.hpp"
+#include "faults/hostile_calls.hpp"
+#include "faults/hostile_verdict.hpp"
+#include "faults/layer.hpp"
+#include "faults/left_over.hpp"
 #include "soak/common_options.hpp"
-#include "soak/hostile_calls.hpp"
-#include "soak/hostile_verdict.hpp"
-#include "soak/left_over.hpp"
 #include "soak/watchdog.hpp"
 #include "support/heap_watch.hpp"
 #include "taquin/taquin.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "soak/hostile_recipe.hpp"
+#include "faults/hostile_recipe.hpp"
 
 namespace taquin::soak {
 
