@@ -129,7 +129,7 @@ TEST_P(faults, of_memory_end_in_errors) {
 }
 
 // Every call of one rank is late by another time.
-TEST_P(faults, of_time_change_nothing) {
+TEST_P(faults, of_time_change_no_result) {
   const auto [algorithm, in_place] = GetParam();
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   for (int turn = 0; turn < 5; ++turn) {

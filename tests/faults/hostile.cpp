@@ -228,7 +228,33 @@ std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, b
 struct result {
   std::string bad;
   bool whole = false;
+  bool happened = false;  ///< the harm reached the code
+  bool noticed = false;   ///< and a rank had an error
 };
+
+/// What came of the harms of one kind.
+struct harm_tally {
+  std::uint64_t tried = 0, happened = 0, noticed = 0;
+
+  void add(const result& r) {
+    ++tried;
+    happened += r.happened ? 1 : 0;
+    noticed += r.happened && r.noticed ? 1 : 0;
+  }
+};
+
+// Harms that are armed say themselves whether they happened; of all others an error shows it.
+bool is_armed(offence harm) {
+  return harm == offence::memory || harm == offence::no_memory || harm == offence::mpi_call || harm == offence::dropped;
+}
+
+// One of its kind may find nothing to harm; not one of so many happened only where the instrument does nothing.
+bool never_happened(offence harm, const harm_tally& t, int ranks) {
+  constexpr std::uint64_t enough = 8;
+  const bool takes_two =
+      harm == offence::sizes || harm == offence::absent || harm == offence::other_call || harm == offence::impatient;
+  return harm != offence::none && !(takes_two && ranks == 1) && t.tried >= enough && t.happened == 0;
+}
 
 // The problem itself, on a communicator of its own.
 result run_once(const hostile_recipe& r, const world& w) {
@@ -270,6 +296,9 @@ result run_once(const hostile_recipe& r, const world& w) {
     if (bad.empty() && w.rank == 0) bad = judge(r, all, w);
     if (!bad.empty()) bad += text_of(all);
     out.whole = is_whole(r, all, w);
+    out.noticed = std::ranges::any_of(all, is_error);
+    out.happened = is_armed(r.harm) ? std::ranges::any_of(all, [](const verdict& v) { return v.happened != 0; })
+                                    : r.harm != offence::none && out.noticed;
     w.doing("end");
     c->drop();
   }
@@ -288,8 +317,9 @@ bool any_rank(bool mine, const world& w) {
 }
 
 // Where all ranks agree on what happened nothing may be left of the call, once taquin has what it keeps.
-std::string run_problem(const hostile_recipe& r, const world& w) {
+std::string run_problem(const hostile_recipe& r, const world& w, harm_tally* tally = nullptr) {
   result first = run_once(r, w);
+  if (tally != nullptr) tally->add(first);
   const bool again = r.watched && first.whole;  // the same on all ranks
   if (!again || any_rank(!first.bad.empty(), w)) return first.bad;
   const left_over before = left_over::now();
@@ -347,15 +377,14 @@ int run_all(const settings& s) {
   const double begin = MPI_Wtime();
   int failures = 0;
   std::uint64_t done = 0;
-  std::array<std::uint64_t, static_cast<std::size_t>(offence::kinds)> by_harm{};
+  std::array<harm_tally, static_cast<std::size_t>(offence::kinds)> by_harm{};
   for (std::uint64_t i = s.first; i - s.first < s.problems && failures < 5; ++i) {
     at->problem = i;
     hostile_recipe r = make_hostile_recipe(hash(s.seed, i), w.size);
     for (const int way : s.simplified) simplify(r, way);
     if (s.shows && w.rank == 0) fmt::print(stderr, "{}: {}\n", i, describe(r));
-    const std::string bad = run_problem(r, w);
+    const std::string bad = run_problem(r, w, &by_harm.at(static_cast<std::size_t>(r.harm)));
     ++done;
-    ++by_harm.at(static_cast<std::size_t>(r.harm));
     if (!bad.empty())
       fmt::print(stderr, "soak: rank {} of {}: {}: {}\n  repeat: --seed {} --first {} --problems 1\n", w.rank, w.size,
                  bad, describe(r), s.seed, i);
@@ -366,12 +395,17 @@ int run_all(const settings& s) {
     if (s.seconds < std::numeric_limits<double>::infinity() && any_rank(MPI_Wtime() - begin > s.seconds, w)) break;
   }
   ended = true;
+  for (std::size_t k = 0; k < by_harm.size(); ++k)
+    failures += never_happened(static_cast<offence>(k), by_harm.at(k), w.size) ? 1 : 0;
   if (w.rank == 0) {
-    fmt::print("soak: {} calls with a hostile rank, {} ranks, seed {}, {} failures, {:.0f} s\n ", done, w.size, s.seed,
+    fmt::print("soak: {} calls with a hostile rank, {} ranks, seed {}, {} failures, {:.0f} s\n", done, w.size, s.seed,
                failures, MPI_Wtime() - begin);
-    for (std::size_t k = 0; k < by_harm.size(); ++k)
-      fmt::print(" {}: {}", name_of(static_cast<offence>(k)), by_harm[k]);
-    fmt::print("\n");
+    for (std::size_t k = 0; k < by_harm.size(); ++k) {
+      const harm_tally& h = by_harm.at(k);
+      fmt::print("  {:<24} {:>5} tried, {:>5} happened: {:>5} noticed, {:>5} survived{}\n",
+                 name_of(static_cast<offence>(k)), h.tried, h.happened, h.noticed, h.happened - h.noticed,
+                 never_happened(static_cast<offence>(k), h, w.size) ? "; FAILED: never happened" : "");
+    }
   }
   return failures > 0 ? 1 : 0;
 }

@@ -141,7 +141,10 @@ void call_until_lost(rank_state& s, const trial& t, MPI_Comm comm, std::vector<s
     ++s.calls;
     if (o.how == ending::right) s.wrong(made.back()->wrong());
     s.wrong(made.back()->outside());
-    if (offends && t.loses() && number == t.call + 1) be_killed();  // its steps were fewer
+    if (offends && t.loses() && number == t.call + 1) {
+      fmt::print(stderr, "mortal: the call had fewer steps\n");
+      be_killed();
+    }
     if (o.how == ending::right || o.how == ending::refused) continue;
     if (t.loses()) s.longest = std::max(s.longest, seconds_now() - std::max(begin, time_of_death()));
     if (!t.loses()) s.wrong("an error without a reason: " + o.text);

@@ -17,7 +17,7 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 out=$TMPDIR/out
 trap 'rm -rf "$TMPDIR"' EXIT
-done=0 jobs=0 failures=0 after=0 ended=0
+done=0 jobs=0 failures=0 after=0 ended=0 at_steps=0 missed=0
 
 processes() { ps -eo comm= | grep -vc '^\(sh\|ps\|grep\|sleep\)$'; }
 
@@ -65,8 +65,14 @@ while [ "$done" -lt "$trials" ] && [ "$failures" -lt 5 ]; do
   fi
   [ "$begun_trials" -gt 0 ] || { fail "nothing was tried"; break; }
   done=$((done + begun_trials))
+  at_steps=$((at_steps + $(grep -c '^[0-9]*: \(kill\|exit\|abort\) of rank.* at step ' "$out")))
+  missed=$((missed + $(grep -c '^mortal: the call had fewer steps' "$out")))
   look_for_remains
 done
+if [ "$at_steps" -ge 4 ] && [ "$missed" -ge "$at_steps" ]; then
+  failures=$((failures + 1))
+  echo "mortal: $at_steps ranks were to be lost at a step, and none was"
+fi
 echo "mortal: in all $done trials on $ranks ranks in $jobs jobs, $ended of which mpirun ended, $failures failures," \
-  "longest way out of a call $after s"
+  "$at_steps lost at a step ($missed of them behind it), longest way out of a call $after s"
 [ "$failures" = 0 ]

@@ -4,12 +4,14 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
 #include <thread>
 
 #include "soak/common_options.hpp"
 #include "soak/watchdog.hpp"
 #include "soak/worker.hpp"
+#include "support/instruments.hpp"
 
 namespace taquin::soak {
 
@@ -71,6 +73,14 @@ void print_totals(const tally& mine, double seconds, bool short_form) {
 
 namespace {
 
+// On all ranks: a run that compares nothing, or whose counter sees nothing, proves nothing.
+bool nothing_happened(const tally& mine, bool counts_messages) {
+  const auto counter = test::instruments::totals()[static_cast<std::size_t>(test::instruments::kind::message_counter)];
+  std::array<std::uint64_t, 2> seen{mine.exchanges, static_cast<std::uint64_t>(counter.fired)};
+  MPI_Allreduce(MPI_IN_PLACE, seen.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return seen[0] == 0 || (counts_messages && seen[1] == 0);
+}
+
 int soak(const settings& s) {
   int rank = 0;
   int size = 0;
@@ -113,6 +123,10 @@ int soak(const settings& s) {
     fmt::print("soak: seed {}, {} ranks, {} threads, {} failures, 0 hangs\n", s.seed, size, s.threads, failures);
   print_totals(sum, MPI_Wtime() - begin, false);
   ended = true;
+  if (s.problems > 0 && nothing_happened(sum, s.in_flight)) {
+    if (rank == 0) fmt::print("soak: FAILED: no exchange was compared, or no message counted\n");
+    return 1;
+  }
   return failures > 0 ? 1 : 0;
 }
 

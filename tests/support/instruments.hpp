@@ -1,5 +1,5 @@
-// What a test's instruments did. A test that arms a fault layer or reads a message counter is worth nothing where no fault
-// reached the code or no message was counted, so main() fails it (mpi_main.cpp).
+// What a test's instruments did. A test that arms a fault layer or reads a message counter is worth nothing where no
+// fault reached the code or no message was counted, so main() fails it (mpi_main.cpp).
 #pragma once
 
 #include <array>
