@@ -1,7 +1,7 @@
 # The front door: a thin front on the CMake presets and ctest. `make help` lists what there is.
 .DEFAULT_GOAL := release
-.PHONY: help release demo test test-sanitized test-sanitized-subset test-clang soak fuzz test-cluster test-scale test-packages \
-  test-matrix lint lint-changed lint-quick format docs deb regret install uninstall clean packages lint-packages
+.PHONY: help release demo test test-all test-rest check-instruments test-sanitized test-sanitized-subset test-clang mutants soak \
+  fuzz test-cluster test-scale test-packages test-matrix lint lint-changed lint-quick format docs deb regret install uninstall clean packages lint-packages
 
 PRESETS ?= ci mpich
 SINCE ?= HEAD~3
@@ -35,9 +35,31 @@ demo: packages ## replays recorded traffic on 4 ranks under all algorithms, and 
 	cmake --build --preset release --target taquin_command
 	scripts/demo build/release
 
-test: packages ## all tests: on Open MPI and on MPICH
+test: packages ## the tests of the code, on Open MPI and on MPICH, and what they covered
 	@failed=; for preset in $(PRESETS); do cmake --workflow --preset $$preset || failed="$$failed $$preset"; done; \
+	scripts/test-summary $(addprefix build/,$(PRESETS)); \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+test-rest: ## after make test: models of the protocols (Spin), the report page in a browser, stubs that suites must notice
+	@scripts/install-packages scripts/packages.txt scripts/packages-all.txt
+	cmake --workflow --preset ci-rest
+
+test-all: ## all tests: make test, test-rest, test-sanitized-subset and test-clang
+	$(MAKE) test
+	$(MAKE) test-rest
+	$(MAKE) test-sanitized-subset
+	$(MAKE) test-clang
+
+check-instruments: packages ## stubs in place of fault layer and message counters must make their suites fail
+	cmake --preset ci
+	cmake --build --preset ci --target stubbed_suites
+	ctest --preset ci-rest -L instruments
+
+mutants: packages ## changes one place of the code at a time and lists the changes that no test notices: SEED=1 COUNT=200
+	@scripts/install-packages scripts/packages.txt scripts/packages-mutants.txt
+	scripts/mutants-build build/mutants
+	nice scripts/mutants build/mutants/tree build/mutants/build $(or $(OUT),results/mutants/seed-$(or $(SEED),1)) \
+	  --seed $(or $(SEED),1) --count $(or $(COUNT),200)
 
 test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
 	@$(MAKE) test PRESETS="asan tsan"

@@ -33,6 +33,8 @@ if(gnuplot)
   model_command(simulate_draws_time_against_ranks
     "drawing written to ${here}/ranks.svg.*<svg.*(ranks.*pairwise|pairwise.*ranks).*status 0"
     "${taquin} simulate -n 2..64 -a pairwise,bruck_v --plot ${here}/ranks.svg 2>&1 && cat ${here}/ranks.svg")
+  set_tests_properties(cli.calibrate_draws_measured_against_fitted cli.simulate_draws_time_against_ranks PROPERTIES
+    LABELS "cli;extra")  # of make test-all, which installs gnuplot
 endif()
 
 model_command(explain_shows_every_algorithm_and_the_winner
