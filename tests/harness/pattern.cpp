@@ -18,7 +18,7 @@ TEST(pattern, a_block_is_right_where_it_belongs_and_nowhere_else) {
   }
 }
 
-TEST(pattern, each_wrong_byte_counts) {
+TEST(pattern, counts_each_wrong_byte) {
   std::vector<std::byte> block(100);
   write_pattern(block, 0, 0);
   for (const std::size_t i : {0U, 50U, 99U}) block[i] ^= std::byte{1};

@@ -22,7 +22,7 @@ TEST(sizes, what_is_no_size_is_refused) {
     EXPECT_THROW(parse_size(text), usage) << text;
 }
 
-TEST(sizes, a_range_doubles) {
+TEST(sizes, double_within_a_range) {
   EXPECT_EQ(parse_sizes("4K"), std::vector<count_t>{4096});
   EXPECT_EQ(parse_sizes("8..64"), (std::vector<count_t>{8, 16, 32, 64}));
   EXPECT_EQ(parse_sizes("3..20"), (std::vector<count_t>{3, 6, 12}));

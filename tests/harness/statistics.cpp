@@ -13,7 +13,7 @@ TEST(statistics, median_of_odd_and_even_numbers_of_values) {
   EXPECT_DOUBLE_EQ(median({7}), 7);
 }
 
-TEST(statistics, quantiles_interpolate) {
+TEST(statistics, interpolate_quantiles) {
   EXPECT_DOUBLE_EQ(quantile({0, 10, 20, 30, 40}, 0.25), 10);
   EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.75), 7.5);
   EXPECT_DOUBLE_EQ(quantile({0, 10}, 1), 10);

@@ -21,7 +21,7 @@ TEST(nodes_by_messages, share_no_memory) {
   EXPECT_EQ(internode::of(comm), nullptr);
 }
 
-TEST(nodes_by_messages, exchange_all_the_same) {
+TEST(nodes_by_messages, exchange_blocks_when_they_share_no_memory) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -139,7 +139,7 @@ TEST(shared_buffers, swap_equal_blocks_with_other_buffers) {
 }
 
 // A new buffer may lie where one that was given back lay: what others saw there must be forgotten.
-TEST(shared_buffers, come_and_go) {
+TEST(shared_buffers, are_freed_when_dropped) {
   for (int run = 0; run < 60; ++run) {
     const auto p = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
     constexpr count_t each = 20000;

@@ -41,7 +41,7 @@ TEST(a_store, copies_to_staging_and_back) {
   EXPECT_EQ(s.units.bytes_copied(), 32U);
 }
 
-TEST(a_store, moves_runs_that_overlap) {
+TEST(a_store, moves_runs_when_they_overlap) {
   six_units up;
   up.units.move({0, 2, 4});
   EXPECT_EQ(up.data, (std::vector{0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}));

@@ -366,7 +366,7 @@ std::string name_of(const testing::TestParamInfo<const detail::algorithm*>& info
 INSTANTIATE_TEST_SUITE_P(list, bad_input, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
                          name_of);
 
-TEST(communicator, null_is_refused) {
+TEST(communicator, is_refused_when_null) {
   call c(MPI_COMM_WORLD);
   c.comm = MPI_COMM_NULL;
   EXPECT_THROW(run(c.given()), usage_error);

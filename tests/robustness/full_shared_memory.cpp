@@ -35,7 +35,7 @@ class full final {
   std::size_t written_ = 0;
 };
 
-TEST(full_shared_memory, is_done_without) {
+TEST(full_shared_memory, is_replaced_by_messages) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
   std::optional<full> nothing_left;

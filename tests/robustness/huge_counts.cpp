@@ -60,7 +60,7 @@ class huge : public testing::TestWithParam<const detail::algorithm*> {
 /// bytes[i][j]: from i to j.
 using matrix = std::array<std::array<count_t, 2>, 2>;
 
-TEST_P(huge, blocks_arrive_whole) {
+TEST_P(huge, deliver_whole_blocks) {
   const auto rank = at(rank_in(MPI_COMM_WORLD));
   for (const count_t n : tested_sizes())
     for (const matrix& bytes : {matrix{{{small, n}, {small, 0}}}, matrix{{{0, 1}, {0, n}}}}) {

@@ -63,7 +63,7 @@ class in_any_order : public testing::TestWithParam<const detail::algorithm*> {
   std::deque<plan> plans_;
 };
 
-TEST_P(in_any_order, plans_are_waited_for) {
+TEST_P(in_any_order, plans_complete) {
   if (!add_all()) GTEST_SKIP() << "serves none of these";
   for (int turn = 0; turn < 4; ++turn) {
     for (std::size_t i = 0; i < plans_.size(); ++i) start(i, turn);

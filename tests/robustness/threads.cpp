@@ -92,7 +92,7 @@ TEST_F(in_threads, communicators_are_made_and_freed_while_others_exchange) {
   });
 }
 
-TEST_F(in_threads, all_algorithms_serve) {
+TEST_F(in_threads, all_algorithms_deliver_every_block) {
   run_all([&](int thread, MPI_Comm comm) {
     const auto all = detail::algorithms();
     for (std::size_t k = 0; k < all.size(); ++k) {

@@ -204,7 +204,7 @@ TEST_F(timeouts, that_are_errors_lose_the_communicator_and_no_other) {
   }
 }
 
-TEST_F(timeouts, may_only_be_told) {
+TEST_F(timeouts, are_only_reported_when_asked) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   plan made(ints(comm.get()), {.algorithm = "spread_out", .timeout = 0.05F});
   testing::internal::CaptureStderr();
@@ -281,7 +281,7 @@ TEST(places, tell_that_a_process_has_ended) {
   EXPECT_EQ(describe(detail::look_at({})), "nothing is known of it");
 }
 
-TEST(settings, of_timeouts_are_checked) {
+TEST(settings, of_timeouts_are_refused_when_invalid) {
   for (const char* good : {"1", "0.5", "3,wait", "3,abort", "3,fail", ""}) {
     setenv("TAQUIN_TIMEOUT", good, 1);
     EXPECT_EQ(detail::environment::invalid_text_of("TAQUIN_TIMEOUT"), "") << good;

@@ -21,7 +21,7 @@ TEST(contest, measures_both_and_stays_with_the_faster) {
   EXPECT_TRUE(c.settled());
 }
 
-TEST(contest, the_shortest_time_counts) {
+TEST(contest, takes_the_shortest_time) {
   contest c(&native, &node_aggregated);
   for (const std::uint64_t t : {5000, 300, 4000, 9000}) c.learn(0, t);
   for (int i = 0; i < 4; ++i) c.learn(1, 400);

@@ -19,7 +19,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), by);
 }
 
-TEST(profiles, survive_writing_and_reading) {
+TEST(profiles, are_the_same_when_written_and_read) {
   profile p;
   machine_model& m = p.model;
   m.machine = "a \"machine\"";

@@ -58,7 +58,7 @@ TEST_F(winners_file, is_not_believed_for_ever) {
   EXPECT_EQ(read.of(3), nullptr) << "of a clock that is wrong";
 }
 
-TEST_F(winners_file, may_be_damaged) {
+TEST_F(winners_file, is_ignored_when_damaged) {
   winners w;
   std::mt19937_64 random(5);
   for (int i = 0; i < 30; ++i) w.add(random(), i % 2 == 0 ? &native : &node_aggregated, today());
@@ -79,7 +79,7 @@ TEST_F(winners_file, may_be_damaged) {
       << "nothing else";
 }
 
-TEST_F(winners_file, has_a_bound) {
+TEST_F(winners_file, keeps_to_its_bound) {
   winners w;
   for (std::uint64_t i = 0; i < 2 * winners::most; ++i) w.add(i, &native, static_cast<int>(i));
   EXPECT_EQ(w.of(0), nullptr) << "the oldest go first";
@@ -99,7 +99,7 @@ TEST_F(winners_file, that_cannot_be_written_is_left) {
   EXPECT_EQ(read_winners(folder_), "");
 }
 
-TEST_F(winners_file, is_whole_whoever_writes) {
+TEST_F(winners_file, is_whole_when_several_write) {
   const fs::path file = folder_ / "winners";
   std::vector<pid_t> writers;
   for (std::uint64_t writer = 0; writer < 4; ++writer) {

@@ -65,7 +65,7 @@ TEST(factor_steps, at_most_n_squared_are_one_way) {
   }
 }
 
-TEST(factor_steps, serve_every_pair_once) {
+TEST(factor_steps, pair_every_two_ranks_once) {
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);
     const int p = std::accumulate(sizes.begin(), sizes.end(), 0);

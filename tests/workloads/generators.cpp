@@ -54,7 +54,7 @@ TEST(workloads, the_seed_decides_what_is_random) {
   }
 }
 
-TEST(workloads, uniform_blocks_are_equal) {
+TEST(workloads, give_equal_blocks_when_uniform) {
   EXPECT_EQ(row("uniform", 4, 64, 2), std::vector<count_t>(4, 16));
   EXPECT_EQ(row("uniform", 3, 64, 2), std::vector<count_t>(3, 21));
   EXPECT_EQ(row("uniform", 4, 2, 0), std::vector<count_t>(4, 1));
@@ -95,13 +95,13 @@ TEST(workloads, powerlaw_has_few_ranks_with_many_peers) {
   EXPECT_GT(most, 30);
 }
 
-TEST(workloads, shift_goes_round) {
+TEST(workloads, send_round_the_ring_when_shifted) {
   EXPECT_EQ(row("shift", 3, 9, 2), (std::vector<count_t>{9, 0, 0}));
   EXPECT_EQ(row("shift:-1", 3, 9, 0), (std::vector<count_t>{0, 0, 9}));
   EXPECT_EQ(row("shift:5", 3, 9, 0), (std::vector<count_t>{0, 0, 9}));
 }
 
-TEST(workloads, transpose_follows_its_map) {
+TEST(workloads, follow_the_map_when_transposed) {
   constexpr int p = 5;
   for (const count_t m : {3, 10, 23})
     for (int i = 0; i < p; ++i) {
@@ -111,12 +111,12 @@ TEST(workloads, transpose_follows_its_map) {
     }
 }
 
-TEST(workloads, one_rank_is_empty) {
+TEST(workloads, leave_one_rank_empty) {
   EXPECT_EQ(row("one_empty", 4, 30, 0), std::vector<count_t>(4, 0));
   EXPECT_EQ(row("one_empty", 4, 30, 2), (std::vector<count_t>{10, 10, 0, 10}));
 }
 
-TEST(workloads, hot_receivers_get_most) {
+TEST(workloads, send_most_to_hot_receivers) {
   EXPECT_EQ(row("hot:2", 4, 1000, 3), (std::vector<count_t>{450, 450, 50, 50}));
 }
 

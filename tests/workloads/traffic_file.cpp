@@ -55,7 +55,7 @@ TEST_F(traffic_file, reads_what_was_written) {
   EXPECT_EQ(read_traffic(path), sample());
 }
 
-TEST_F(traffic_file, matrices_answer_by_rank) {
+TEST_F(traffic_file, gives_the_matrix_of_a_rank) {
   const byte_matrix m(3, {{0, 1, 5}, {0, 2, 7}, {2, 0, 9}});
   EXPECT_EQ(m.at(0, 2), 7);
   EXPECT_EQ(m.at(2, 2), 0);
@@ -78,7 +78,7 @@ std::string file_with(const std::string& part, const std::string& replacement) {
   return text.replace(at, part.size(), replacement);
 }
 
-TEST_F(traffic_file, undamaged_example_is_read) {
+TEST_F(traffic_file, is_read_when_undamaged) {
   put(file_with("8,16", "8,16"));
   EXPECT_EQ(read_traffic(path).matrices[0].at(0, 1), 16);
 }
@@ -94,7 +94,7 @@ TEST_F(traffic_file, another_file_of_taquin_is_named) {
   for (const auto& [text, what] : cases) EXPECT_NE(fault(text).find(what), std::string::npos) << fault(text);
 }
 
-TEST_F(traffic_file, damage_is_told) {
+TEST_F(traffic_file, is_refused_when_damaged) {
   const struct {
     const char* part;
     const char* replacement;
@@ -177,7 +177,7 @@ TEST_F(traffic_file, nested_too_deeply_is_told) {
   EXPECT_NE(fault(file_with("\"alltoallv\"", deep)).find("levels of nesting"), std::string::npos);
 }
 
-TEST_F(traffic_file, missing_file_is_told) {
+TEST_F(traffic_file, is_reported_when_missing) {
   std::filesystem::remove(path);
   EXPECT_THROW(read_traffic(path), traffic_error);
   EXPECT_THROW(read_traffic(std::filesystem::temp_directory_path()), traffic_error);

@@ -144,7 +144,7 @@ TEST(bruck, lean_bruck_needs_half_the_blocks_less_one) {
   }
 }
 
-TEST(bruck, zero_blocks_send_nothing) {
+TEST(bruck, sends_nothing_when_blocks_are_empty) {
   for (const algorithm* a : family) EXPECT_EQ(run_regular(*a, {7, 0}, {.bruck = {.radix = 2}}, delivery::eager), 0U);
 }
 

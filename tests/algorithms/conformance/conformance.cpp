@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(list, regular,
 // Instantiated last, so that it runs after the others.
 class coverage : public testing::TestWithParam<const detail::algorithm*> {};
 
-TEST_P(coverage, the_algorithm_served_something) {
+TEST_P(coverage, has_served_something) {
   if (testing::GTEST_FLAG(filter) != "*" || size_of(MPI_COMM_WORLD) < 2 || not_simulated(*GetParam())) GTEST_SKIP();
   EXPECT_TRUE(served().contains(GetParam()->name));
 }

@@ -45,7 +45,7 @@ TEST(phases, place_every_unit_and_touch_nothing_else) {
   for (int batch = 0; batch < 20; ++batch) ASSERT_TRUE(rc::check([] { check(1, 9, 30); })) << batch;
 }
 
-TEST(phases, do_so_with_up_to_64_ranks) {
+TEST(phases, place_every_unit_with_up_to_64_ranks) {
   for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([] { check(10, 64, 40); })) << batch;
 }
 

@@ -129,7 +129,7 @@ blocks ints(std::vector<int>& data, count_view counts, count_view displs) {
   return b;
 }
 
-class Neighbourhood : public testing::Test {
+class neighbourhood_exchange : public testing::Test {
  protected:
   // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
   // on each rank. `node`: ranks of each node, in order; 0: all.
@@ -157,20 +157,20 @@ class Neighbourhood : public testing::Test {
   std::mt19937 random_{17};
 };
 
-TEST_F(Neighbourhood, GivesWhatTheMpiLibraryGives) {
+TEST_F(neighbourhood_exchange, gives_what_the_mpi_library_gives) {
   for (const double share : {0.0, 0.3, 1.0}) run(share, 1, 100, false);
 }
 
-TEST_F(Neighbourhood, SendsLongBlocksAsMessages) { run(0.6, 2, 50000, false); }
+TEST_F(neighbourhood_exchange, sends_long_blocks_as_messages) { run(0.6, 2, 50000, false); }
 
-TEST_F(Neighbourhood, BearsMoreCallsAtOnceThanThereAreSlots) {
+TEST_F(neighbourhood_exchange, serves_more_concurrent_calls_than_there_are_slots) {
   run(0.6, 23, 700, false);
   run(0.6, 23, 3000, true);
 }
 
 // Of whole graphs: MPICH 4.0's MPI_Neighbor_alltoallw, which says what is right, leaves out blocks for ranks that have
 // more sources than destinations.
-TEST_F(Neighbourhood, SendsMessagesBetweenNodes) {
+TEST_F(neighbourhood_exchange, sends_messages_between_nodes) {
   for (const int node : {1, 2, 3}) {
     run(1.0, 1, 100, false, node);
     run(1.0, 2, 50000, false, node);
@@ -178,7 +178,7 @@ TEST_F(Neighbourhood, SendsMessagesBetweenNodes) {
   }
 }
 
-TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
+TEST_F(neighbourhood_exchange, goes_on_after_all_slots_were_full) {
   const graph g(random_, 1.0);
   const scoped_comm comm(g.communicator());
   const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations, ranks_of_node(0));
@@ -195,7 +195,7 @@ TEST_F(Neighbourhood, GoesOnAfterSlotsHaveBeenFull) {
   }
 }
 
-TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
+TEST_F(neighbourhood_exchange, is_not_made_when_a_rank_is_a_neighbour_twice) {
   const int next = (rank_in(MPI_COMM_WORLD) + 1) % size_of(MPI_COMM_WORLD);
   const int before = (rank_in(MPI_COMM_WORLD) + size_of(MPI_COMM_WORLD) - 1) % size_of(MPI_COMM_WORLD);
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
@@ -206,7 +206,7 @@ TEST_F(Neighbourhood, IsNotMadeWhereARankIsTwiceANeighbour) {
 }
 
 // What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
-TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
+TEST_F(neighbourhood_exchange, reports_a_block_that_is_too_long) {
   const int me = rank_in(MPI_COMM_WORLD);
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   const auto n = make_neighbourhood(comm.get(), std::vector{me}, std::vector{me}, ranks_of_node(0));
@@ -239,7 +239,7 @@ TEST_F(Neighbourhood, TellsOfABlockThatIsTooLong) {
 }
 
 // Of a message between nodes its receiver learns the length where it fits. Each rank has itself as a neighbour, too.
-TEST_F(Neighbourhood, TellsOfAMessageThatIsTooLong) {
+TEST_F(neighbourhood_exchange, reports_a_message_that_is_too_long) {
   const int me = rank_in(MPI_COMM_WORLD);
   const int ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 1) GTEST_SKIP() << "one rank";

@@ -30,7 +30,7 @@ constexpr std::array names{"bruck_v,spread_out",
                            "auto",
                            "bruck_v:3,auto,bruck_v:2"};
 
-TEST(nested_levels, compose_for_every_workload) {
+TEST(nested_levels, deliver_every_workload) {
   std::mt19937 random(5);
   for (const char* levels : names)
     for (const auto& w : all_workloads)

@@ -63,7 +63,7 @@ void for_each_case(F f) {
   }
 }
 
-TEST(node_exchange, alltoallv_blocking_and_prepared) {
+TEST(node_exchange, delivers_alltoallv_when_blocking_and_prepared) {
   const problem x(false);
   for_each_case([&](const options& o) {
     std::vector<int> recv(x.expected.size(), -1);
@@ -84,7 +84,7 @@ TEST(node_exchange, alltoallv_blocking_and_prepared) {
   });
 }
 
-TEST(node_exchange, alltoall) {
+TEST(node_exchange, delivers_alltoall) {
   const problem x(true);
   for_each_case([&](const options& o) {
     std::vector<int> recv(x.expected.size(), -1);

@@ -200,7 +200,7 @@ class in_flight : public testing::Test {
   void* own_ = nullptr;
 };
 
-TEST_F(in_flight, many_notices_for_one_slow_rank) {
+TEST_F(in_flight, stays_within_the_window_when_one_rank_is_slow) {
   const int me = own_rank();
   const std::size_t blocks = brief() ? 500 : 5000;
   const std::vector<int> to(blocks, 0);
@@ -296,7 +296,7 @@ struct random_blocks {
   }
 };
 
-TEST_F(in_flight, random_problems) {
+TEST_F(in_flight, stays_within_the_window_when_problems_are_random) {
   const int me = own_rank();
   const int p = size_of(MPI_COMM_WORLD);
   for (unsigned problem = 0; problem < (brief() ? 10U : 24U); ++problem) {
@@ -317,7 +317,7 @@ TEST_F(in_flight, random_problems) {
 }
 
 // What is wrong on one rank is known to all before anybody has asked for data or sent any.
-TEST_F(in_flight, invalid_arguments_send_nothing) {
+TEST_F(in_flight, sends_nothing_when_arguments_are_invalid) {
   const int me = own_rank();
   const int p = size_of(MPI_COMM_WORLD);
   const std::vector<int> data(40000, me);
