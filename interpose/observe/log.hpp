@@ -75,8 +75,9 @@ struct estimate {
   double high = 0;
 };
 
-/// How long this rank waited for the last rank to enter its calls, from those calls of which it is known. A sample stands
-/// for as many calls as its weight says; the share of waiting in the samples is that of all calls (a ratio estimator).
+/// How long this rank waited for the last rank to enter its calls, from those calls of which it is known. A sample
+/// stands for as many calls as its weight says; the share of waiting in the samples is that of all calls (a ratio
+/// estimator).
 struct wait_samples {
   std::uint64_t calls = 0;    ///< samples
   double waited = 0;          ///< seconds of waiting, by weight
