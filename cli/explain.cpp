@@ -12,6 +12,7 @@
 #include "cli/explain_traffic.hpp"
 #include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
+#include "cli/node_flags.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
@@ -42,7 +43,7 @@ struct arguments {
   bool in_place = false;
   bool persistent = false;
   std::string collective = "alltoallv";
-  int per_node = 0;
+  node_flags nodes;
   std::string model;
   std::string traffic;
   bool measured = false;
@@ -61,12 +62,43 @@ detail::profile read(const std::string& file) {
   }
 }
 
-// The communicator's profile, as auto knows it; for other numbers of ranks the file alone.
-detail::profile profile_for(const arguments& a, int ranks, int world) {
+int cores_here() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
+/// On which nodes the exchange is: those of the ranks that run, or those that are given.
+struct placement {
+  detail::topology nodes;
+  bool here = true;     // the ranks that run, as they run
+  bool shared = false;  // memory
+  bool single_copies = false;
+  int cores = cores_here();  // of a node
+
+  [[nodiscard]] std::string words() const {
+    return fmt::format("{}, {} {} each", words_of(nodes), cores, cores == 1 ? "core" : "cores");
+  }
+};
+
+placement place(const arguments& a, int ranks, int world) {
+  placement p;
+  if (a.nodes.cores > 0) p.cores = a.nodes.cores;
+  p.here = ranks == world && a.nodes.nodes.empty() && a.nodes.per_node == 0;
+  if (!p.here) {
+    p.nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+    p.shared = p.single_copies = p.nodes.nodes().groups() == 1;
+    return p;
+  }
+  p.nodes = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {})->topology;
+  const detail::channel* const node = world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) : nullptr;
+  p.shared = world > 1 ? node != nullptr : p.nodes.nodes().groups() == 1;
+  p.single_copies = node != nullptr ? node->single_copies() : p.shared;
+  return p;
+}
+
+// The communicator's profile, as auto knows it; for other ranks, nodes or cores the file alone.
+detail::profile profile_for(const arguments& a, const placement& on) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
-  if (a.model.empty() && ranks == world) return detail::chooser::of(comm).known();
+  if (a.model.empty() && on.here && a.nodes.cores == 0) return detail::chooser::of(comm).known();
   detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : read(a.model);
-  detail::share_cores(p.model, ranks, static_cast<int>(std::thread::hardware_concurrency()));
+  detail::share_cores(p.model, on.nodes.nodes().largest(), on.cores);
   return p;
 }
 
@@ -127,8 +159,13 @@ std::string reason(const detail::candidate& c, const shape& s, std::size_t limit
   return points && !c.measured ? "not measured in the profile, which has others" : "";
 }
 
+int ranks_of(const arguments& a, int world) {
+  if (a.ranks > 0) return a.ranks;
+  return a.nodes.nodes.empty() ? world : a.nodes.ranks();
+}
+
 int work(const arguments& a, int rank, int world) {
-  const int ranks = a.ranks > 0 ? a.ranks : world;
+  const int ranks = ranks_of(a, world);
   if (a.measured && ranks != world)
     throw usage(fmt::format("--measure runs {0} ranks: start them (mpirun -n {0} taquin explain ...)", ranks));
   const auto w = parse_workload(a.workload);
@@ -139,14 +176,12 @@ int work(const arguments& a, int rank, int world) {
   shape s = offline_shape(w, {ranks, bytes, a.seed}, kind, how);
   const std::size_t limit = memory_choice::parse(a.memory).limit(static_cast<count_t>(s.max_rank_bytes));
   s.memory_limit = limit;
-  const auto& nodes = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {})->topology.nodes();
-  s.nodes = ranks == world ? nodes.groups() : 1;
-  s.largest_node = ranks == world ? nodes.largest() : ranks;
-  s.smallest_node = ranks == world ? nodes.smallest() : ranks;
-  const detail::channel* const node = ranks == world && world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) : nullptr;
-  s.shared = ranks == world && world > 1 ? node != nullptr : s.nodes == 1;
-  s.single_copies = node != nullptr ? node->single_copies() : s.shared;
-  const auto profile = profile_for(a, ranks, world);
+  const placement on = place(a, ranks, world);
+  if (a.measured && !on.here) throw usage("--measure measures on the nodes that the ranks run on: leave out --nodes");
+  describe(on.nodes, s);
+  s.shared = on.shared;
+  s.single_copies = on.single_copies;
+  const auto profile = profile_for(a, on);
   std::map<std::string, double> times;
   if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);
   if (rank != 0) return 0;
@@ -174,7 +209,7 @@ int work(const arguments& a, int rank, int world) {
     write_text(a.json, rows.dump(2) + "\n");
     return 0;
   }
-  print(rows, fmt::format("{}, {} ranks, {} per rank{}, {}", a.workload, ranks,
+  print(rows, fmt::format("{}, {} ranks on {}, {} per rank{}, {}", a.workload, ranks, on.words(),
                           show_size(static_cast<count_t>(s.max_rank_bytes)), a.in_place ? ", one buffer" : "",
                           a.persistent ? "persistent" : "blocking"));
   if (chosen == nullptr || chosen->memory(s, {}) > limit) fmt::print("\nnothing serves within {} bytes\n", limit);
@@ -182,7 +217,10 @@ int work(const arguments& a, int rank, int world) {
 }
 
 int work_sparse(const arguments& a, int rank, int world) {
-  const int ranks = a.ranks > 0 ? a.ranks : world;
+  const int ranks = ranks_of(a, world);
+  placement on;
+  on.nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+  if (a.nodes.cores > 0) on.cores = a.nodes.cores;
   const auto limit = memory_choice::parse(a.memory).limit(parse_size(a.bytes) * (a.per_pair ? ranks : 1));
   detail::profile profile = a.model.empty() ? detail::profile{} : read(a.model);
   profile.model.ranks_per_core = 1;
@@ -190,9 +228,9 @@ int work_sparse(const arguments& a, int rank, int world) {
                                    .workload = a.workload,
                                    .bytes = a.bytes,
                                    .per_pair = a.per_pair,
-                                   .per_node = a.per_node,
+                                   .per_node = a.nodes.alike(ranks),
                                    .seed = a.seed},
-                                  ranks, limit, profile.model, static_cast<int>(std::thread::hardware_concurrency()));
+                                  ranks, limit, profile.model, on.cores);
   if (rank != 0) return 0;
   auto rows = nlohmann::json::array();
   for (const auto& c : all)
@@ -208,8 +246,8 @@ int work_sparse(const arguments& a, int rank, int world) {
   if (!a.json.empty())
     write_text(a.json, rows.dump(2) + "\n");
   else
-    print(rows, fmt::format("{}, {} ranks, {} {}, sparse", a.workload, ranks, show_size(parse_size(a.bytes)),
-                            a.per_pair ? "for each destination" : "per rank"));
+    print(rows, fmt::format("{}, {} ranks on {}, {} {}, sparse", a.workload, ranks, on.words(),
+                            show_size(parse_size(a.bytes)), a.per_pair ? "for each destination" : "per rank"));
   return 0;
 }
 
@@ -224,7 +262,8 @@ int start(const arguments& a) {
     static_cast<void>(memory_choice::parse(a.memory));
     return in_session([&](int rank, int world) { return work_sparse(a, rank, world); });
   }
-  if (a.per_node > 0) throw usage("--per-node is for --collective sparse");
+  if (!a.traffic.empty() && (!a.nodes.nodes.empty() || a.nodes.per_node > 0))
+    throw usage("--nodes and --per-node have no meaning with --traffic: a recording does not know its nodes");
   const auto kind = parse_collective(a.collective);
   static_cast<void>(parse_size(a.bytes));
   static_cast<void>(memory_choice::parse(a.memory));
@@ -241,15 +280,21 @@ int start(const arguments& a) {
     const auto traffic = read_recording(a.traffic);
     // Its cores are shared as they would be here; its nodes are not known.
     return explain_traffic(
-        traffic, memory_choice::parse(a.memory), [&](int n) { return profile_for(a, n, world); }, a.persistent, a.json,
-        rank == 0);
+        traffic, memory_choice::parse(a.memory),
+        [&](int n) {
+          placement on{.nodes = detail::topology::of_sizes(std::vector{n}), .here = n == world};
+          if (a.nodes.cores > 0) on.cores = a.nodes.cores;
+          return profile_for(a, on);
+        },
+        a.persistent, a.json, rank == 0);
   });
 }
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  auto* ranks = app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those that run")
-                    ->check(CLI::Range(1, 65536));
+  auto* ranks =
+      app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those of --nodes, or those that run")
+          ->check(CLI::Range(1, 65536));
   auto* workload =
       app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
@@ -263,8 +308,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
   app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");
   app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
-  app.add_option("--per-node", a->per_node, "of a sparse exchange: ranks per node; default: one node for all")
-      ->check(at_least_one());
+  add_node_flags(app, a->nodes, "those of the ranks that run, or one node for all", "this machine's");
   app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
       ->type_name("PROFILE");
   app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
@@ -273,6 +317,7 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(workload_help() + R"(
 Examples:
   taquin explain -n 1000 --per-pair -b 8
+  taquin explain --nodes 1,4,2,8 --cores 8 --model cluster.json --per-pair -b 64K
   taquin explain --traffic recorded.json
   taquin explain -n 64 --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");

@@ -10,6 +10,7 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/pattern_offline.hpp"
 #include "cli/variables.hpp"
 #include "harness/sizes.hpp"
 #include "harness/sparse_ways.hpp"
@@ -174,8 +175,26 @@ void print_redistributions_text() {
                show_size(sample_block), a->source);
 }
 
+// Permutations and the collectives that are built from them.
+nlohmann::json patterns_json() {
+  auto all = nlohmann::json::array();
+  for (const pattern_row& r : pattern_rows())
+    all.push_back(
+        {{"name", r.name}, {"summary", r.summary}, {"steps", r.steps}, {"time", r.time}, {"source", r.source}});
+  return all;
+}
+
+void print_patterns(bool markdown) {
+  if (markdown) fmt::print("| pattern | what it does | steps | time | source |\n|---|---|---|---|---|\n");
+  for (const pattern_row& r : pattern_rows())
+    fmt::print(fmt::runtime(markdown ? "| `{}` | {} | {} | {} | {} |\n"
+                                     : "{}\n  {}\n  steps   {}\n  time    {}\n  source  {}\n"),
+               r.name, r.summary, r.steps, r.time, r.source);
+}
+
 struct arguments {
   bool redistribution = false;
+  bool patterns = false;
   std::string json;
   bool markdown = false;
   bool variables = false;
@@ -184,18 +203,24 @@ struct arguments {
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_flag("--redistribution", a->redistribution, "the algorithms of 'taquin redistribute' instead");
+  app.add_flag("--patterns", a->patterns, "permutations and collectives instead, with their times for m bytes per rank")
+      ->excludes("--redistribution");
   auto* json = add_json_option(app, a->json, "a JSON array");
   app.add_flag("--markdown", a->markdown, "as a table for documents")->excludes(json);
   app.add_flag("--variables", a->variables, "the environment variables instead")->excludes(json);
   app.footer(
       "\"one buffer\" is an alltoallv with any counts whose send and receive blocks share a buffer.\n\n"
-      "Examples:\n  taquin list\n  taquin list --redistribution\n  taquin list --json | jq -r '.[].name'");
+      "Examples:\n  taquin list\n  taquin list --redistribution\n  taquin list --patterns\n  taquin list --json | jq "
+      "-r '.[].name'");
   return [a] {
     const bool r = a->redistribution;
     if (a->variables) {
       fmt::print("{}", a->markdown ? variables_markdown() : variables_text());
     } else if (!a->json.empty()) {
-      write_text(a->json, (r ? redistributions_json() : exchanges_json()).dump(2) + "\n");
+      const auto all = a->patterns ? patterns_json() : r ? redistributions_json() : exchanges_json();
+      write_text(a->json, all.dump(2) + "\n");
+    } else if (a->patterns) {
+      print_patterns(a->markdown);
     } else if (a->markdown) {
       r ? print_redistributions_markdown() : print_markdown();
     } else {

@@ -64,6 +64,10 @@ void check_plan(const checked& file) {
   file.maybe_text("workload");
   file.maybe_text("note");
   file.maybe_number("per_node", 0, most_ranks);
+  double on_nodes = 0;
+  file.each("nodes", [&](const checked& node) { on_nodes += node.integer(1, ranks); });
+  if (file.has("nodes") && on_nodes != ranks)
+    throw invalid_file(fmt::format("\"nodes\" have {} ranks of {}", on_nodes, ranks));
   const auto rank_at = [&](const checked& list, std::size_t i) {
     static_cast<void>(list.item(i).integer(0, ranks - 1));
   };

@@ -11,7 +11,9 @@
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
+#include "cli/node_flags.hpp"
 #include "cli/option_flags.hpp"
+#include "cli/pattern_offline.hpp"
 #include "cli/plan_json.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
@@ -37,7 +39,7 @@ struct arguments {
   std::uint64_t seed = 1;
   std::string json;
   std::string memory = "25%";
-  int per_node = 0;
+  node_flags nodes;
   count_t blocks = 64;
   count_t free = 0;
 };
@@ -67,7 +69,7 @@ nlohmann::json all_ranks(const arguments& a) {
                   .size = {a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed},
                   .kind = parse_collective(a.collective),
                   .opts = options_of(a),
-                  .per_node = a.per_node};
+                  .nodes = a.nodes.of(a.ranks)};
   if (p.kind == exchange::form::alltoall && a.workload != "uniform")
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
@@ -83,11 +85,12 @@ nlohmann::json all_ranks(const arguments& a) {
 
 // What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
 std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
-                                         const arguments& a) {
+                                         const arguments& a, const detail::topology& nodes) {
   using name = std::array<std::int32_t, 2>;
   const workloads::problem_size size{a.ranks, static_cast<count_t>(sizeof(name)) * a.ranks, a.seed};
   const auto w = parse_workload("uniform");
-  const auto shape = offline_shape(w, size, kind, buffering::separate);
+  auto shape = offline_shape(w, size, kind, buffering::separate);
+  describe(nodes, shape);
   const auto p = detail::as_size(a.ranks);
   std::vector<std::vector<name>> sent(p, std::vector<name>(p));
   std::vector<std::vector<name>> received(p, std::vector<name>(p));
@@ -96,7 +99,9 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
   std::vector<detail::simulated_rank> ranks;
   for (std::size_t i = 0; i < p; ++i) {
     const offline_rank one(w, size, kind, static_cast<int>(i));
-    schedules.push_back(algorithm.build(one.local(), shape, o, std::pmr::new_delete_resource()));
+    detail::local_exchange local = one.local();
+    local.nodes = &nodes;
+    schedules.push_back(algorithm.build(local, shape, o, std::pmr::new_delete_resource()));
     for (std::size_t j = 0; j < p; ++j) sent[i][j] = {static_cast<int>(i), static_cast<int>(j)};
     ranks.push_back({&schedules[i], std::as_writable_bytes(std::span(sent[i])).data(),
                      std::as_writable_bytes(std::span(received[i])).data()});
@@ -114,16 +119,29 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
   return payloads;
 }
 
-int work(const arguments& a) {
+// Where --nodes says how many ranks there are, -n need not.
+arguments with_ranks(arguments a) {
+  if (a.ranks == 0) a.ranks = a.nodes.ranks();
+  if (a.ranks == 0) throw usage("for how many ranks? Give -n or --nodes");
+  static_cast<void>(a.nodes.of(a.ranks));
+  return a;
+}
+
+int work(const arguments& given) {
+  const arguments a = with_ranks(given);
   if (a.collective == "sparse")
     return plan_sparse({.algorithms = {a.algorithm},
                         .workload = a.workload,
                         .bytes = a.bytes,
                         .per_pair = a.per_pair,
-                        .per_node = a.per_node,
+                        .per_node = a.nodes.alike(a.ranks),
                         .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                         .seed = a.seed},
                        a.ranks, a.rank, a.json, write_plan);
+  if (a.collective == "pattern") {
+    if (!a.json.empty()) throw usage("--json has no patterns: leave it out");
+    return plan_pattern(a.algorithm, a.ranks, a.rank, parse_size(a.bytes));
+  }
   if (!a.json.empty()) {
     write_plan(a.json, all_ranks(a).dump() + "\n");
     return 0;
@@ -141,29 +159,35 @@ int work(const arguments& a) {
                             a.algorithm));
   const count_t bytes = parse_size(a.bytes);
   const workloads::problem_size size{a.ranks, a.per_pair ? bytes * a.ranks : bytes, a.seed};
-  const auto shape = offline_shape(w, size, kind, buffering::separate);
+  const auto nodes = a.nodes.of(a.ranks).value_or(detail::topology::of_single_ranks(a.ranks));
+  auto shape = offline_shape(w, size, kind, buffering::separate);
+  describe(nodes, shape);
   if (!chosen->supports(shape))
     throw usage(fmt::format("algorithm '{}' does not serve this exchange: {}", a.algorithm, why_not(*chosen, shape)));
 
   const offline_rank mine(w, size, kind, a.rank);
   const options o = options_of(a);
-  const auto local = mine.local();
+  auto local = mine.local();
+  local.nodes = &nodes;
   // Among more ranks nobody reads them.
   constexpr int most_shown = 256;
   std::vector<detail::payload> payloads;
   if (shape.uniform && shape.max_block_bytes > 0 && a.ranks <= most_shown && kind != exchange::form::alltoallw)
-    payloads = payloads_of(*chosen, kind, o, a);
+    payloads = payloads_of(*chosen, kind, o, a, nodes);
   const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
-  fmt::print("{}, rank {} of {}, {} of {} per rank\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
-             chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), schedule.rounds.size(),
-             schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
-             detail::to_text(schedule, &local, payloads));
+  fmt::print(
+      "{}, rank {} of {}, {} of {} per rank, {}\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
+      chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), words_of(nodes), schedule.rounds.size(),
+      schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
+      detail::to_text(schedule, &local, payloads));
   return 0;
 }
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "number of ranks")->required()->check(at_least_one())->type_name("RANKS");
+  app.add_option("-n,--ranks", a->ranks, "number of ranks; default: those of --nodes")
+      ->check(at_least_one())
+      ->type_name("RANKS");
   app.add_option("-r,--rank", a->rank, "the rank whose schedule to print")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -171,13 +195,12 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or pattern")
+      ->capture_default_str();
   add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   auto* json = add_json_option(app, a->json, "what all ranks do");
-  app.add_option("--per-node", a->per_node, "ranks per node; default: each rank alone")
-      ->check(at_least_one())
-      ->needs(json);
+  add_node_flags(app, a->nodes, "each rank alone");
   app.add_option("-m,--memory", a->memory,
                  "in_place, in_place_phases: extra bytes per rank: 64K, 25% of what a rank sends")
       ->capture_default_str()
@@ -197,7 +220,9 @@ it takes. "carries 3>7" below a message is the block that rank 3 sends to rank 7
 Examples:
   taquin plan -n 8 -r 3 -a zero_copy_bruck --radix 2 --collective alltoall --per-pair -b 4
   taquin plan -n 8 -r 3 -a pairwise -b 1K
+  taquin plan --nodes 1,4,2,8 -r 3 -a hierarchical_factor --ports 1 --per-pair -b 1K
   taquin plan -n 1000 -a spread_out -w sparse:3 -b 1M
+  taquin plan -n 8 -r 3 --collective pattern -a ring:2 -b 1K
   taquin plan -n 8 -a notify_tree --collective sparse -w sparse:2 --per-pair -b 1K
 With --json any algorithm, and redistributions ('taquin list --redistribution'), for 'taquin report':
   taquin plan -n 8 -a zero_copy_bruck --json bruck.json

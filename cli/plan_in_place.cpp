@@ -82,8 +82,8 @@ json plan_in_place(const planned& p, count_t memory, bool phases) {
   limits.aux = aux;
   limits.chunk = most_units;
   limits.aux_chunk = std::max<count_t>(aux / 2, 1);
-  // As in_place_phases takes its options' defaults: an eighth of the most peers as parts of the auxiliary memory.
-  const auto parts = static_cast<int>(std::clamp<count_t>(p.size.ranks / 8, 1, aux));
+  // As in_place_phases takes its options' defaults: a 16th of the most peers as parts of the auxiliary memory.
+  const auto parts = static_cast<int>(std::clamp<count_t>(p.size.ranks / 16, 1, aux));
   const detail::phase_limits phase{.aux = aux, .parts = parts, .heap = false, .most = most_units};
   std::vector<detail::in_place_rank> ranks;
   std::vector<detail::phase_rank> phase_ranks;
@@ -108,19 +108,20 @@ json plan_in_place(const planned& p, count_t memory, bool phases) {
     };
     events.push_back({names[detail::as_size(m.kind)], m.round, m.rank, place(m.to), m.length, m.peer, place(m.from)});
   };
-  const auto done = phases ? run_phases(phase_ranks, element::bytes(1), detail::phase_requests::dense,
+  const auto done = phases ? run_phases(phase_ranks, element::bytes(1), detail::phase_requests::sparse,
                                         detail::simulated_order::rounds, 0, trace)
                            : run_in_place(ranks, element::bytes(1), detail::simulated_order::rounds, 0,
                                           detail::simulated_port_kind::messages, trace);
   std::uint64_t rounds = 0;
   for (const auto& c : done) rounds = std::max(rounds, c.rounds);
-  return {{"taquin_plan", 1},
-          {"algorithm", phases ? "in_place_phases" : "in_place"},
-          {"ranks", p.size.ranks},
-          {"workload", p.workload},
-          {"bytes_per_rank", p.size.bytes},
-          {"per_node", p.per_node},
-          {"strip", {{"unit_bytes", unit}, {"rounds", rounds}, {"ranks", strips}, {"events", events}}}};
+  json plan{{"taquin_plan", 1},
+            {"algorithm", phases ? "in_place_phases" : "in_place"},
+            {"ranks", p.size.ranks},
+            {"workload", p.workload},
+            {"bytes_per_rank", p.size.bytes},
+            {"strip", {{"unit_bytes", unit}, {"rounds", rounds}, {"ranks", strips}, {"events", events}}}};
+  write_nodes(plan, p.nodes.value_or(detail::topology::of_single_ranks(p.size.ranks)));
+  return plan;
 }
 
 }  // namespace taquin::cli

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "algorithms/algorithm.hpp"
 #include "redistribute/machine.hpp"
 #include "simulation/whole.hpp"
 #include "taquin/options.hpp"
+#include "topology/topology.hpp"
 #include "workloads/workload.hpp"
 
 namespace taquin::cli {
@@ -19,8 +21,11 @@ struct planned {
   workloads::problem_size size;
   exchange::form kind;
   options opts;
-  int per_node = 0;  ///< ranks of a node, 0: each rank alone
+  std::optional<detail::topology> nodes;  ///< none: each rank alone, or all on one node where only that is served
 };
+
+/// What a plan says of its nodes: "nodes", the ranks of each, and "per_node", 0 where they differ.
+void write_nodes(nlohmann::json& plan, const detail::topology& nodes);
 
 /// Rounds as the file has them; `traced`: with what messages carry.
 nlohmann::json json_of(const detail::whole_moves& moves, bool traced);

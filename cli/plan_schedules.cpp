@@ -20,13 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-detail::topology topology_of(int ranks, int per_node) {
-  if (per_node <= 0) return detail::topology::of_single_ranks(ranks);
-  std::vector<int> sizes(detail::as_size(ranks / per_node), per_node);
-  if (ranks % per_node > 0) sizes.push_back(ranks % per_node);
-  return detail::topology::of_sizes(sizes);
-}
-
 detail::whole_exchange whole_of(const planned& p) {
   detail::whole_exchange x(p.size.ranks, p.kind);
   for (int from = 0; from < p.size.ranks; ++from) {
@@ -72,14 +65,23 @@ json json_of(const detail::whole_moves& moves, bool traced) {
   return rounds;
 }
 
+void write_nodes(json& plan, const detail::topology& t) {
+  const detail::level& n = t.nodes();
+  std::vector<int> sizes;
+  for (int g = 0; g < n.groups(); ++g) sizes.push_back(n.size(g));
+  bool alike = true;  // but the last, which may have fewer
+  for (std::size_t g = 1; g < sizes.size(); ++g)
+    alike = alike && (sizes[g] == sizes[0] || (g + 1 == sizes.size() && sizes[g] < sizes[0]));
+  plan["per_node"] = alike && sizes[0] > 1 ? sizes[0] : 0;
+  plan["nodes"] = sizes;
+}
+
 json plan_of_moves(const detail::algorithm& a, const planned& p) {
-  int per_node = p.per_node;
-  auto nodes = topology_of(p.size.ranks, per_node);
+  auto nodes = p.nodes.value_or(detail::topology::of_single_ranks(p.size.ranks));
   auto shape = shape_on(a, p, nodes);
-  if (per_node == 0 && !a.supports(shape)) {  // what serves one node only is drawn on one node
-    const auto one = topology_of(p.size.ranks, p.size.ranks);
+  if (!p.nodes && !a.supports(shape)) {  // what serves one node only is drawn on one node
+    const auto one = detail::topology::of_sizes(std::vector{p.size.ranks});
     if (const auto on_one = shape_on(a, p, one); a.supports(on_one)) {
-      per_node = p.size.ranks;
       nodes = one;
       shape = on_one;
     }
@@ -103,10 +105,10 @@ json plan_of_moves(const detail::algorithm& a, const planned& p) {
          {"ranks", p.size.ranks},
          {"workload", p.workload},
          {"bytes_per_rank", p.size.bytes},
-         {"per_node", per_node},
          {"memory", a.memory(shape, p.opts)},
          {"scratch_bytes", moves.scratch_bytes},
          {"rounds", json_of(moves, x.traced)}};
+  write_nodes(j, nodes);
   if (moves.through_memory) j["through_memory"] = true;
   if (!moves.drawn_as.empty()) j["drawn_as"] = moves.drawn_as;
   if (!moves.note.empty()) j["note"] = moves.note;

@@ -12,6 +12,9 @@
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
+#include "cli/node_flags.hpp"
+#include "cli/option_flags.hpp"
+#include "cli/pattern_offline.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
@@ -35,8 +38,8 @@ struct arguments {
   std::string collective = "alltoallv";
   std::string model;
   std::string kind;
-  int node = 0;
-  int cores = 0;
+  node_flags nodes;
+  detail::owned_options opts;
   bool closed = false;
   std::string drawing;
   std::string json;
@@ -44,6 +47,7 @@ struct arguments {
 };
 
 constexpr count_t most_ranks = 1 << 20;
+constexpr int most_pattern_ranks = 1 << 14;                  // whose schedules are looked at one by one
 constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' schedules, to be looked at one by one
 constexpr std::size_t most_regions = std::size_t{1} << 23;
 
@@ -69,6 +73,7 @@ struct prediction {
   std::string_view name;
   int ranks = 0;
   count_t bytes = 0;  // of a rank
+  std::string nodes;
   std::optional<seconds> formula;
   std::optional<seconds> evaluated;
 };
@@ -83,34 +88,38 @@ class simulation {
     const count_t bytes = parse_size(a_.bytes);
     const workloads::problem_size size{ranks, a_.per_pair ? bytes * ranks : bytes, a_.seed};
     detail::shape s = offline_shape(w_, size, kind_, buffering::separate);
-    const int node = a_.node == 0 ? ranks : std::min(a_.node, ranks);
-    s.nodes = (ranks + node - 1) / node;
-    s.largest_node = node;
-    s.smallest_node = ranks % node == 0 ? node : ranks % node;
+    const std::vector one{ranks};
+    const auto nodes = a_.nodes.of(ranks).value_or(detail::topology::of_sizes(one));
+    describe(nodes, s);
     s.shared = s.single_copies = s.nodes == 1;
     if (!what.supports(s)) return std::nullopt;
     machine_model m = model_;
-    if (a_.cores > 0) detail::share_cores(m, node, a_.cores);
-    return prediction{what.name, ranks, size.bytes, what.cost(s, {}, m), evaluate(what, s, size, node, m)};
+    if (a_.nodes.cores > 0) detail::share_cores(m, s.largest_node, a_.nodes.cores);
+    const options o = a_.opts.view();
+    return prediction{
+        what.name, ranks, size.bytes, words_of(nodes), what.cost(s, o, m), evaluate(what, s, size, nodes, m)};
   }
 
  private:
   // Message by message, where the moves are known in advance and are not too many.
   std::optional<seconds> evaluate(const detail::algorithm& what, const detail::shape& s,
-                                  const workloads::problem_size& size, int node, const machine_model& m) const {
-    if (a_.closed || what.build == nullptr || what.needs_nodes) return std::nullopt;
+                                  const workloads::problem_size& size, const detail::topology& nodes,
+                                  const machine_model& m) const {
+    if (a_.closed || what.build == nullptr) return std::nullopt;
     std::list<detail::schedule> all;
     std::vector<const detail::schedule*> pointers;
     const auto ranks = detail::as_size(size.ranks);
     for (int rank = 0; rank < size.ranks; ++rank) {
       const offline_rank mine(w_, size, kind_, rank);
-      all.push_back(what.build(mine.local(), s, {}, std::pmr::new_delete_resource()));
+      detail::local_exchange local = mine.local();
+      local.nodes = &nodes;
+      all.push_back(what.build(local, s, a_.opts.view(), std::pmr::new_delete_resource()));
       const auto& first = all.front();
       if (first.messages.size() * ranks > most_messages || first.regions.size() * ranks > most_regions)
         return std::nullopt;
       pointers.push_back(&all.back());
     }
-    return detail::evaluate_slowest(pointers, m, [node](int x, int y) { return x / node == y / node ? 0 : 1; });
+    return detail::evaluate_slowest(pointers, m, nodes.nodes().group);
   }
 
   const arguments& a_;
@@ -127,13 +136,19 @@ void print_json(const std::vector<prediction>& all, const arguments& a) {
                        {"collective", a.collective},
                        {"ranks", p.ranks},
                        {"bytes_per_rank", p.bytes},
+                       {"nodes", p.nodes},
                        {"formula_s", p.formula ? nlohmann::json(*p.formula) : nlohmann::json()},
                        {"schedule_s", p.evaluated ? nlohmann::json(*p.evaluated) : nlohmann::json()}});
   write_text(a.json, records.dump(2) + "\n");
 }
 
 void print_table(const std::vector<prediction>& all) {
-  fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", "ranks", "algorithm", "schedule", "formula");
+  std::string nodes;
+  for (const auto& p : all) {
+    const std::string mine = fmt::format("{} ranks on {}", p.ranks, p.nodes);
+    if (nodes.find(mine) == std::string::npos) nodes += (nodes.empty() ? "" : "; ") + mine;
+  }
+  fmt::print("{}\n{:>8}  {:<20} {:>12} {:>12}\n", nodes, "ranks", "algorithm", "schedule", "formula");
   for (const auto& p : all)
     fmt::print("{:>8}  {:<20} {:>12} {:>12}\n", p.ranks, p.name, p.evaluated ? show_seconds(*p.evaluated) : "-",
                p.formula ? show_seconds(*p.formula) : "-");
@@ -152,9 +167,14 @@ void draw(const std::vector<prediction>& all, const arguments& a) {
 }
 
 std::vector<count_t> ranks_of(const arguments& a) {
+  if (a.ranks.empty()) {
+    if (!a.nodes.listed()) throw usage("for how many ranks? Give -n or --nodes");
+    return {a.nodes.ranks()};
+  }
   auto counts = parse_sizes(a.ranks);
   for (const count_t n : counts)
     if (n < 1 || n > most_ranks) throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_ranks));
+  for (const count_t n : counts) static_cast<void>(a.nodes.of(static_cast<int>(n)));
   return counts;
 }
 
@@ -178,14 +198,41 @@ int work_sparse(const arguments& a) {
                        .workload = a.workload,
                        .bytes = a.bytes,
                        .per_pair = a.per_pair,
-                       .per_node = a.node,
+                       .per_node = a.nodes.alike(static_cast<int>(counts.front())),
+                       .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                        .seed = a.seed},
-                                      counts, profile.model, a.cores))
-    all.push_back({p.algorithm, p.ranks, p.bytes_per_rank, std::nullopt, p.time});
+                                      counts, profile.model, a.nodes.cores))
+    all.push_back({p.algorithm, p.ranks, p.bytes_per_rank,
+                   words_of(a.nodes.of(p.ranks).value_or(detail::topology::of_sizes(std::vector{p.ranks}))),
+                   std::nullopt, p.time});
+  return show(all, a);
+}
+
+// The closed forms are Hockney's, of ranks that are alike.
+int work_patterns(const arguments& a) {
+  const auto asked = parse_patterns(a.algorithms);
+  const auto counts = ranks_of(a);
+  const count_t bytes = parse_size(a.bytes);
+  const auto profile = profile_of(a);
+  if (!a.drawing.empty()) check_plotter();
+  std::vector<prediction> all;
+  for (const count_t n : counts)
+    for (const pattern& one : asked) {
+      const int ranks = static_cast<int>(n);
+      const auto nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+      machine_model m = profile.model;
+      if (a.nodes.cores > 0) detail::share_cores(m, nodes.nodes().largest(), a.nodes.cores);
+      const bool closed = m.kind == model_kind::hockney && nodes.nodes().groups() == 1;
+      prediction p{one.name, ranks, bytes, words_of(nodes), std::nullopt, std::nullopt};
+      if (closed) p.formula = one.closed_form(ranks, bytes, m.levels[0].hockney);
+      if (!a.closed && ranks <= most_pattern_ranks) p.evaluated = time_of(one, ranks, bytes, nodes, m);
+      all.push_back(p);
+    }
   return show(all, a);
 }
 
 int work(const arguments& a) {
+  if (a.collective == "pattern") return work_patterns(a);
   if (a.collective == "sparse") return work_sparse(a);
   check_algorithms(a.algorithms, true);
   const auto w = parse_workload(a.workload);
@@ -213,7 +260,8 @@ int work(const arguments& a) {
 
 std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
-  app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles")->required()->type_name("RANKS");
+  app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles; default: those of --nodes")
+      ->type_name("RANKS");
   app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
       ->capture_default_str()
       ->delimiter(',')
@@ -221,13 +269,13 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or pattern")
+      ->capture_default_str();
   app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
       ->type_name("PROFILE");
   app.add_option("--by", a->kind, "hockney, logp, loggp or plogp; default: the profile's choice");
-  app.add_option("--per-node", a->node, "ranks per node; default: one node for all")->check(at_least_one());
-  app.add_option("--cores", a->cores, "processors of a node, which its ranks share; default: one for each rank")
-      ->check(at_least_one());
+  add_node_flags(app, a->nodes, "one node for all", "one for each rank");
+  add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_flag("--formula", a->closed, "closed formulas only");
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
   add_json_option(app, a->json, "a JSON array");
@@ -235,11 +283,15 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(workload_help() + R"(
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
 "formula" is the algorithm's closed formula, by which auto chooses. Times are those of a plan's start and wait.
+Both assume the same network: within a node each rank has ports of its own, between nodes the ranks of a node share one
+link, which passes as many messages at once, each way, as the profile has ports (one unless it says otherwise).
 Of sparse exchanges, for up to 4096 ranks, they are those of whole calls, beside the ways that programs write by hand.
 
 Examples:
   taquin simulate -n 2..1M -a spread_out,zero_copy_bruck --per-pair -b 8 --formula --plot ranks.svg
   taquin simulate -n 512 --per-node 16 -b 64K --model machine.json
+  taquin simulate --nodes 1,4,2,8 -a hierarchical_factor,spread_out --ports 1 --per-pair -b 64K
+  taquin simulate -n 2..1K --collective pattern -a ring,allreduce -b 1K --by hockney
   taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
   return [a] { return work(*a); };
 }

@@ -176,8 +176,7 @@ std::optional<sparse_prediction> predict(const named& which, const detail::spars
   std::vector<const detail::schedule*> pointers;
   pointers.reserve(schedules.size());
   for (const auto& s : schedules) pointers.push_back(&s);
-  p.time =
-      detail::evaluate_slowest(pointers, model, [&x](int u, int v) { return x.node_of(u) == x.node_of(v) ? 0 : 1; });
+  p.time = detail::evaluate_slowest(pointers, model, x.nodes_of_ranks());
   return p;
 }
 

@@ -17,12 +17,19 @@ namespace taquin::detail {
 
 namespace {
 
-/// The earliest of a rank's ports, taken for `busy` seconds from `ready` on; returns when it is done.
-seconds take_port(std::vector<seconds>& ports, seconds ready, seconds busy) {
+/// The earliest of the ports passes a message that is there at `ready`; returns when it is done.
+seconds take_port(std::vector<seconds>& ports, seconds ready, const message_cost& m) {
   auto port = std::ranges::min_element(ports);
-  *port = std::max(*port, ready) + busy;
-  return *port;
+  const seconds begin = std::max(*port, ready);
+  *port = begin + m.gap;
+  return begin + m.port;
 }
+
+/// One rank's, or those that a node's ranks share: when each is free.
+struct port_set {
+  std::vector<seconds> out;
+  std::vector<seconds> in;
+};
 
 /// A message as its receiver sees it.
 struct arrival {
@@ -50,8 +57,7 @@ struct rank_state {
   std::size_t arrivals = 0;
   seconds cpu = 0;                   // processor free from here
   earliest_first<completion> ready;  // completions that are known
-  std::vector<seconds> out;          // ports
-  std::vector<seconds> in;
+  port_set ports;                    // within the node
 };
 
 /// An event: a rank continues, or a message's first byte reaches its receiver's port.
@@ -63,6 +69,7 @@ struct event {
   std::uint8_t lane = 0;
   bool arrives = false;
   message_cost cost{};
+  count_t bytes = 0;
   bool operator>(const event& other) const noexcept {
     return std::tie(time, order) > std::tie(other.time, other.order);
   }
@@ -80,7 +87,8 @@ struct barrier {
   seconds time = 0;
 };
 struct node {
-  std::vector<std::size_t> ranks;
+  port_set ports;                  // to other nodes
+  std::vector<std::size_t> ranks;  // of schedules with arrivals
   std::vector<barrier> barriers;
 };
 
@@ -89,16 +97,20 @@ constexpr seconds endless = std::numeric_limits<seconds>::infinity();
 /// Events in the order of time, so that ports serve messages in the order of arrival.
 class evaluation {
  public:
-  evaluation(std::span<const schedule* const> ranks, const machine_model& model,
-             const std::function<int(int, int)>& level)
-      : ranks_(ranks), model_(model), level_(level) {
+  evaluation(std::span<const schedule* const> ranks, const machine_model& model, std::span<const int> node_of,
+             const std::function<void(const transfer&)>& seen)
+      : ranks_(ranks), model_(model), seen_(seen) {
     const auto ports = as_size(std::max(model.ports, 1));
+    const port_set free{std::vector<seconds>(ports), std::vector<seconds>(ports)};
     states_.reserve(ranks.size());
+    for (const int n : node_of) nodes_.resize(std::max(nodes_.size(), as_size(n) + 1));
+    if (nodes_.empty()) nodes_.resize(1);
+    for (node& n : nodes_) n.ports = free;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_.emplace_back(*ranks[i]);
+      states_[i].node = node_of.empty() ? 0 : as_size(node_of[i]);
+      states_[i].ports = free;
       join_node(i);
-      states_[i].out.assign(ports, 0);
-      states_[i].in.assign(ports, 0);
       go_on(i, 0);
     }
   }
@@ -123,16 +135,20 @@ class evaluation {
   }
 
  private:
+  [[nodiscard]] bool inside(std::size_t a, std::size_t b) const noexcept { return states_[a].node == states_[b].node; }
+
+  // A rank's, to and from one of its peers.
+  port_set& ports_for(std::size_t rank, std::size_t peer) noexcept {
+    return inside(rank, peer) ? states_[rank].ports : nodes_[states_[rank].node].ports;
+  }
+
   void go_on(std::size_t rank, seconds when) { events_.push({.time = when, .order = order_++, .rank = rank}); }
 
   // The node whose ranks wait for each other; only schedules with shared memory have such waits.
   void join_node(std::size_t rank) {
     const auto counts = [](const round& r) { return r.arrives || r.awaits > 0; };
     if (std::ranges::none_of(ranks_[rank]->rounds, counts)) return;
-    const auto mine = std::ranges::find_if(
-        nodes_, [&](const node& n) { return level_(static_cast<int>(n.ranks.front()), static_cast<int>(rank)) == 0; });
-    states_[rank].node = as_size(mine - nodes_.begin());
-    (mine == nodes_.end() ? nodes_.emplace_back() : *mine).ranks.push_back(rank);
+    nodes_[states_[rank].node].ranks.push_back(rank);
   }
 
   // When all ranks of the node have made the arrivals that the rank's round waits for; endless: not yet.
@@ -198,9 +214,10 @@ class evaluation {
       return;
     }
     st.cpu += pack_time(rank, m);
-    const message_cost cost = model_.cost(level_(static_cast<int>(rank), m.peer), ranks_[rank]->bytes(m));
+    const count_t bytes = ranks_[rank]->bytes(m);
+    const message_cost cost = model_.cost(inside(rank, peer) ? 0 : 1, bytes);
     st.cpu += cost.sender;
-    const seconds sent = take_port(st.out, st.cpu, cost.port);
+    const seconds sent = take_port(ports_for(rank, peer).out, st.cpu, cost);
     st.ready.push({sent, index, 0});
     events_.push({.time = sent - cost.port + cost.latency,
                   .order = order_++,
@@ -208,13 +225,21 @@ class evaluation {
                   .from = rank,
                   .lane = m.lane,
                   .arrives = true,
-                  .cost = cost});
+                  .cost = cost,
+                  .bytes = bytes});
   }
 
   // The first byte is there; the receiver's port takes the rest.
   void arrive(const event& e) {
     rank_state& st = states_[e.rank];
-    const arrival a{take_port(st.in, e.time, e.cost.port), e.cost.receiver};
+    const arrival a{take_port(ports_for(e.rank, e.from).in, e.time, e.cost), e.cost.receiver};
+    const seconds out = e.time - e.cost.latency;
+    if (seen_)
+      seen_({static_cast<int>(e.from),
+             static_cast<int>(e.rank),
+             e.bytes,
+             {out, out + e.cost.port},
+             {a.done - e.cost.port, a.done}});
     std::uint32_t index = 0;
     if (!meet(between(e.from, e.rank, e.lane), &channel::arrived, a, &channel::awaited, index)) return;
     st.ready.push({a.done, index, a.receiver});
@@ -275,9 +300,9 @@ class evaluation {
 
   std::span<const schedule* const> ranks_;
   const machine_model& model_;
-  const std::function<int(int, int)>& level_;
+  const std::function<void(const transfer&)>& seen_;
   std::vector<rank_state> states_;
-  std::vector<node> nodes_;  // of schedules with arrivals
+  std::vector<node> nodes_;
   std::unordered_map<std::size_t, channel> channels_;
   earliest_first<event> events_;
   std::uint64_t order_ = 0;
@@ -286,13 +311,13 @@ class evaluation {
 }  // namespace
 
 std::vector<seconds> evaluate(std::span<const schedule* const> ranks, const machine_model& model,
-                              const std::function<int(int, int)>& level) {
-  return evaluation(ranks, model, level).run();
+                              std::span<const int> node_of, const std::function<void(const transfer&)>& seen) {
+  return evaluation(ranks, model, node_of, seen).run();
 }
 
 seconds evaluate_slowest(std::span<const schedule* const> ranks, const machine_model& model,
-                         const std::function<int(int, int)>& level) {
-  const auto ends = evaluate(ranks, model, level);
+                         std::span<const int> node_of) {
+  const auto ends = evaluate(ranks, model, node_of);
   return ends.empty() ? 0 : *std::ranges::max_element(ends);
 }
 

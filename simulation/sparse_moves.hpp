@@ -28,6 +28,12 @@ struct sparse_pattern {
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(blocks.size()); }
   [[nodiscard]] int node_of(int rank) const noexcept { return rank / per_node; }
+  /// Of all ranks.
+  [[nodiscard]] std::vector<int> nodes_of_ranks() const {
+    std::vector<int> all;
+    for (int rank = 0; rank < ranks(); ++rank) all.push_back(node_of(rank));
+    return all;
+  }
   [[nodiscard]] int nodes() const noexcept { return (ranks() + per_node - 1) / per_node; }
 };
 

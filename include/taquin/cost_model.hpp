@@ -17,9 +17,10 @@ using seconds = double;
 /// The parts of one message's cost, in seconds.
 struct message_cost {
   seconds sender = 0;    ///< the sender's processor is busy
-  seconds port = 0;      ///< the sender's and then the receiver's port is busy: the time until the next message may go
+  seconds port = 0;      ///< the sender's and then the receiver's port pass the message
   seconds latency = 0;   ///< on the way, nothing is busy
   seconds receiver = 0;  ///< the receiver's processor is busy
+  seconds gap = 0;       ///< from one message to the next at a port, each way: at least `port`
 };
 
 /// Hockney: τ + μ·m. One message at a time per port. (Hockney 1994; MPI primitives §1.)
@@ -101,11 +102,13 @@ struct machine_model {
   local_cost copy;                      ///< a copy in memory, per run of bytes
   seconds line = 0;                     ///< a cache line for another rank in shared memory: to write it and to read it
   local_cost pack;                      ///< packing or unpacking, per run of bytes
-  int ports = 1;                        ///< messages that a rank's port passes at once, each way
-  double ranks_per_core = 1;            ///< above 1, ranks share processors: their work takes that much longer
-  seconds wait = 0;                     ///< completing a round: what a rank loses when it must wait for others
-  int ranks = 0;                        ///< ranks that it was measured with; 0: not measured
-  std::string machine;                  ///< what it was measured on: cores, nodes, MPI library
+  /// Messages that pass at once, each way: within a node by a rank's port, between nodes by the link that the ranks of
+  /// a node share.
+  int ports = 1;
+  double ranks_per_core = 1;  ///< above 1, ranks share processors: their work takes that much longer
+  seconds wait = 0;           ///< completing a round: what a rank loses when it must wait for others
+  int ranks = 0;              ///< ranks that it was measured with; 0: not measured
+  std::string machine;        ///< what it was measured on: cores, nodes, MPI library
   /// What a message costs at a level, under the model in use.
   [[nodiscard]] message_cost cost(int level, count_t bytes) const noexcept;
 

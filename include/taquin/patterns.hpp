@@ -10,9 +10,23 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+
 #include "taquin/types.hpp"
 
 namespace taquin::patterns {
+
+/// Which ranks exchange with each other in a permutation. (§3.)
+enum class permutation : std::uint8_t {
+  shift,     ///< rank r to rank r + k on a line; a rank without such a neighbour does not send, or receive
+  ring,      ///< rank r to rank r + k, modulo p
+  hypercube  ///< rank r with rank r xor k, where there is one: k = 2^i for the i-th dimension
+};
+
+/// `count` elements of every rank to one other: both messages are posted together, so that it takes one step and does
+/// not deadlock, whatever the size. `by` is k, of either sign for shift and ring and not negative for hypercube; the
+/// same on all ranks. Without a sender `recv` is left as it is. τ + μm.
+void permute(permutation kind, int by, const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Comm comm);
 
 /// Returns when all ranks have called it. lg p · τ.
 void barrier(MPI_Comm comm);

@@ -8,27 +8,25 @@ namespace taquin::detail {
 
 namespace {
 
-// Numbers separated by commas; false when it is anything else.
+// Numbers separated by commas, NxM for N times M; false when it is anything else.
 bool parse(std::string_view text, std::vector<int>& numbers) {
+  constexpr int most = 1 << 24;
   const char* at = text.data();
   const char* const end = at + text.size();
   while (true) {
     int number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc{}) return false;
-    numbers.push_back(number);
-    if (next == end) return true;
-    if (*next != ',') return false;
-    at = next + 1;
-  }
-}
-
-bool parse_levels(std::string_view text, environment& e) {
-  for (bool first = true;; first = false) {
-    const auto slash = text.find('/');
-    if (!parse(text.substr(0, slash), first ? e.nodes : e.groups.emplace_back())) return false;
-    if (slash == std::string_view::npos) return e.groups.size() <= environment::most_groups;
-    text.remove_prefix(slash + 1);
+    int times = 1;
+    auto read = std::from_chars(at, end, number);
+    if (read.ec == std::errc{} && read.ptr != end && *read.ptr == 'x') {
+      times = number;
+      read = std::from_chars(read.ptr + 1, end, number);
+      if (times < 1 || times > most) return false;
+    }
+    if (read.ec != std::errc{}) return false;
+    numbers.insert(numbers.end(), static_cast<std::size_t>(times), number);
+    if (read.ptr == end) return true;
+    if (*read.ptr != ',') return false;
+    at = read.ptr + 1;
   }
 }
 
@@ -67,7 +65,8 @@ environment read() {
   read_switch("TAQUIN_PROGRESS_THREAD", e.progress_thread, e);
   read_switch("TAQUIN_REMEMBER", e.remember, e);
   read_timeout(e);
-  if (const char* text = std::getenv("TAQUIN_NODES"); text != nullptr && *text != '\0' && !parse_levels(text, e))
+  if (const char* text = std::getenv("TAQUIN_NODES");
+      text != nullptr && *text != '\0' && !parse_nodes(text, e.nodes, e.groups))
     e.invalid_argument =
         "TAQUIN_NODES must be numbers of ranks separated by commas, and at most two such lists of groups inside "
         "nodes, each after a slash, not '" +
@@ -76,6 +75,15 @@ environment read() {
 }
 
 }  // namespace
+
+bool parse_nodes(std::string_view text, std::vector<int>& nodes, std::vector<std::vector<int>>& groups) {
+  for (bool first = true;; first = false) {
+    const auto slash = text.find('/');
+    if (!parse(text.substr(0, slash), first ? nodes : groups.emplace_back())) return false;
+    if (slash == std::string_view::npos) return groups.size() <= environment::most_groups;
+    text.remove_prefix(slash + 1);
+  }
+}
 
 std::string environment::invalid_text_of(std::string_view name) {
   const std::string text = read().invalid_argument;

@@ -14,7 +14,7 @@ namespace taquin::detail {
 struct environment {
   std::string algorithm;  ///< TAQUIN_ALGORITHM: stands in for "auto"; empty when not set
   bool check = false;     ///< TAQUIN_CHECK=1: as options::check, for every exchange
-  /// TAQUIN_NODES=1,4,2,8: ranks per node of MPI_COMM_WORLD; empty when not set.
+  /// TAQUIN_NODES=1,4,2,8 or 4x16: ranks per node of MPI_COMM_WORLD; empty when not set.
   std::vector<int> nodes;
   /// TAQUIN_NODES=4,4/2,2,1,3: ranks per group inside nodes, and so on, from the outermost level inwards.
   std::vector<std::vector<int>> groups;
@@ -34,5 +34,9 @@ struct environment {
   /// What is wrong with the value of this variable; empty when nothing is. Reads it anew.
   static std::string invalid_text_of(std::string_view name);
 };
+
+/// Ranks per node, as TAQUIN_NODES has them: 1,4,2,8 or 4x16, and after slashes those of groups inside nodes. False
+/// where the text is anything else.
+bool parse_nodes(std::string_view text, std::vector<int>& nodes, std::vector<std::vector<int>>& groups);
 
 }  // namespace taquin::detail

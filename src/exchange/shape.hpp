@@ -51,6 +51,8 @@ struct shape {
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
+  /// Of hierarchical_factor with one port for each node.
+  std::int64_t factor_steps = 0;
   /// The ranks of each node can share memory, as far as is known.
   bool nodes_share = true;
   /// What lies inside nodes: levels from the outermost inwards.
@@ -93,6 +95,7 @@ inline void describe(const topology& t, shape& s) {
   s.nodes = t.levels.empty() ? 0 : t.nodes().groups();
   s.largest_node = t.levels.empty() ? 1 : t.nodes().largest();
   s.smallest_node = t.levels.empty() ? 1 : t.nodes().smallest();
+  s.factor_steps = t.levels.empty() ? 0 : t.nodes().factor_steps();
   s.levels_inside = std::max(static_cast<int>(t.levels.size()) - 1, 0);
   for (std::size_t l = 1; l < t.levels.size(); ++l)
     s.inside.at(l - 1) = {t.most_groups(l), t.levels[l].largest(), t.levels[l].smallest()};

@@ -16,7 +16,7 @@ double rest(count_t bytes) { return real(std::max<count_t>(bytes - 1, 0)); }
 }  // namespace
 
 seconds hockney::time(count_t bytes) const noexcept { return tau + mu * real(bytes); }
-message_cost hockney::cost(count_t bytes) const noexcept { return {0, time(bytes), 0, 0}; }
+message_cost hockney::cost(count_t bytes) const noexcept { return {0, time(bytes), 0, 0, time(bytes)}; }
 
 seconds logp::time(count_t bytes) const noexcept {
   const double packets = std::max(1.0, std::ceil(real(bytes) / real(packet)));
@@ -24,11 +24,15 @@ seconds logp::time(count_t bytes) const noexcept {
 }
 message_cost logp::cost(count_t bytes) const noexcept {
   const double packets = std::max(1.0, std::ceil(real(bytes) / real(packet)));
-  return {overhead, (packets - 1) * std::max(gap, overhead), latency, overhead};
+  const seconds each = std::max(gap, overhead);
+  return {overhead, (packets - 1) * each, latency, overhead, packets * each};
 }
 
 seconds loggp::time(count_t bytes) const noexcept { return latency + 2 * overhead + rest(bytes) * per_byte; }
-message_cost loggp::cost(count_t bytes) const noexcept { return {overhead, rest(bytes) * per_byte, latency, overhead}; }
+message_cost loggp::cost(count_t bytes) const noexcept {
+  const seconds port = rest(bytes) * per_byte;
+  return {overhead, port, latency, overhead, gap + port};
+}
 
 plogp::point plogp::at(count_t bytes) const noexcept {
   if (points.size() == 1 || bytes <= points.front().bytes) return points.front();
@@ -44,10 +48,11 @@ plogp::point plogp::at(count_t bytes) const noexcept {
 seconds plogp::time(count_t bytes) const noexcept { return latency + at(bytes).gap; }
 message_cost plogp::cost(count_t bytes) const noexcept {
   const point p = at(bytes);
-  // L + g(m) is the whole time: the part of the gap that is not overhead is the port's.
+  // L + g(m) is the whole time: the part of the gap that is not overhead is the port's. The next message may follow
+  // g(m) after this one began.
   const seconds port = std::max(0.0, p.gap - p.send_overhead - p.receive_overhead);
   return {p.send_overhead, port, std::max(0.0, time(bytes) - p.send_overhead - port - p.receive_overhead),
-          p.receive_overhead};
+          p.receive_overhead, std::max(port, p.gap)};
 }
 
 std::string_view name_of(model_kind kind) noexcept {
@@ -78,7 +83,10 @@ message_cost machine_model::cost(int level, count_t bytes) const noexcept {
   message_cost c = levels[detail::as_size(level)].cost(kind, bytes);
   c.sender *= ranks_per_core;
   c.receiver *= ranks_per_core;
-  if (level == 0) c.port *= ranks_per_core;  // shared memory: a processor moves the bytes
+  if (level == 0) {  // shared memory: a processor moves the bytes
+    c.port *= ranks_per_core;
+    c.gap *= ranks_per_core;
+  }
   return c;
 }
 

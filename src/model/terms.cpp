@@ -25,7 +25,8 @@ seconds terms::round_on(int level, double messages, double total, double longest
   const message_cost mean = cost(level, total / messages);
   const message_cost most = cost(level, longest);
   const double processor = messages * (mean.sender + mean.receiver);
-  const double port = std::max(sharing * messages * mean.port / model_.ports, most.port);
+  const double turns = std::max(sharing * messages / model_.ports, 1.0);
+  const double port = std::max((turns - 1) * mean.gap + mean.port, most.port);
   return std::max(processor, port) + std::min(processor, port) / messages + mean.latency + model_.wait;
 }
 
@@ -35,6 +36,20 @@ seconds terms::round(double messages, double total, double longest) const noexce
   const double n = messages - m;
   return round_on(0, m, total * inside_, longest) + round_on(1, n, total * (1 - inside_), longest, on_node_) -
          (m > 0 && n > 0 ? model_.wait : 0);
+}
+
+seconds terms::in_turn(double count, seconds one, int level, double messages, double total,
+                       double sharing) const noexcept {
+  if (count <= 0 || messages <= 0) return 0;
+  const double turns = std::max(sharing * messages / model_.ports, 1.0);
+  return one + (count - 1) * std::max(one, turns * cost(level, total / messages).gap);
+}
+
+seconds terms::rounds(double count, double messages, double total, double longest) const noexcept {
+  const seconds one = round(messages, total, longest);
+  if (inside_ >= 1) return in_turn(count, one, 0, messages, total, 1);
+  const double outside = 1 - inside_;
+  return in_turn(count, one, 1, messages * outside, total * outside, on_node_);
 }
 
 // Empty blocks are not sent. Where there are some, their number lies between none and all that the sizes allow.
@@ -57,7 +72,12 @@ seconds terms::through_memory() const noexcept {
 }
 
 seconds terms::one_by_one() const noexcept {
-  return (ranks_ - 1) * round(1, mean_block(), largest_) + copies(1, mean_block());
+  const double bytes = mean_block();
+  const double on_node = inside_ >= 1 ? ranks_ : on_node_;
+  const seconds near = round_on(0, 1, bytes, largest_);
+  const seconds far = round_on(1, 1, bytes, largest_, on_node);
+  return in_turn(on_node - 1, near, 0, 1, bytes, 1) + in_turn(ranks_ - on_node, far, 1, 1, bytes, on_node) +
+         copies(1, bytes);
 }
 
 seconds terms::copies(double runs, double bytes) const noexcept {

@@ -20,7 +20,9 @@ class terms {
   /// One round in which a rank sends and receives `messages` messages of `total` bytes together, the longest of
   /// `longest` bytes, all in flight at once. Over the average of the machine's levels.
   [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
-  /// The same where all messages stay on one level. `sharing` ranks do so at once by one port: a node's share its link.
+  /// `count` such rounds in turn: the messages of a round begin at least a gap after those of the one before.
+  [[nodiscard]] seconds rounds(double count, double messages, double total, double longest) const noexcept;
+  /// The same for one round where all messages stay on one level. `sharing` ranks do so at once by one port: a node's share its link.
   [[nodiscard]] seconds round_on(int level, double messages, double total, double longest,
                                  double sharing = 1) const noexcept;
   /// Every block once, all in one round, and the rank's own copied.
@@ -36,6 +38,9 @@ class terms {
 
  private:
   [[nodiscard]] double peers() const noexcept;
+  /// `count` rounds of which one takes `one`, with `messages` on a level.
+  [[nodiscard]] seconds in_turn(double count, seconds one, int level, double messages, double total,
+                                double sharing) const noexcept;
   [[nodiscard]] message_cost cost(int level, double bytes) const noexcept;
 
   const machine_model& model_;

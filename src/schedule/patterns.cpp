@@ -21,6 +21,7 @@
 #include "mpi/user_code.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/executor.hpp"
+#include "schedule/permutations.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::patterns {
@@ -83,6 +84,21 @@ void start(call c, MPI_Comm comm) {
 }  // namespace
 
 void barrier(MPI_Comm comm) { execute({.what = collective::barrier, .reads = false, .writes = false}, state_of(comm)); }
+
+void permute(permutation kind, int by, const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Comm comm) {
+  auto& state = state_of(comm);
+  auto invalid =
+      check({.what = collective::barrier, .send = send, .recv = recv, .count = count, .type = type}, state.size());
+  if (!invalid && kind == permutation::hypercube && by < 0)
+    invalid = invalid_argument{fmt::format("a hypercube permutation by {}", by), MPI_ERR_ARG};
+  agree_on_invalid_argument(state, invalid);
+  memory_budget memory;
+  executor run(
+      detail::permute(kind, ordering::together, state.rank(), state.size(), by, count, element::of(type), &memory),
+      {state.get(), state.next_tag(), const_cast<void*>(send), recv}, &memory);
+  run.start();
+  run.wait();
+}
 
 void broadcast(void* buffer, count_t count, MPI_Datatype type, int root, MPI_Comm comm) {
   start({.what = collective::broadcast, .recv = buffer, .count = count, .type = type, .root = root}, comm);

@@ -3,18 +3,20 @@
 // Source: Communication Patterns and MPI Primitives, §3. docs/internals/patterns.md shows what their naive versions do.
 #pragma once
 
+#include <array>
 #include <memory_resource>
+#include <string_view>
 
 #include "schedule/schedule.hpp"
+#include "taquin/patterns.hpp"
 
 namespace taquin::detail {
 
-/// Which ranks exchange with each other.
-enum class permutation : std::uint8_t {
-  shift,     ///< rank to rank + k on a line; who has no such neighbour does not send, or receive
-  ring,      ///< rank to rank + k, modulo p
-  hypercube  ///< rank with rank xor k
-};
+inline constexpr std::array all_permutations{patterns::permutation::shift, patterns::permutation::ring,
+                                             patterns::permutation::hypercube};
+std::string_view name_of(patterns::permutation kind) noexcept;
+/// One line, for lists.
+std::string_view summary_of(patterns::permutation kind) noexcept;
 
 /// In which order a rank acts. Only `together` neither serialises nor deadlocks whatever the size of the messages.
 enum class ordering : std::uint8_t {
@@ -22,8 +24,8 @@ enum class ordering : std::uint8_t {
   send_first  ///< first send, then receive: the trap
 };
 
-/// One permutation by k (for `shift` and `ring` any sign) of `bytes` bytes, from place::send to place::recv.
-schedule permute(permutation kind, ordering order, int rank, int ranks, int k, count_t bytes,
-                 std::pmr::memory_resource* memory);
+/// One permutation by k (for `shift` and `ring` any sign) of `count` elements, from place::send to place::recv.
+schedule permute(patterns::permutation kind, ordering order, int rank, int ranks, int k, count_t count,
+                 const element& e, std::pmr::memory_resource* memory);
 
 }  // namespace taquin::detail

@@ -40,6 +40,28 @@ int level::smallest() const noexcept {
   return least;
 }
 
+std::int64_t level::factor_steps() const noexcept {
+  int n = 0;
+  int second = 0;
+  for (int g = 0; g < groups(); ++g) {
+    second = std::max(second, std::min(n, size(g)));
+    n = std::max(n, size(g));
+  }
+  std::int64_t odd = 0;
+  for (int done = 0; done < n;) {  // phase by phase, as the sizes of the groups divide the local indices
+    int current = n;
+    int active = 0;
+    for (int g = 0; g < groups(); ++g) {
+      if (size(g) <= done) continue;
+      current = std::min(current, size(g));
+      ++active;
+    }
+    if (active >= 3 && active % 2 != 0) odd += current - done;
+    done = current;
+  }
+  return n * (static_cast<std::int64_t>(ranks.size()) - n) + second * odd;
+}
+
 topology topology::of_sizes(std::span<const int> sizes) {
   std::vector<int> colours;
   for (std::size_t node = 0; node < sizes.size(); ++node)

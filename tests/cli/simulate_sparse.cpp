@@ -68,7 +68,7 @@ TEST(simulate_sparse, wrong_arguments_are_told_once_with_status_2) {
        {"-w ring -b 1K -n 4 -a pairwise", "unknown sparse algorithm 'pairwise'"},
        {"-w ring -b 1K -n 4 --formula", "no closed formula"},
        {"-w ring -b 1K -n 5000 -a notify_tree", "at most 4096 ranks"},
-       {"-w ring -b 1K -n 4 --per-node 2 -a node_step", "none of these algorithms serves"}}};
+       {"-w ring -b 1K --nodes 2,2 -a node_step", "none of these algorithms serves"}}};
   expect_refused("simulate --collective sparse", cases);
 }
 
@@ -118,7 +118,7 @@ TEST(explain_sparse, wrong_arguments_are_told_once_with_status_2) {
   const std::array<std::pair<const char*, const char*>, 3> cases{
       {{"--collective sparse -n 4 --measure", "'taquin run --collective sparse' measures them"},
        {"--collective sparse -n 4 --in-place", "no meaning with a sparse exchange"},
-       {"--collective alltoallv -n 4 --per-node 2", "--per-node is for --collective sparse"}}};
+       {"--collective sparse --nodes 1,4,2", "nodes of equally many ranks"}}};
   expect_refused("explain", cases);
 }
 

@@ -44,7 +44,7 @@ TEST(evaluate, a_limit_in_flight_goes_on_with_whatever_completes_first) {
   const std::vector<const schedule*> all{waits.get(), slow.get(), quick.get(), last.get()};
   auto two_ports = m;
   two_ports.ports = 2;
-  const auto ends = evaluate(all, two_ports, same_node);
+  const auto ends = evaluate(all, two_ports);
   EXPECT_NEAR(ends[3], 2 * m.levels[0].hockney.time(1), 1e-12);
   EXPECT_NEAR(ends[0], m.levels[0].hockney.time(1000000), 1e-12);
 }
@@ -60,7 +60,7 @@ TEST(evaluate, lanes_go_on_independently_and_stages_of_a_lane_do_not) {
   const writer after_long = writer().lane(0).recv(0).end_lanes(1);
   const writer first = writer().lane(0).lane(1).recv(0).end_lanes(2);
   const std::vector<const schedule*> all{lanes.get(), from_zero.get(), after_long.get(), first.get(), first.get()};
-  const auto ends = evaluate(all, m, same_node);
+  const auto ends = evaluate(all, m);
   EXPECT_NEAR(ends[1], ten, 1e-12);
   EXPECT_NEAR(ends[2], ten + one, 1e-12) << "waits for the long one";
   EXPECT_NEAR(ends[3], one, 1e-12);
@@ -76,7 +76,7 @@ TEST(evaluate, a_round_waits_until_the_ranks_of_its_node_have_arrived) {
   const writer quick = writer().copy(1000000).arrive().await(1).copy(1000000).end();
   const writer alone = writer().copy(2000000).arrive().await(1).copy(1000000).end();
   const std::vector<const schedule*> all{slow.get(), quick.get(), alone.get(), alone.get()};
-  const auto ends = evaluate(all, m, [](int a, int b) { return a / 2 == b / 2 ? 0 : 1; });
+  const auto ends = evaluate(all, m, std::vector{0, 0, 1, 1});
   EXPECT_NEAR(ends[0], 5e-3 + m.wait + 1e-3, 1e-9);
   EXPECT_NEAR(ends[1], ends[0], 1e-9) << "had to wait for rank 0";
   EXPECT_NEAR(ends[2], 2e-3 + m.wait + 1e-3, 1e-9) << "is on another node";
@@ -90,11 +90,11 @@ TEST(evaluate, arrivals_are_counted_one_by_one) {
   const writer slow = writer().copy(3000000).arrive().copy(4000000).arrive();
   const writer quick = writer().arrive().arrive().await(1).copy(1000000).end().await(2).copy(1000000).end();
   const std::vector<const schedule*> all{slow.get(), quick.get()};
-  const auto ends = evaluate(all, m, same_node);
+  const auto ends = evaluate(all, m);
   EXPECT_NEAR(ends[0], 7e-3, 1e-9);
   EXPECT_NEAR(ends[1], 8e-3, 1e-9);
   const writer once = writer().copy(3000000).arrive();
-  EXPECT_THROW(evaluate(std::vector<const schedule*>{once.get(), quick.get()}, m, same_node), simulated_error);
+  EXPECT_THROW(evaluate(std::vector<const schedule*>{once.get(), quick.get()}, m), simulated_error);
 }
 
 TEST(evaluate, messages_of_a_joined_round_travel_while_the_node_is_waited_for) {
@@ -106,7 +106,7 @@ TEST(evaluate, messages_of_a_joined_round_travel_while_the_node_is_waited_for) {
   const writer sender = writer().send(0, 10000000).end();
   const writer slow = writer().copy(6000000).arrive();
   const std::vector<const schedule*> all{joined.get(), sender.get(), slow.get()};
-  const auto ends = evaluate(all, m, [](int a, int b) { return a % 2 == b % 2 ? 0 : 1; });
+  const auto ends = evaluate(all, m, std::vector{0, 1, 0});
   EXPECT_NEAR(ends[0], ten, 1e-9) << "the message was on its way from the start";
 }
 
@@ -116,7 +116,7 @@ TEST(evaluate, a_deadlock_is_an_error) {
   s.recv(0, {0, 1, 0, 1, 0, place::recv});
   s.end_round();
   const std::vector<const schedule*> pointers{&s};
-  EXPECT_THROW(evaluate_slowest(pointers, model_of(model_kind::loggp), same_node), simulated_error);
+  EXPECT_THROW(evaluate_slowest(pointers, model_of(model_kind::loggp)), simulated_error);
 }
 
 }  // namespace

@@ -17,6 +17,4 @@ inline machine_model model_of(model_kind kind) {
   return m;
 }
 
-inline int same_node(int, int) { return 0; }
-
 }  // namespace taquin::detail

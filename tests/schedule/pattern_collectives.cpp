@@ -49,6 +49,23 @@ class with_matrices : public testing::Test {
   std::vector<int> input;
 };
 
+TEST(permutations, bring_elements_of_any_datatype_to_the_right_rank) {
+  const ranks at;
+  MPI_Datatype pair = MPI_DATATYPE_NULL;  // of the first and the third of three ints
+  MPI_Type_vector(2, 1, 2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  const std::vector<int> mine{at.rank, -2, at.rank + 100};
+  for (const int by : {-3, -1, 0, 1, 2}) {
+    std::vector<int> got(3, -1);
+    patterns::permute(patterns::permutation::ring, by, mine.data(), got.data(), 1, pair, MPI_COMM_WORLD);
+    const int from = ((at.rank - by) % at.size + at.size) % at.size;
+    EXPECT_EQ(got, (std::vector<int>{from, -1, from + 100})) << by;
+  }
+  EXPECT_THROW(patterns::permute(patterns::permutation::hypercube, -1, mine.data(), nullptr, 0, pair, MPI_COMM_WORLD),
+               usage_error);
+  MPI_Type_free(&pair);
+}
+
 TEST_F(with_matrices, reductions_keep_the_order_of_the_ranks) {
   std::vector<int> mine(input.size(), -1);
   std::vector<int> theirs(input.size(), -1);

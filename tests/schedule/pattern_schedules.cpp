@@ -11,6 +11,9 @@
 #include "simulation/runner.hpp"
 
 namespace taquin::detail {
+
+using patterns::permutation;
+
 namespace {
 
 struct world {
@@ -34,7 +37,7 @@ struct world {
 world permuted(permutation kind, ordering order, int p, int k) {
   world w;
   for (int r = 0; r < p; ++r)
-    w.add(permute(kind, order, r, p, k, 4, std::pmr::new_delete_resource()),
+    w.add(permute(kind, order, r, p, k, 4, element::bytes(1), std::pmr::new_delete_resource()),
           std::vector<std::byte>(4, static_cast<std::byte>(r)), 4);
   return w;
 }
@@ -173,7 +176,7 @@ TEST(collectives, cost_what_the_closed_forms_say) {
         const world w = collected(what, p, 0, count);
         std::vector<const schedule*> all;
         for (const auto& s : w.schedules) all.push_back(&s);
-        const seconds time = evaluate_slowest(all, m, [](int, int) { return 0; });
+        const seconds time = evaluate_slowest(all, m);
         EXPECT_NEAR(time, closed_form(what, p, 2 * count, m.levels[0].hockney), 1e-11) << name_of(what) << " p " << p;
       }
 }

@@ -2,7 +2,9 @@
 
 export function prepareSchedule(data, name) {
   const perNode = data.per_node > 0 ? data.per_node : 1;
-  const nodeOf = (rank) => Math.floor(rank / perNode);
+  const sizes = data.nodes ?? Array(Math.ceil(data.ranks / perNode)).fill(perNode);
+  const nodes = sizes.flatMap((size, node) => Array(size).fill(node));
+  const nodeOf = (rank) => nodes[rank];
   const rounds = (data.rounds ?? []).map((round, index) => {
     const messages = (round.messages ?? []).map(([from, to, bytes, blocks]) => ({
       from,
@@ -33,7 +35,7 @@ export function prepareSchedule(data, name) {
     label: `${data.algorithm}${data.drawn_as ? ` as a ${data.drawn_as}` : ""}, ${data.ranks} ranks, ${data.workload ?? "uniform"}`,
     ranks: data.ranks,
     perNode,
-    nodes: Math.ceil(data.ranks / perNode),
+    nodes: sizes.length,
     workload: data.workload,
     bytesPerRank: data.bytes_per_rank,
     memory: data.memory ?? null,

@@ -16,6 +16,12 @@ test("messages between nodes are told, and links add them up", () => {
   assert.equal(s.nodes, 2);
 });
 
+test("nodes may have different numbers of ranks", () => {
+  const s = prepareSchedule({ algorithm: "x", ranks: 4, per_node: 0, nodes: [1, 3], rounds: [{ messages: [[0, 1, 5], [1, 3, 7]] }] }, "");
+  assert.deepEqual(s.rounds[0].messages.map((m) => m.between), [true, false]);
+  assert.equal(s.nodes, 2);
+});
+
 test("what passes through others is told, its own block is not", () => {
   assert.equal(carriedBlocks({ from: 1, to: 2, blocks: [[1, 2], [0, 3]] }), "0>3");
   assert.equal(carriedBlocks({ from: 1, to: 2, blocks: [[1, 2]] }), "");

@@ -218,7 +218,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m, double pa
   const auto rounds = static_cast<double>(f.rounds);
   const double messages = static_cast<double>(f.messages) / rounds;
   const double bytes = static_cast<double>(f.elements) / rounds * t.largest_block();
-  return rounds * t.round(messages, bytes, bytes / messages) +
+  return t.rounds(rounds, messages, bytes, bytes / messages) +
          t.packs(2 * static_cast<double>(f.elements), 2 * rounds * bytes) +
          t.copies(passes * t.ranks(), passes * t.busiest());
 }

@@ -290,7 +290,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const auto rounds = static_cast<double>(f.rounds);
   const double messages = static_cast<double>(f.messages) / rounds;
   const double bytes = elements * d.small / rounds;
-  return rounds * t.round(messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * d.small) +
+  return t.rounds(rounds, messages, bytes, bytes / messages) + t.packs(2 * elements, 2 * elements * d.small) +
          t.round(d.direct, d.direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
 }
 

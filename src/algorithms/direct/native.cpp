@@ -212,7 +212,7 @@ seconds preparation(const shape& s, const options& o, const machine_model& m, bo
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   if (s.in_place)  // pair by pair, through a buffer
-    return (t.ranks() - 1) * t.round(1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
+    return t.rounds(t.ranks() - 1, 1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
   return t.all_at_once();
 }
 

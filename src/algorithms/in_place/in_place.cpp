@@ -39,7 +39,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const double chunk = std::max(std::min(largest_chunk, aux / 2), 1.0);
   const double messages = peers + t.busiest() / chunk;
   const double share = m.ranks_per_core > 1 ? 2 : 1;
-  return share * (messages * t.round(1, 24, 24) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
+  return share * (t.rounds(messages, 1, 24, 24) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
          t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : patience);
 }
 

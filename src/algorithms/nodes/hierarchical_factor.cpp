@@ -1,8 +1,10 @@
 // hierarchical_factor: nodes are paired by 1-factors, and each node takes part in at most k exchanges at a time.
 //
 // Source:  Sanders & Träff, The Hierarchical Factor Algorithm, §3 and §4; k ports by merging factors.
-// Rounds:  1, in which each of the node's k ports goes through its steps one by one: n(p − n)/k steps for the largest
-//          node of n ranks. A port goes from one rank of the node to another by a message of one byte.
+// Rounds:  1, in which each of the node's k ports goes through its steps one by one. All steps are n(p − n) + n₂·o, for
+//          the largest node of n ranks, the next largest of n₂, and o local indices that an odd number of nodes, at
+//          least 3, have; a port has a k-th of those of each 1-factor, and a rank p − n of its own. A port goes from
+//          one rank of the node to another by a message of one byte.
 // Bytes:   each block once, and one byte for each step inside the node.
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
@@ -26,10 +28,15 @@ int ports_of(const options& o) noexcept {
   return o.hierarchical_factor.ports > 0 ? o.hierarchical_factor.ports : default_ports;
 }
 
+// The paper's model: at most one message enters a node and one leaves it at a time. With more ports a message may arrive
+// while its receiver's port still serves another node.
+bool single_port(const options& o) noexcept { return ports_of(o) == 1; }
+
 schedule_size size_of(const shape& s, const options& o) noexcept {
   const auto p = as_size(s.ranks);
   const auto ports = as_size(ports_of(o));
-  return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, 4 * p, 4 * p, 1, 1, ports};
+  const std::size_t each = single_port(o) ? 6 : 4;  // both ways: a block, a token, and before a block the announcement
+  return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, each * p, each * p, 1, 1, ports};
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {
@@ -80,7 +87,6 @@ class builder {
     }
     holder = step.here;
     if (step.here != x_.rank) return;
-    s_.then();
     exchange_with(step.there);
   }
 
@@ -96,9 +102,18 @@ class builder {
     }
   }
 
+  // With a single port the two ranks wait for each other, because the node of either may be behind that of the other.
   void exchange_with(int peer) {
-    s_.recv(peer, s_.recv_block(x_, peer));
-    s_.send(peer, s_.send_block(x_, peer));
+    const region in = s_.recv_block(x_, peer);
+    const region out = s_.send_block(x_, peer);
+    s_.then();
+    if (ports_ == 1 && s_.bytes(in) + s_.bytes(out) > 0) {
+      s_.recv(peer, {1, 1, 0, 1, token_, place::scratch});
+      s_.send(peer, {0, 1, 0, 1, token_, place::scratch});
+      s_.then();
+    }
+    s_.recv(peer, in);
+    s_.send(peer, out);
   }
 
   const local_exchange& x_;
@@ -125,15 +140,19 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
-// The steps of the largest node, shared by its ports; a step between nodes is a round of one message.
+// The steps, shared by the ports; a step between nodes is a round of one message, and hands the port on to the next
+// rank of the node. No shorter than the link of the largest node takes for its messages.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const double n = s.nodes == 0 ? 1 : s.largest_node;
-  const double steps = n * (t.ranks() - n);
+  const double block = t.mean_block();
+  const auto steps = s.nodes == 0 ? t.ranks() - 1 : static_cast<double>(s.factor_steps);
   const double ports = std::min<double>(ports_of(o), std::max(steps, 1.0));
-  const double step = t.round_on(1, 1, t.mean_block(), t.mean_block());
-  return std::max(steps / ports * step, t.round_on(1, steps / n, t.busiest(), t.largest_block(), n)) +
-         t.round_on(0, n - 1, t.mean_block() * (n - 1), t.largest_block()) + t.copies(1, t.mean_block());
+  const double step = t.round_on(1, 1, block, block) + (n > 1 ? t.round_on(0, 1, 1, 1) : 0) +
+                      (single_port(o) ? t.round_on(1, 1, 1, 1) : 0);
+  const double peers = t.ranks() - n;
+  return std::max(steps / ports * step, t.round_on(1, peers, peers * block, t.largest_block(), n)) +
+         t.round_on(0, n - 1, block * (n - 1), t.largest_block()) + t.copies(1, block);
 }
 
 }  // namespace
@@ -142,7 +161,9 @@ const algorithm hierarchical_factor{
     .name = "hierarchical_factor",
     .summary = "nodes paired by 1-factors, phases by node size, at most `ports` exchanges of a node at once",
     .source = "Sanders & Träff §3, §4",
-    .rounds = "n(p − n)/k steps, n ranks on the largest node, k ports",
+    .rounds =
+        "(n(p − n) + n₂·o)/min(k, n) steps: n, n₂ ranks on the two largest nodes, o of the n local indices on an odd "
+        "number of nodes, at least 3, k ports",
     .needs_nodes = true,
     .memory = memory,
     .cost = cost,

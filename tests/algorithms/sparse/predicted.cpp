@@ -60,8 +60,7 @@ void check_moves(const sparse_pattern& x, const machine_model& model, sparse_mov
   std::vector<const schedule*> pointers;
   pointers.reserve(schedules.size());
   for (const schedule& s : schedules) pointers.push_back(&s);
-  const auto level = [&x](int a, int b) { return x.node_of(a) == x.node_of(b) ? 0 : 1; };
-  const auto ends = evaluate(pointers, model, level);
+  const auto ends = evaluate(pointers, model, x.nodes_of_ranks());
   RC_ASSERT(ends.size() == as_size(x.ranks()));
   for (const seconds t : ends) RC_ASSERT(std::isfinite(t) && t >= 0);
   if (x.ranks() > 1) RC_ASSERT(*std::ranges::max_element(ends) > 0);

@@ -175,6 +175,8 @@ void collect_everything() {
   int one = 1;
   int got = 0;
   std::vector<int> all(n, 1);
+  patterns::permute(patterns::permutation::ring, 0, &one, &got, 1, MPI_INT, MPI_COMM_WORLD);
+  expect(got == one, "patterns::permute");
   patterns::barrier(MPI_COMM_WORLD);
   patterns::broadcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
   patterns::reduce(&one, &got, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);

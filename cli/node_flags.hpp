@@ -1,0 +1,36 @@
+// Flags for the nodes of ranks that do not run: which ranks share a node, and how many cores it has.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/shape.hpp"
+#include "taquin/types.hpp"
+#include "topology/topology.hpp"
+
+namespace taquin::cli {
+
+struct node_flags {
+  std::string nodes;  ///< 1,4,2,8 or 4x16; empty: TAQUIN_NODES, or `per_node`
+  int per_node = 0;   ///< ranks of a node; 0: not given
+  int cores = 0;      ///< of a node; 0: not given
+
+  /// Ranks per node are listed, here or in TAQUIN_NODES.
+  [[nodiscard]] bool listed() const;
+  /// As many as are listed; 0: none are.
+  [[nodiscard]] int ranks() const;
+  /// The nodes of `ranks` ranks; none where nothing is given. Throws usage where they are listed for other numbers.
+  [[nodiscard]] std::optional<detail::topology> of(int ranks) const;
+  /// Ranks per node of a sparse exchange, whose nodes are all alike but the last; 0: not given. Throws usage.
+  [[nodiscard]] int alike(int ranks) const;
+};
+
+/// Adds --nodes, --per-node and, where its default is told, --cores.
+void add_node_flags(CLI::App& app, node_flags& into, const std::string& otherwise, const std::string& cores = {});
+
+/// "one node", "4 nodes of 16 ranks" or "4 nodes of 1, 4, 2 and 8 ranks".
+std::string words_of(const detail::topology& nodes);
+
+}  // namespace taquin::cli

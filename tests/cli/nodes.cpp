@@ -1,0 +1,77 @@
+// --nodes of plan, simulate and explain: exchanges on nodes of any sizes, without the nodes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "program.hpp"
+
+namespace taquin::cli {
+namespace {
+
+TEST(nodes, a_plan_sends_the_messages_of_a_run_on_the_same_nodes) {
+  // Rank 0 is alone on its node and ranks 1 to 3 are on another.
+  const auto r = taquin(0, "plan --nodes 1,3 -r 1 -a hierarchical_factor --ports 1 --per-pair -b 10");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("2 nodes of 1 and 3 ranks"), std::string::npos) << r.out;
+  EXPECT_EQ(occurrences(r.out, "10 bytes  send["), 4) << r.out;  // to ranks 0, 2 and 3, and its own
+  setenv("TAQUIN_NODES", "1,3", 1);
+  EXPECT_EQ(taquin(0, "plan -n 4 -r 1 -a hierarchical_factor --ports 1 --per-pair -b 10").out, r.out);
+  EXPECT_EQ(taquin(0, "plan -r 1 -a hierarchical_factor --ports 1 --per-pair -b 10").out, r.out);
+  unsetenv("TAQUIN_NODES");
+}
+
+TEST(nodes, a_plan_of_all_ranks_names_the_ranks_of_each_node) {
+  const auto uneven = taquin(0, "plan --nodes 1,4,2,8 -a node_aggregated -b 1K --json -").json();
+  EXPECT_EQ(uneven["nodes"], nlohmann::json::parse("[1,4,2,8]"));
+  EXPECT_EQ(uneven["per_node"], 0);
+  EXPECT_EQ(uneven["ranks"], 15);
+  const auto even = taquin(0, "plan --nodes 3x4 -a node_aggregated -b 1K --json -").json();
+  EXPECT_EQ(even["nodes"], nlohmann::json::parse("[4,4,4]"));
+  EXPECT_EQ(even["per_node"], 4);
+}
+
+double predicted(const std::string& arguments, const char* column) {
+  const auto r = taquin(0, "simulate --json " + arguments);
+  EXPECT_EQ(r.status, 0) << r.err;
+  return r.json().at(0)[column].get<double>();
+}
+
+TEST(nodes, a_simulated_schedule_is_that_of_the_nodes_and_ports) {
+  const std::string what = " -a hierarchical_factor --per-pair -b 64K";
+  const double one = predicted("--nodes 1,4,2,8 --ports 1" + what, "schedule_s");
+  const double eight = predicted("--nodes 1,4,2,8 --ports 8" + what, "schedule_s");
+  EXPECT_GT(one, eight);
+  EXPECT_DOUBLE_EQ(predicted("--nodes 4x4" + what, "schedule_s"), predicted("-n 16 --per-node 4" + what, "schedule_s"));
+}
+
+// The 4 × 16 ranks whose two predictions once were 12 times apart.
+TEST(nodes, the_two_predictions_assume_the_same_network) {
+  const std::string what = "--nodes 4x16 -a spread_out --per-pair -b 64K";
+  const double schedule = predicted(what, "schedule_s");
+  const double formula = predicted(what, "formula_s");
+  EXPECT_LT(schedule, 1.5 * formula);
+  EXPECT_LT(formula, 1.5 * schedule);
+}
+
+TEST(nodes, an_explanation_says_on_which_nodes_and_cores) {
+  const auto r = taquin(0, "explain --nodes 4x16 --cores 8 --per-pair -b 1K");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out.find("uniform, 64 ranks on 4 nodes of 16 ranks, 8 cores each, 64 KiB per rank"), 0U) << r.out;
+}
+
+TEST(nodes, that_do_not_hold_the_ranks_are_refused) {
+  const std::array<std::pair<const char*, const char*>, 5> cases{
+      {{"-n 8 --nodes 1,4,2 -a pairwise", "--nodes 1,4,2: 7 ranks on nodes, 8 ranks in the exchange"},
+       {"--nodes 1,four -a pairwise", "not '1,four'"},
+       {"--nodes 2,0 -a pairwise", "a node of 0 ranks"},
+       {"-a pairwise", "Give -n or --nodes"},
+       {"--nodes 2,2 --per-node 2 -a pairwise", "excludes"}}};
+  expect_refused("plan", cases);
+  expect_refused("simulate", cases);
+}
+
+}  // namespace
+}  // namespace taquin::cli
