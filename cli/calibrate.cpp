@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -58,6 +59,8 @@ void print(const detail::calibration& c, const detail::profile& p) {
         fmt::print("{:<9} {:>11.1f}% {:>11.1f}%  {}{}\n", name_of(f.kind), 100 * f.median, 100 * f.p90,
                    parameters(m.levels[level], f.kind), f.median > detail::poor_fit ? "  (poor)" : "");
   }
+  fmt::print("\nErrors are those of {} messages of sizes that were not fitted.\n{}",
+             c.checks[0].size() + c.checks[1].size(), detail::doubts(c));
   fmt::print(
       "\ncopy {} + {:.3f} ns/B, pack {} + {:.3f} ns/B, a line of shared memory {:.1f} ns, waiting for others {} per "
       "round\n",
@@ -70,7 +73,9 @@ void draw(const std::string& file, const detail::calibration& c) {
   for (std::size_t level = 0; level < c.samples.size(); ++level) {
     if (c.samples[level].empty()) continue;
     curve measured{fmt::format("measured {}", level_names[level]), {}, true};
-    for (const auto& s : c.samples[level]) measured.points.emplace_back(s.bytes, s.one_way);
+    for (const auto* some : {&c.samples[level], &c.checks[level]})
+      for (const auto& s : *some) measured.points.emplace_back(s.bytes, s.one_way);
+    std::ranges::sort(measured.points);
     d.curves.push_back(measured);
     for (const model_kind kind : all_models) {
       curve fitted{fmt::format("{} {}", name_of(kind), level_names[level]), {}, false};
@@ -128,8 +133,9 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--plot", a->drawing, "draw measured against fitted times (needs gnuplot)")->type_name("FILE.svg");
   app.add_option("--most", a->most, "largest message, at most 64M")->capture_default_str();
   app.footer(
-      R"(Rank 0 measures with the nearest rank of its node and with one of another node, where there is one; about a second
-each. Programs take the profile from the environment variable TAQUIN_PROFILE.
+      R"(Rank 0 measures with the nearest rank of its node and with one of another node, where there is one; about two seconds
+each. The models are fitted to every second power of two and compared with the others. PLogP is measured as by Kielmann
+et al.: gaps with saturated links, overheads with delayed round trips. Programs take the profile from the environment variable TAQUIN_PROFILE.
 
 Example:
   mpirun -n 4 taquin calibrate -o machine.json --plot machine.svg)");

@@ -24,7 +24,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr int tag = 0;
-constexpr int most_in_train = 16;  // messages back to back
+constexpr int most_in_train = 64;  // consecutive messages
 constexpr int least_in_train = 4;
 constexpr count_t train_bytes = count_t{16} << 20;
 
@@ -60,10 +60,12 @@ class pair_meter {
     message_sample s;
     s.bytes = bytes;
     for (int i = 0; i < 5; ++i) round_trip();  // warm up: connections, caches
-    std::vector<seconds> one_way, gap, send_overhead, receive_overhead;
+    std::vector<seconds> one_way, one, train, send_overhead, receive_overhead;
+    const int length = train_of(bytes);
     for (int i = 0; i < repetitions(bytes); ++i) {
       one_way.push_back(round_trip() / 2);
-      gap.push_back(saturate());
+      one.push_back(saturate(1));
+      train.push_back(saturate(length));
     }
     const seconds delay = 2 * median(one_way);
     for (int i = 0; i < repetitions(bytes); ++i) {
@@ -71,7 +73,8 @@ class pair_meter {
       receive_overhead.push_back(time_receive(delay));
     }
     s.one_way = median(one_way);
-    s.gap = median(gap);
+    s.uncertainty = uncertainty_of(one_way);
+    s.gap = std::max(0.0, (median(train) - median(one)) / (length - 1));
     s.send_overhead = std::min(median(send_overhead), s.one_way);
     s.receive_overhead = std::min(median(receive_overhead), s.one_way);
     return s;
@@ -98,10 +101,11 @@ class pair_meter {
     return PMPI_Wtime() - begin;
   }
 
-  // Saturation: a train of messages and one answer; per message, without the time of the answer.
-  seconds saturate() {
+  // Saturation: a train of messages and one answer. What each further message adds is the gap: the latency and the
+  // answer are in any train.
+  seconds saturate(int length) {
     std::array<MPI_Request, most_in_train> all;
-    const std::span requests(all.data(), as_size(train_of(bytes_)));
+    const std::span requests(all.data(), as_size(length));
     const double begin = PMPI_Wtime();
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (first_) {
@@ -116,7 +120,7 @@ class pair_meter {
     } else {
       signal();
     }
-    return (PMPI_Wtime() - begin) / static_cast<double>(requests.size());
+    return PMPI_Wtime() - begin;
   }
 
   // The sender's part: the call, and its completion after work that is longer than the message's travel.
@@ -173,11 +177,12 @@ void sleep_until_all_are_here(MPI_Comm comm) {
 
 namespace {
 
+// Powers of two. Models are fitted to every second one, beginning with the first; the others validate them.
 std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, count_t most) {
   std::vector<message_sample> samples;
   if (rank == 0 || rank == other) {
     pair_meter meter(comm, rank == 0 ? other : 0, rank == 0, most);
-    for (count_t bytes = 1; bytes <= most; bytes *= 4) samples.push_back(meter.measure(bytes));
+    for (count_t bytes = 1; bytes <= most; bytes *= 2) samples.push_back(meter.measure(bytes));
   }
   sleep_until_all_are_here(comm);
   std::uint64_t count = samples.size();
@@ -246,7 +251,8 @@ calibration calibrate(MPI_Comm user, count_t most_bytes) {
       const auto other =
           std::find_if(nodes.begin() + 1, nodes.end(), [&](int n) { return (n == nodes[0]) == same[level]; });
       if (other == nodes.end()) continue;
-      c.samples[level] = measure_pair(comm, rank, static_cast<int>(other - nodes.begin()), most_bytes);
+      const auto all = measure_pair(comm, rank, static_cast<int>(other - nodes.begin()), most_bytes);
+      for (std::size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? c.samples : c.checks)[level].push_back(all[i]);
       c.model.levels[level] = fit(c.samples[level]);
     }
     if (c.samples[0].empty()) c.model.levels[0] = c.model.levels[1];  // no two ranks share a node
@@ -273,7 +279,7 @@ std::vector<fit_quality> qualities(const calibration& c) {
   for (std::size_t level = 0; level < c.samples.size(); ++level) {
     if (c.samples[level].empty()) continue;
     for (const model_kind kind : all_models) {
-      const fit_error e = error_of(c.model.levels[level], kind, c.samples[level]);
+      const fit_error e = error_of(c.model.levels[level], kind, c.checks[level]);
       all.push_back({kind, static_cast<int>(level), e.median, e.p90});
     }
   }
@@ -294,6 +300,32 @@ std::string poor_fits(model_kind used, const std::vector<fit_quality>& fits) {
     text += best->median <= poor_fit ? fmt::format("{} is off by {:.0f}%: set \"model\" to it in the profile\n",
                                                    name_of(best->kind), percent * best->median)
                                      : std::string("no model fits better: measure again with nothing else running\n");
+  }
+  return text;
+}
+
+std::string doubts(const calibration& c) {
+  constexpr std::array where{"within a node", "between nodes"};
+  constexpr double percent = 100;
+  constexpr double vague = 0.1;
+  std::string text;
+  for (std::size_t level = 0; level < c.samples.size(); ++level) {
+    std::vector<double> spread;
+    for (const auto* some : {&c.samples[level], &c.checks[level]})
+      for (const message_sample& s : *some) spread.push_back(s.uncertainty);
+    if (spread.empty()) continue;
+    const auto vague_ones = std::ranges::count_if(spread, [&](double u) { return u > vague; });
+    const auto many = spread.size();
+    const fit_error u = percentiles(std::move(spread));
+    text += fmt::format("{}: one-way times are known to {:.1f}% (median), {:.1f}% (90% of sizes)", where[level],
+                        percent * u.median, percent * u.p90);
+    if (vague_ones > 0) text += fmt::format("; {} of {} sizes to no better than 10%", vague_ones, many);
+    if (const auto raised = raised_gaps(c.samples[level]); raised > 0)
+      text += fmt::format(
+          "; at {} of {} sizes messages follow each other faster than a single one is handled, which "
+          "PLogP excludes: its gap is the overhead there",
+          raised, c.samples[level].size());
+    text += "\n";
   }
   return text;
 }

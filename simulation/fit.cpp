@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sizes.hpp"
+
 namespace taquin::detail {
 
 namespace {
 
 double real(count_t n) { return static_cast<double>(n); }
+
+seconds least_gap(const message_sample& s) noexcept { return std::max({s.gap, s.send_overhead, s.receive_overhead}); }
 
 }  // namespace
 
@@ -59,11 +63,25 @@ link_model fit(std::span<const message_sample> samples) {
   l.logp.packet = 4096;
   l.logp.gap = std::max(overhead, time.per_byte * real(l.logp.packet));
   // PLogP's own definition: the time of an empty message is L + g(0).
-  l.plogp.latency = std::max(0.0, small.one_way - small.gap);
-  for (const auto& s : samples)
-    l.plogp.points.push_back(
-        {s.bytes, s.send_overhead, s.receive_overhead, std::max(s.gap, s.one_way - l.plogp.latency)});
+  for (const auto& s : samples) l.plogp.points.push_back({s.bytes, s.send_overhead, s.receive_overhead, least_gap(s)});
+  l.plogp.latency = std::max(0.0, small.one_way - least_gap(small));
   return l;
+}
+
+std::size_t raised_gaps(std::span<const message_sample> samples) noexcept {
+  return as_size(std::ranges::count_if(samples, [](const message_sample& s) { return s.gap < least_gap(s); }));
+}
+
+double uncertainty_of(std::vector<seconds> values) {
+  constexpr std::size_t least = 6;
+  if (values.size() < least) return 0;
+  std::ranges::sort(values);
+  const auto n = static_cast<double>(values.size());
+  constexpr double half_of_95 = 0.98;  // 1.96 standard deviations of √n/2 ranks
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - half_of_95 * std::sqrt(n))));
+  const auto high = std::min(values.size() - 1, static_cast<std::size_t>(std::ceil(n / 2 + half_of_95 * std::sqrt(n))));
+  const seconds middle = values[values.size() / 2];
+  return middle > 0 ? (values[high] - values[low]) / 2 / middle : 0;
 }
 
 fit_error percentiles(std::vector<double> values) {

@@ -12,9 +12,10 @@ namespace taquin::detail {
 struct message_sample {
   count_t bytes = 0;
   seconds one_way = 0;           ///< half a round trip
-  seconds gap = 0;               ///< per message of many back to back
+  seconds gap = 0;               ///< of each further one of many consecutive messages
   seconds send_overhead = 0;     ///< in the sender's call
   seconds receive_overhead = 0;  ///< in the receiver's call, for a message that is there already
+  double uncertainty = 0;        ///< of one_way: half its 95% interval, relative
 };
 
 /// time ≈ each + per_byte·bytes. Robust: minimises the sum of absolute relative errors (iteratively reweighted), so
@@ -25,10 +26,19 @@ struct line {
 };
 line fit_line(std::span<const count_t> bytes, std::span<const seconds> times);
 
-/// All four models from samples in ascending order of bytes; at least two.
+/// All four models from samples in ascending order of bytes; at least two. PLogP as Kielmann et al. (2000, §4) have it:
+/// g(m) is measured with saturated links, os(m) and or(m) with delayed round trips, and L is what the first one-way
+/// time leaves beside its gap. PLogP requires g(m) ≥ os(m) and g(m) ≥ or(m): smaller gaps are raised.
 link_model fit(std::span<const message_sample> samples);
 
-/// How far a model is from the samples' one-way times: relative errors, their median and 90th percentile.
+/// Samples whose gap is shorter than an overhead, which PLogP's model excludes.
+std::size_t raised_gaps(std::span<const message_sample> samples) noexcept;
+
+/// Half the 95% interval of the median of values, relative to it, by order statistics; 0 of fewer than 6.
+double uncertainty_of(std::vector<seconds> values);
+
+/// How far a model is from the samples' one-way times: relative errors, their median and 90th percentile. They mean
+/// something for samples that the model was not fitted to.
 struct fit_error {
   double median = 0;
   double p90 = 0;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "simulation/calibrate.hpp"
@@ -33,6 +35,45 @@ TEST(fits, recover_exact_parameters) {
   EXPECT_NEAR(l.plogp.latency, 2e-6, 1e-9);
   for (const auto kind : {model_kind::hockney, model_kind::loggp, model_kind::plogp})
     EXPECT_LT(error_of(l, kind, samples_of(0, false)).p90, 0.01) << name_of(kind);
+}
+
+// Kielmann et al.: g(m) is that of saturated links, whatever a single message takes, and never below os(m) or or(m).
+TEST(fits, plogp_has_the_gaps_that_were_measured) {
+  const std::vector<message_sample> samples{{1, 3e-6, 1e-6, 0.4e-6, 0.6e-6},
+                                            {64, 5e-6, 0.2e-6, 0.4e-6, 0.6e-6},  // handled slower than they follow
+                                            {4096, 9e-6, 2e-6, 0.5e-6, 0.7e-6}};
+  const plogp p = fit(samples).plogp;
+  EXPECT_NEAR(p.latency, 2e-6, 1e-15);
+  EXPECT_NEAR(p.at(1).gap, 1e-6, 1e-15);
+  EXPECT_NEAR(p.at(64).gap, 0.6e-6, 1e-15);
+  EXPECT_NEAR(p.at(4096).gap, 2e-6, 1e-15) << "not what makes up the time of one message";
+  EXPECT_EQ(raised_gaps(samples), 1U);
+  for (const auto& at : p.points) EXPECT_GE(at.gap, std::max(at.send_overhead, at.receive_overhead));
+}
+
+TEST(fits, are_judged_by_messages_that_were_not_fitted) {
+  calibration c;
+  c.samples[0] = samples_of(0, false);
+  c.model.levels[0] = fit(c.samples[0]);
+  c.checks[0] = c.samples[0];
+  for (auto& s : c.checks[0]) s.one_way *= 2;
+  for (const fit_quality& q : qualities(c)) EXPECT_NEAR(q.median, 0.5, 0.1) << name_of(q.kind);
+}
+
+TEST(fits, tell_what_is_uncertain) {
+  EXPECT_EQ(uncertainty_of({1, 1, 1}), 0);
+  EXPECT_EQ(uncertainty_of(std::vector<double>(60, 2.0)), 0);
+  std::vector<double> wide;
+  for (int i = 0; i < 100; ++i) wide.push_back(100 + i);  // median 150, 95% interval about 140 to 160
+  EXPECT_NEAR(uncertainty_of(wide), 10.0 / 150, 0.01);
+  calibration c;
+  c.samples[1] = samples_of(0, false);
+  c.samples[1][0].uncertainty = 0.5;
+  c.samples[1][1].gap = 0;
+  const std::string text = doubts(c);
+  EXPECT_EQ(text.find("between nodes: one-way times are known to 0.0% (median)"), 0U) << text;
+  EXPECT_NE(text.find("1 of 12 sizes to no better than 10%"), std::string::npos) << text;
+  EXPECT_NE(text.find("at 1 of 12 sizes"), std::string::npos) << text;
 }
 
 TEST(fits, bear_noise_and_an_outlier) {
