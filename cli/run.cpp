@@ -24,6 +24,7 @@
 #include "harness/sizes.hpp"
 #include "harness/start.hpp"
 #include "harness/tables.hpp"
+#include "mpi/check.hpp"
 #include "taquin/shared_buffer.hpp"
 
 namespace taquin::cli {
@@ -44,6 +45,7 @@ struct arguments {
   int batch = 0;
   bool per_pair = false;
   bool in_place = false;
+  bool mpi_in_place = false;
   bool persistent = false;
   bool shared_buffers = false;
   bool osu = false;
@@ -91,6 +93,8 @@ choices interpret(const arguments& a) {
   if (c.collective == exchange::form::alltoall && a.workload != "uniform" && a.traffic.empty())
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
+  if (a.mpi_in_place && !a.traffic.empty())
+    throw usage("--mpi-in-place has no meaning with --traffic: a recording says how its calls were made");
   if (c.collective != exchange::form::alltoallv && a.in_place)
     throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a.collective));
   return c;
@@ -182,8 +186,9 @@ void announce(const workloads::traffic& t, const std::string& path, output& out)
 }
 
 sparse_run sparse_arguments(const arguments& a) {
-  if (a.in_place || a.persistent || a.shared_buffers || !a.traffic.empty())
-    throw usage("a sparse exchange is run without --in-place, --persistent, --shared-buffers and --traffic");
+  if (a.in_place || a.mpi_in_place || a.persistent || a.shared_buffers || !a.traffic.empty())
+    throw usage(
+        "a sparse exchange is run without --in-place, --mpi-in-place, --persistent, --shared-buffers and --traffic");
   return {a.workload, a.bytes, a.algorithms, a.memory, a.json, a.opts, a.seed, a.batch, a.repetitions, a.per_pair};
 }
 
@@ -195,12 +200,23 @@ std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records
   return all;
 }
 
+// MPI_IN_PLACE takes counts that are the same both ways. On all ranks.
+void check_symmetry(const workloads::workload& w, const workloads::problem_size& size, int rank) {
+  int alike = w.row(size, rank) == w.column(size, rank) ? 1 : 0;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &alike, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  if (alike == 0)
+    throw usage(
+        "MPI_IN_PLACE needs as much from each rank as goes to it: --mpi-in-place takes the workload uniform, "
+        "and --in-place any");
+}
+
 int work(const choices& c, int rank, int ranks) {
   const arguments& a = *c.given;
   setting s{.workload = a.workload,
             .collective = a.collective,
             .ranks = ranks,
-            .in_place = a.in_place,
+            .in_place = a.in_place || a.mpi_in_place,
+            .mpi_in_place = a.mpi_in_place,
             .persistent = a.persistent,
             .seed = a.seed};
   int status = 0;
@@ -221,9 +237,10 @@ int work(const choices& c, int rank, int ranks) {
   output out(a.json, rank, a.csv);
   progress display(rank == 0);
   for (const count_t size : c.sizes) {
-    const auto how = a.in_place ? buffering::one_buffer : buffering::separate;
+    const auto how = a.mpi_in_place ? buffering::in_place : a.in_place ? buffering::one_buffer : buffering::separate;
     const workloads::problem_size problem{ranks, a.per_pair || a.osu ? size * ranks : size, a.seed};
     s.per_pair_bytes = problem.bytes / ranks;
+    if (a.mpi_in_place) check_symmetry(c.workload, problem, rank);
     const test_case test(c.workload, c.collective, how, problem.bytes, problem.seed);
     const predictor model(c.workload, problem, c.collective, how, a.persistent, c.memory.limit(problem.bytes));
     const auto of = [&](const contender& one) { return one.raw ? model.native() : model(one.name, one.opts); };
@@ -245,6 +262,7 @@ Examples:
   mpirun -n 8 taquin run -w zipf:1.2 -b 1K..1M -a spread_out,pairwise
   mpirun -n 4 taquin run --per-pair -b 8 --persistent            plans made once, outside of the timing
   mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of extra memory
+  mpirun -n 4 taquin run -b 1M --mpi-in-place -a auto            beside the MPI library's own MPI_IN_PLACE
   mpirun -n 8 taquin run --collective sparse -w sparse:4 --per-pair -b 1K -a auto
                                                  beside nbx, counts_reduced and counts_exchanged, written by hand
   mpirun -n 4 taquin run --osu -b 1..1M -a auto --until 2%
@@ -270,7 +288,10 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");
-  app.add_flag("--in-place", a->in_place, "send and receive in one buffer (native: out of place, in a second one)");
+  auto* one_buffer =
+      app.add_flag("--in-place", a->in_place, "send and receive in one buffer (native: out of place, in a second one)");
+  app.add_flag("--mpi-in-place", a->mpi_in_place, "by MPI_IN_PLACE, native as well: as much both ways for each pair")
+      ->excludes(one_buffer);
   app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_option("--collective", a->collective,

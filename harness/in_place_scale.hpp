@@ -65,7 +65,7 @@ inline scale_cost cost_at_scale(scale_algorithm algorithm, int ranks, int peers,
     l.set_aux(aux, as_size(aux), 1, peers, bytes);
     take(run_in_place(ranks_with(l, std::vector<in_place_rank>{}), element::bytes(1), simulated_order::rounds));
   } else {
-    const phase_limits l{.aux = aux, .parts = std::max(peers / 8, 1), .most = INT32_MAX};
+    const phase_limits l{.aux = aux, .parts = std::max(peers / 16, 1), .most = INT32_MAX};
     take(run_phases(ranks_with(l, std::vector<phase_rank>{}), element::bytes(1),
                     algorithm == scale_algorithm::phases_dense ? phase_requests::dense : phase_requests::sparse,
                     simulated_order::rounds));

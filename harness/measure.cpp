@@ -225,6 +225,11 @@ void reduce(contender& c, std::uint64_t done) {
   std::array<std::uint64_t, 6> v{s.rounds / done,       s.messages / done, s.bytes_sent / done,
                                  s.bytes_copied / done, s.peak_memory,     c.several ? 1U : 0U};
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, v.data(), 6, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD));
+  auto& parts = s.in_place_phases;
+  const auto each = static_cast<double>(done);
+  std::array<double, 3> times{parts.requests / each, parts.data / each, parts.update / each};
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, times.data(), 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  parts = {times[0], times[1], times[2]};
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &c.wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
   s.rounds = v[0];
   s.messages = v[1];

@@ -18,6 +18,7 @@ nlohmann::json record(const setting& s, const contender& c) {
   r["collective"] = s.collective;
   r["ranks"] = s.ranks;
   r["in_place"] = s.in_place;
+  r["buffers"] = s.mpi_in_place ? "MPI_IN_PLACE" : s.in_place ? "one" : "two";
   r["persistent"] = s.persistent;
   r["bytes_per_rank"] = s.bytes_per_rank;
   r["memory_limit"] = nullptr;
@@ -45,6 +46,8 @@ nlohmann::json record(const setting& s, const contender& c) {
   r["bytes_sent"] = c.stats.bytes_sent;
   r["bytes_copied"] = c.stats.bytes_copied;
   r["wrong_bytes"] = c.wrong;
+  if (const auto& parts = c.stats.in_place_phases; parts.requests + parts.data + parts.update > 0)
+    r["phases_s"] = {{"requests", parts.requests}, {"data", parts.data}, {"update", parts.update}};
   r["repetitions"] = s.how.repetitions;
   r["exchanges_per_repetition"] = s.how.inner;
   r["seed"] = s.seed;
@@ -96,14 +99,17 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
   const auto& first = records.front();
   fmt::print(out, "\n{}, {} ranks, {} per rank{}{}, {} repetitions of {}\n", first["workload"].get<std::string>(),
              first["ranks"].get<int>(), show_size(first["bytes_per_rank"]),
-             first["in_place"].get<bool>() ? ", in place" : "", first["persistent"].get<bool>() ? ", persistent" : "",
-             first["repetitions"].get<int>(), first["exchanges_per_repetition"].get<int>());
+             first.value("buffers", "") == "MPI_IN_PLACE" ? ", MPI_IN_PLACE"
+             : first["in_place"].get<bool>()              ? ", in place"
+                                                          : "",
+             first["persistent"].get<bool>() ? ", persistent" : "", first["repetitions"].get<int>(),
+             first["exchanges_per_repetition"].get<int>());
   for (const auto& row : rows) {
     fmt::print(out, "{:<{}}", row[0], widths[0]);
     for (std::size_t i = 1; i < row.size(); ++i) fmt::print(out, "  {:>{}}", row[i], widths[i]);
     fmt::print(out, "\n");
   }
-  if (first["in_place"].get<bool>() && first["algorithm"] == "native")
+  if (first.value("buffers", "") == "one" && first["algorithm"] == "native")
     remarks += "native receives into a second buffer, which is not in its peak mem\n";
   fmt::print(out, "{}", remarks);
   std::fflush(out);

@@ -17,6 +17,7 @@ struct setting {
   std::string collective;
   int ranks = 1;
   bool in_place = false;
+  bool mpi_in_place = false;  ///< by MPI_IN_PLACE, also of native
   bool persistent = false;
   count_t bytes_per_rank = 0;
   count_t per_pair_bytes = 0;  ///< that were asked for; 0 for a recording

@@ -131,6 +131,7 @@ def c_page(tree, out):
         print(f"# C\n\n`#include \"taquin/taquin.h\"`\n\n{head}\n", file=page)
         # The struct of the options is there as a struct; its typedef of the same name would be there twice.
         print("```{doxygenfile} taquin.h\n:sections: innerclass func enum define public-attrib\n```", file=page)
+        print("\n## Patterns and datatypes\n\n```{doxygenfile} patterns.h\n:sections: func enum\n```", file=page)
         print("\n## Version\n\n```{doxygenfile} version.h\n:sections: define\n```", file=page)
         for name in re.findall(r"^typedef struct (?:\w+) \*(\w+);", text, re.M):
             print(f"\n```{{doxygentypedef}} {name}\n```", file=page)

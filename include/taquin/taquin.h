@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "taquin/layout.h"
+#include "taquin/patterns.h"
 #include "taquin/version.h"
 
 #ifdef __cplusplus
@@ -79,11 +80,11 @@ typedef struct TAQUIN_Options {
   int on_timeout;        /* one of TAQUIN_TIMEOUT_*; 0: TAQUIN_TIMEOUT_WAIT */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
-  int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: an eighth of the most peers of any
+  int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: a 16th of the most peers of any
                             rank, at least 1 */
   int aux_heap;          /* not 0: in_place_phases: extra memory as one heap; 0: static parts */
-  int sparse_requests;   /* not 0: in_place_phases: requests only between ranks that have data for each other; 0: an
-                            alltoall of them */
+  int sparse_requests;   /* not 0, the default: in_place_phases: requests only between ranks that have data for each
+                            other; 0: an alltoall of them, with memory linear in the ranks */
   int leaders;           /* node_aggregated: ranks of a node that exchange messages with other nodes; 0: all */
 } TAQUIN_Options;
 
@@ -91,7 +92,7 @@ typedef struct TAQUIN_Options {
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 0, 0                                                   \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 1, 0                                                   \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -113,11 +114,14 @@ typedef struct TAQUIN_Statistics {
   uint64_t bytes_sent;   /* bytes sent to other ranks by this rank */
   uint64_t bytes_copied; /* bytes copied inside this rank's memory, packing included */
   size_t peak_memory;    /* most bytes of extra memory held at once by this rank */
+  double requests_time;  /* seconds of in_place_phases until requests are exchanged */
+  double data_time;      /* and until data are */
+  double update_time;    /* and for what it moves inside the rank */
 } TAQUIN_Statistics;
 
 /* Initializer: TAQUIN_Statistics statistics = TAQUIN_STATISTICS_INIT; */
 #define TAQUIN_STATISTICS_INIT \
-  { sizeof(TAQUIN_Statistics), "", 0, 0, 0, 0, 0, 0 }
+  { sizeof(TAQUIN_Statistics), "", 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Starts (on is not 0) counting from zero what this rank's blocking exchanges and sparse exchanges on `comm` do, or
  * stops it (on is 0). A duplicate of `comm` has counts of its own. Plans and redistributions always have counts of

@@ -150,7 +150,10 @@ void give_statistics(const statistics& counted, TAQUIN_Statistics* wanted) {
                             counted.messages,
                             counted.bytes_sent,
                             counted.bytes_copied,
-                            counted.peak_memory};
+                            counted.peak_memory,
+                            counted.in_place_phases.requests,
+                            counted.in_place_phases.data,
+                            counted.in_place_phases.update};
   std::memcpy(wanted, &s, std::min(size, sizeof s));
 }
 

@@ -34,6 +34,8 @@ static void a_communicator_counts_its_calls_when_asked(int *send, int *recv) {
   CHECK(s.messages == 2 * (uint64_t)(ranks - 1) && s.rounds >= s.messages);
   CHECK(s.bytes_sent == s.messages * sizeof(int) && s.bytes_copied == 2 * sizeof(int) && s.peak_memory > 0);
 
+  CHECK(s.requests_time == 0 && s.data_time == 0 && s.update_time == 0);
+
   MPI_Comm_dup(comm, &copy); /* its options, but counts of its own */
   CHECK_OK(TAQUIN_Comm_get_statistics(copy, &s));
   CHECK(s.starts == 0);

@@ -54,6 +54,35 @@ TEST(run_records, standard_output_holds_json_alone_and_all_runs_every_algorithm_
   }
 }
 
+// Hofmann & Rünger, Figure 3 (right): the shares of requests, data and update.
+TEST(run_records, in_place_phases_has_the_time_of_its_parts) {
+  const auto r = taquin(3, "run -a in_place_phases,in_place -w random -b 64K -m 16K --in-place --reps 2 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  for (const auto& one : r.json()) {
+    if (one["algorithm"] != "in_place_phases") {
+      EXPECT_FALSE(one.contains("phases_s")) << one;
+      continue;
+    }
+    for (const char* part : {"requests", "data", "update"}) EXPECT_GT(one["phases_s"][part].get<double>(), 0) << one;
+  }
+}
+
+TEST(run_records, mpi_in_place_is_measured_beside_the_mpi_librarys_own) {
+  for (const char* kind : {"alltoall", "alltoallv"}) {
+    const auto r = taquin(3, std::string("run --mpi-in-place -a auto -b 24K --reps 2 --json - --collective ") + kind);
+    ASSERT_EQ(r.status, 0) << r.err;
+    ASSERT_EQ(r.json().size(), 2U);
+    for (const auto& one : r.json()) {
+      expect_record(one, 3);
+      EXPECT_EQ(one["buffers"], "MPI_IN_PLACE");
+      EXPECT_EQ(one["in_place"], true);
+    }
+  }
+  const auto refused = taquin(3, "run --mpi-in-place -a auto -w random -b 24K");
+  EXPECT_NE(refused.status, 0);
+  EXPECT_TRUE(refused.said("MPI_IN_PLACE needs as much from each rank as goes to it")) << refused.err;
+}
+
 TEST(run_records, one_record_for_each_size_of_a_range_and_algorithm) {
   const auto r = taquin(2, "run -a pairwise -w random -b 64..256 --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;

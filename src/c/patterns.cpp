@@ -1,0 +1,108 @@
+// The C API's permutations, collectives and datatypes.
+#include "taquin/patterns.hpp"
+
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "base/invalid_argument.hpp"
+#include "c/translate.hpp"
+#include "taquin/datatypes.hpp"
+#include "taquin/error.hpp"
+#include "taquin/taquin.h"
+
+using namespace taquin;
+using detail::guarded;
+
+namespace {
+
+// On this rank alone: what is made of it is local.
+template <class Make>
+int make_type(MPI_Datatype* type, Make make) noexcept {
+  return guarded(MPI_COMM_NULL, [&] {
+    if (type == nullptr) throw usage_error("null address for the datatype", MPI_ERR_ARG);
+    *type = MPI_DATATYPE_NULL;
+    *type = make().release();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int TAQUIN_Permute(int permutation, int by, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
+                   MPI_Comm comm) {
+  return guarded(comm, [&] {
+    // What is no permutation is refused as a negative count is: on all ranks.
+    const bool known = permutation >= TAQUIN_SHIFT && permutation <= TAQUIN_HYPERCUBE;
+    const auto kind = known ? static_cast<patterns::permutation>(permutation) : patterns::permutation::shift;
+    patterns::permute(kind, by, sendbuf, recvbuf, known ? count : -1, type, comm);
+  });
+}
+
+int TAQUIN_Barrier(MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::barrier(comm); });
+}
+
+int TAQUIN_Bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::broadcast(buffer, count, type, root, comm); });
+}
+
+int TAQUIN_Reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+                  MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::reduce(sendbuf, recvbuf, count, type, op, root, comm); });
+}
+
+int TAQUIN_Allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::allreduce(sendbuf, recvbuf, count, type, op, comm); });
+}
+
+int TAQUIN_Gather(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::gather(sendbuf, recvbuf, count, type, root, comm); });
+}
+
+int TAQUIN_Allgather(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::allgather(sendbuf, recvbuf, count, type, comm); });
+}
+
+int TAQUIN_Scatter(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::scatter(sendbuf, recvbuf, count, type, root, comm); });
+}
+
+int TAQUIN_Scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::scan(sendbuf, recvbuf, count, type, op, comm); });
+}
+
+int TAQUIN_Scan_elements(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm) {
+  return guarded(comm, [&] { patterns::scan_elements(sendbuf, recvbuf, count, type, op, comm); });
+}
+
+int TAQUIN_Type_bounded_vector(MPI_Count bound, MPI_Count block, MPI_Count stride, MPI_Datatype base,
+                               MPI_Datatype* type) {
+  return make_type(type, [&] { return make_datatype(bounded_vector{bound, block, stride}, base); });
+}
+
+int TAQUIN_Type_circular_vector(MPI_Count extent, MPI_Count bound, MPI_Count start, MPI_Count block, MPI_Count stride,
+                                MPI_Datatype base, MPI_Datatype* type) {
+  return make_type(type, [&] { return make_datatype(circular_vector{extent, bound, start, block, stride}, base); });
+}
+
+int TAQUIN_Type_bucket(MPI_Count size, int buckets, const MPI_Count counts[], MPI_Datatype base, MPI_Datatype* type) {
+  return make_type(type, [&] {
+    if (buckets < 0 || (buckets > 0 && counts == nullptr)) throw usage_error("no counts of buckets", MPI_ERR_ARG);
+    const std::vector<count_t> filled(counts, counts + buckets);
+    return make_datatype(bucket{size, filled}, base);
+  });
+}
+
+int TAQUIN_Type_signature(MPI_Datatype of, MPI_Datatype* type) {
+  return make_type(type, [&] { return signature_type(of); });
+}
+
+int TAQUIN_Typed_copy(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count to_count,
+                      MPI_Datatype to_type) {
+  return guarded(MPI_COMM_NULL, [&] { typed_copy(from, count, type, to, to_count, to_type); });
+}
+
+}  // extern "C"
