@@ -92,7 +92,7 @@ const variant in_place{"in_place", "in_place"};
 const variant phases{"in_place_phases", "in_place_phases"};
 const variant heap{"in_place_phases, heap", "in_place_phases", {.in_place_phases = {.aux_heap = true}}};
 const variant sparse{
-    "in_place_phases, sparse requests", "in_place_phases", {.in_place_phases = {.sparse_requests = true}}};
+    "in_place_phases, all requests", "in_place_phases", {.in_place_phases = {.sparse_requests = false}}};
 
 void run_experiment(const experiment& e, int ranks) {
   if (e.name == "parts") {

@@ -110,13 +110,14 @@ struct in_place_options {
 
 /// Options of in_place_phases.
 struct in_place_phases_options {
-  /// Static parts of the auxiliary memory, where data of rank j use part j mod parts; 0, the default: an eighth of the
+  /// Static parts of the auxiliary memory, where data of rank j use part j mod parts; 0, the default: a 16th of the
   /// most peers of any rank, at least 1.
   int aux_parts = 0;
   /// Manages the auxiliary memory as one heap for all ranks' data; default: static parts.
   bool aux_heap = false;
-  /// Sends requests only between ranks that have data for each other; default: one alltoall of all requests.
-  bool sparse_requests = false;
+  /// Sends requests only between ranks that have data for each other, which are all that memory is needed for; if not,
+  /// one alltoall of all requests, in log p rounds and memory linear in p.
+  bool sparse_requests = true;
 };
 
 /// Choices for one exchange, the same on all ranks, except that `memory` may differ: the smallest one rules. `stats`,

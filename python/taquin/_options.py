@@ -54,8 +54,8 @@ class Options(TypedDict, total=False):
     0, the default: 8. ``leaders``: ranks of a node that exchange messages with other nodes in "node_aggregated"; 0, the
     default: all. ``nodes``: ranks per node, in rank order; default: what ``TAQUIN_NODES`` says, or found out.
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its extra memory (0, the
-    default: an eighth of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
-    requests only between ranks that have data for each other (default: between all).
+    default: a 16th of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
+    requests only between ranks that have data for each other (default: yes; if not, between all).
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

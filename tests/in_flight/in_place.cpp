@@ -105,10 +105,10 @@ TEST_P(in_place_in_flight, a_rank_that_is_slow_in_the_middle_is_not_flooded) {
 INSTANTIATE_TEST_SUITE_P(all, in_place_in_flight,
                          testing::Values(options{.algorithm = "in_place"}, options{.algorithm = "in_place_phases"},
                                          options{.algorithm = "in_place_phases",
-                                                 .in_place_phases = {.sparse_requests = true}}),
+                                                 .in_place_phases = {.sparse_requests = false}}),
                          [](const auto& i) {
                            return std::string(i.param.algorithm) +
-                                  (i.param.in_place_phases.sparse_requests ? "_sparse" : "");
+                                  (i.param.in_place_phases.sparse_requests ? "" : "_dense");
                          });
 
 }  // namespace

@@ -48,7 +48,7 @@ void pick_options(source& s, recipe& r) {
   if (s.one_in(3)) o.node_aggregated.leaders = s.between(1, 3);
   if (s.one_in(3)) o.in_place_phases.aux_parts = s.between(1, r.p + 1);
   o.in_place_phases.aux_heap = s.one_in(3);
-  o.in_place_phases.sparse_requests = s.one_in(3);
+  o.in_place_phases.sparse_requests = !s.one_in(3);
   o.in_place.scratch_sends = s.one_in(3);
   o.check = s.one_in(6);
   o.tune = s.one_in(6);
@@ -169,7 +169,7 @@ bool simplify(recipe& r, int way) {
       return changed(o.in_flight, 0) || changed(o.hierarchical_factor.ports, 0) ||
              changed(o.node_aggregated.leaders, 0) || changed(o.in_place_phases.aux_parts, 0);
     case 9:
-      return changed(o.in_place_phases.aux_heap, false) || changed(o.in_place_phases.sparse_requests, false) ||
+      return changed(o.in_place_phases.aux_heap, false) || changed(o.in_place_phases.sparse_requests, true) ||
              changed(o.in_place.scratch_sends, false);
     case 10:
       return changed(o.check, false) || changed(o.tune, false) || changed(r.narrow, false);

@@ -21,6 +21,16 @@ count_t aux_heap::take(count_t length) {
   return at;
 }
 
+count_t aux_heap::take_at(count_t at, count_t wanted) {
+  const auto r = std::ranges::find(free_, at, &run::at);
+  if (r == free_.end()) return 0;
+  const count_t n = std::min(wanted, r->length);
+  r->at += n;
+  r->length -= n;
+  if (r->length == 0) free_.erase(r);
+  return n;
+}
+
 void aux_heap::give_back(count_t at, count_t length) {
   const auto next = std::ranges::upper_bound(free_, at, {}, &run::at);
   const bool joins_next = next != free_.end() && at + length == next->at;

@@ -24,6 +24,8 @@ class aux_heap {
   [[nodiscard]] count_t longest() const noexcept;
   /// Takes from the shortest free run that is long enough. `length` must not exceed longest().
   count_t take(count_t length);
+  /// Takes up to `wanted` units from `at` on, as many as are free there; returns their number.
+  count_t take_at(count_t at, count_t wanted);
   void give_back(count_t at, count_t length);
 
   static constexpr std::size_t bytes(std::size_t runs) noexcept { return array_list::bytes<aux_heap>(runs); }

@@ -2,10 +2,10 @@
 //
 // Source:  Hofmann & Rünger, An In-place Algorithm for Irregular All-to-All Communication with Limited Memory, §3.
 // Rounds:  not fixed: the more, the less memory there is.
-// Bytes:   each block once; in each phase a request of 32 bytes to every rank, in log p rounds, or with
-//          `sparse_requests` only to those that still have data for this one.
-// Memory:  bookkeeping linear in p (`sparse_requests`: in the blocks with data of the rank that has the most), and at
-//          least one element for each part of the auxiliary memory.
+// Bytes:   each block once; in each phase a request of 32 bytes to each rank that still has data for this one, or,
+//          without `sparse_requests`, to every rank, in log p rounds.
+// Memory:  bookkeeping linear in the blocks with data of the rank that has the most (without `sparse_requests`: in p),
+//          and at least one element for each part of the auxiliary memory.
 // Limits:  one type, of the same size on all ranks.
 // Wins:    as the measure of what in_place gains.
 #include <algorithm>
@@ -34,7 +34,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double peers = t.ranks() - 1;
   const seconds requests = o.in_place_phases.sparse_requests ? t.round(peers, 32 * peers, 32)
                                                              : in_place_phases_operation::dense_cost(s.ranks, m);
-  return phases * (requests + t.round(peers, t.busiest() / phases, t.largest_block() / phases)) +
+  return phases * requests + t.rounds(phases, peers, t.busiest() / phases, t.largest_block() / phases) +
          t.copies(4 * phases * t.ranks(), t.busiest());
 }
 

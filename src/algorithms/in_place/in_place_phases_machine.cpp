@@ -55,6 +55,21 @@ count_t in_place_phases_machine::take_aux(std::size_t k, count_t wanted, count_t
   return n;
 }
 
+// Units right behind those of source k that are in auxiliary memory.
+count_t in_place_phases_machine::extend_aux(std::size_t k, count_t wanted) {
+  const count_t end = sources_[k].aux_at - border_ + sources_[k].staged;
+  if (limits_.heap) return heap_.take_at(end, wanted);
+  const auto parts = static_cast<count_t>(parts_.size());
+  const auto index = static_cast<count_t>(part_of(k));
+  const count_t begin = limits_.aux * index / parts;
+  part& p = parts_[part_of(k)];
+  if (end != begin + p.used) return 0;
+  const count_t n = std::min(wanted, limits_.aux * (index + 1) / parts - end);
+  p.used += n;
+  p.live += n;
+  return n;
+}
+
 void in_place_phases_machine::give_back(std::size_t k, count_t at, count_t length) {
   if (limits_.heap) return heap_.give_back(at, length);
   part& p = parts_[part_of(k)];
@@ -66,7 +81,12 @@ std::span<const in_place_phases_machine::request> in_place_phases_machine::deter
   for (std::size_t k = 0; k < sources_.size(); ++k) {
     source& s = sources_[k];
     request& r = requests_[k] = {};
-    if (s.left == 0 || s.staged > 0) continue;
+    if (s.left == 0) continue;
+    if (s.staged > 0) {  // what follows them can only go behind them
+      r.aux = extend_aux(k, std::min(s.left - s.staged, limits_.most));
+      r.aux_at = s.aux_at + s.staged;
+      continue;
+    }
     r.at = s.at;
     r.direct = sends_.free_from(s.at, std::min(s.left, limits_.most));
     if (r.direct < limits_.most) {
@@ -86,8 +106,8 @@ void in_place_phases_machine::begin_update() {
     s.at += r.direct;
     s.left -= r.direct;
     if (r.aux == 0) continue;
-    s.staged = r.aux;
-    s.aux_at = r.aux_at;
+    if (s.staged == 0) s.aux_at = r.aux_at;
+    s.staged += r.aux;
   }
   updating_ = 0;
   packing_ = false;

@@ -125,6 +125,7 @@ class in_place_phases_machine {
   static constexpr std::size_t free_runs(std::size_t in) noexcept { return in + 2; }
 
   count_t take_aux(std::size_t k, count_t wanted, count_t& at);
+  count_t extend_aux(std::size_t k, count_t wanted);
   void give_back(std::size_t k, count_t at, count_t length);
   [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept { return as_size(in_[k].peer) % parts_.size(); }
 
