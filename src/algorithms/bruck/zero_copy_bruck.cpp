@@ -1,4 +1,4 @@
-// zero_copy_bruck: log rounds without any local copy.
+// zero_copy_bruck: log rounds; with datatypes, as blocks of 1 KiB and more are sent, without any local copy.
 //
 // Source:  Träff, Rougier, Hunold, §3.3, for any radix r.
 // Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way.
@@ -164,7 +164,7 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
 
 const algorithm zero_copy_bruck = bruck::regular<0>({
     .name = "zero_copy_bruck",
-    .summary = "log rounds without any local copy",
+    .summary = "log rounds; blocks of 1 KiB and more without any local copy, shorter ones packed",
     .source = "Träff et al. §3.3",
     .memory = memory,
     .build = build,

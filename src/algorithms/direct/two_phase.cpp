@@ -3,11 +3,11 @@
 // Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts; rank k forwards
 //          part k. The paper pads both exchanges to equal messages; here all ranks know all counts, and nothing is
 //          padded.
-// Rounds:  an allgather of the counts, when the plan is made; then the inner algorithm's, twice.
+// Rounds:  an allgather of the counts where blocks differ, when the plan is made; then the inner algorithm's, twice.
 // Bytes:   each block twice.
 // Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
-//          with holes, p² counts, and twice what the inner algorithm takes.
-// Limits:  separate buffers.
+//          with holes, p² counts where blocks differ, and twice what the inner algorithm takes.
+// Limits:  separate buffers. Inner algorithms for equal blocks serve where all blocks are equal.
 // Wins:    blocks that are very uneven while the ranks' totals are similar: no message is larger than about a rank's
 //          total / p, so that no pair of ranks finishes much later than others.
 #include "algorithms/direct/two_phase.hpp"
@@ -39,9 +39,10 @@ namespace taquin::detail {
 
 namespace balanced {
 
-cutting::cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory)
-    : p_(comm.size()), bytes_(memory) {
-  array_list::take(*this, p_);
+cutting::cutting(const exchange& x, const shape& s, const mpi::communicator& comm, std::pmr::memory_resource* memory)
+    : p_(comm.size()), each_(static_cast<count_t>(s.max_block_bytes)), bytes_(memory) {
+  array_list::take(*this, s);
+  if (s.uniform) return;
   count_t* mine = bytes_.data() + index(comm.rank(), 0);
   for (int j = 0; j < p_; ++j) mine[j] = x.send[j].bytes();
   mpi::allgather_in_place(std::span(bytes_), as_size(p_), comm.get());
@@ -51,12 +52,14 @@ const algorithm& inner_of(const options& o) { return *find_algorithm(o.two_phase
 
 shape inner_shape(const shape& s) noexcept {
   const auto p = static_cast<std::uint64_t>(s.ranks);
-  const std::uint64_t message = std::max(s.max_rank_bytes, s.max_received_bytes) / p + p;
+  const std::uint64_t message =
+      s.uniform ? s.max_block_bytes : std::max(s.max_rank_bytes, s.max_received_bytes) / p + p;
   return {.ranks = s.ranks,
           .kind = exchange::form::alltoallv,
-          .uniform = false,
+          .uniform = s.uniform,
           .large = message * p > std::numeric_limits<int>::max(),
           .max_block_bytes = message,
+          .min_block_bytes = s.uniform ? message : 0,
           .max_rank_bytes = message * p,
           .max_received_bytes = message * p};
 }
@@ -74,7 +77,7 @@ class two_phase_body final : public operation {
         recv_(x.recv, c.comm->size(), &budget),
         rank_(c.comm->rank()),
         p_(c.comm->size()),
-        cut_(x, *c.comm, &budget),
+        cut_(x, *c.shape, *c.comm, &budget),
         out_(p_, &budget),
         mid_(p_, &budget),
         on_(p_, &budget),
@@ -112,8 +115,9 @@ class two_phase_body final : public operation {
   /// What a body takes, those that the inner exchanges take not included.
   static std::size_t bytes(const shape& s) noexcept {
     const auto p = as_size(s.ranks);
-    const std::size_t passed = s.max_rank_bytes + p * p;  // from each rank a p-th of its total, a byte per block more
-    return sizeof(two_phase_body) + array_list::bytes<cutting>(s.ranks) + 2 * owned_blocks::bytes(p) +
+    // From each rank a p-th of its total, and a byte per block more where they differ.
+    const std::size_t passed = s.max_rank_bytes + (s.uniform ? 0 : p * p);
+    return sizeof(two_phase_body) + array_list::bytes<cutting>(s) + 2 * owned_blocks::bytes(p) +
            4 * packed_side::bookkeeping(p) +
            array_list::bytes<two_phase_body>(buffers{.leaving = std::max<std::size_t>(s.max_rank_bytes, passed),
                                                      .coming = std::max<std::size_t>(passed, s.max_received_bytes),
@@ -255,7 +259,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   shape balanced = inner_shape(s);
   balanced.nodes = s.nodes, balanced.largest_node = s.largest_node, balanced.smallest_node = s.smallest_node;
   balanced.max_rank_bytes = balanced.max_received_bytes = static_cast<std::uint64_t>(t.busiest());
-  balanced.min_block_bytes = static_cast<std::uint64_t>(std::ceil(t.mean_block()));  // none is empty
+  if (!s.uniform) balanced.min_block_bytes = static_cast<std::uint64_t>(std::ceil(t.mean_block()));  // none is empty
   return 2 * cost_inside(inner_of(o), balanced, o, m) +
          t.packs(3 * std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest()), 3 * t.busiest());
 }

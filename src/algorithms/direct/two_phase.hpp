@@ -25,14 +25,14 @@ struct part {
 /// + j on, so that they spread over the intermediate ranks.
 class cutting {
  public:
-  /// Gathers the counts of all ranks; collective.
-  cutting(const exchange& x, const mpi::communicator& comm, std::pmr::memory_resource* memory);
+  /// Gathers the counts of all ranks; collective. Equal blocks need none of that: they are known from the shape.
+  cutting(const exchange& x, const shape& s, const mpi::communicator& comm, std::pmr::memory_resource* memory);
   /// bytes[i·p + j] is what i sends to j.
   cutting(int ranks, std::pmr::vector<count_t> bytes) : p_(ranks), bytes_(std::move(bytes)) {}
   /// What i sends to j.
-  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_[index(i, j)]; }
+  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_.empty() ? each_ : bytes_[index(i, j)]; }
   [[nodiscard]] part of(int i, int j, int k) const {
-    const count_t m = bytes_[index(i, j)];
+    const count_t m = bytes(i, j);
     const int turn = ((k - i - j) % p_ + p_) % p_;
     return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
   }
@@ -52,18 +52,20 @@ class cutting {
   [[nodiscard]] std::size_t index(int i, int j) const { return as_size(i) * as_size(p_) + as_size(j); }
   friend struct detail::array_list;
   template <class Each>
-  static constexpr void arrays(Each each, int ranks) {
-    each(&cutting::bytes_, as_size(ranks) * as_size(ranks));
+  static constexpr void arrays(Each each, const shape& s) {
+    each(&cutting::bytes_, s.uniform ? 0 : as_size(s.ranks) * as_size(s.ranks));
   }
 
   int p_;
+  count_t each_ = 0;  // where all blocks are equal
   std::pmr::vector<count_t> bytes_;
 };
 
 /// The algorithm of both inner exchanges.
 const algorithm& inner_of(const options& o);
 
-/// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block.
+/// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block. Where
+/// all blocks are equal so are the messages, which have their size: the paper's two calls of MPI_Alltoall.
 shape inner_shape(const shape& s) noexcept;
 
 }  // namespace taquin::detail::balanced
