@@ -59,7 +59,6 @@ void write_plan(const std::string& path, const std::string& text) {
 nlohmann::json all_ranks(const arguments& a) {
   const count_t bytes = parse_size(a.bytes);
   if (const auto* moved = detail::find_redistribution(a.algorithm); moved != nullptr && a.algorithm != "auto") {
-    if (a.free > a.blocks) throw usage(fmt::format("--free {} of {} blocks", a.free, a.blocks));
     return plan_redistribution(*moved, a.workload == "uniform" ? "shift" : a.workload, a.ranks, a.blocks,
                                a.blocks - a.free, std::max<count_t>(bytes / a.blocks, 1), a.seed);
   }

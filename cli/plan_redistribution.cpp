@@ -92,7 +92,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
   if (ranks > most_ranks || blocks * ranks > most_blocks)
     throw usage(
         fmt::format("redistributions are drawn for at most {} ranks and {} blocks in all", most_ranks, most_blocks));
-  const auto& from = find_block_workload(workload);
+  const auto& from = find_block_workload(workload, blocks, blocks - live);
   const auto n = detail::as_size(ranks);
   detail::simulated_network network(seed);
   std::vector<rank_state> all(n);
@@ -128,13 +128,15 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
   seen.look();
   std::uint64_t rounds = 0;
   for (const auto& s : all) rounds = std::max(rounds, s.m.rounds);
+  count_t free = 0;
+  for (const auto& map : maps) free += std::ranges::count(map.ranks, -1);
   return {{"taquin_plan", 1},
           {"algorithm", a.name},
           {"ranks", ranks},
           {"workload", workload},
           {"blocks", blocks},
           {"block_bytes", block_bytes},
-          {"free_blocks", blocks - live},
+          {"free_blocks", free / ranks},
           {"staging_blocks", sizes.staging_slots()},
           {"requests", rounds},
           {"steps", seen.steps()}};

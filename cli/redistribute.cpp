@@ -61,8 +61,7 @@ choices interpret(const arguments& a) {
   for (const std::string& name : a.algorithms)
     if (name != "all" && name != "native" && detail::find_redistribution(name) == nullptr)
       throw usage(unknown_algorithm(name, "all, auto, native, " + detail::redistribution_names()));
-  choices c{&a, &find_block_workload(a.workload), parse_size(a.block_bytes), a.blocks,
-            0,  memory_choice::parse(a.memory)};
+  choices c{&a, nullptr, parse_size(a.block_bytes), a.blocks, 0, memory_choice::parse(a.memory)};
   if (c.block_bytes < 1) throw usage("a block has at least 1 byte");
   if (c.blocks == 0) c.blocks = std::max<count_t>(parse_size(a.bytes) / c.block_bytes, 1);
   const memory_choice free = memory_choice::parse(a.free);
@@ -70,6 +69,7 @@ choices interpret(const arguments& a) {
                         ? static_cast<count_t>(std::llround(static_cast<double>(c.blocks) * free.percent / 100))
                         : free.bytes;
   if (!free.limited || part > c.blocks) throw usage(fmt::format("--free {} of {} blocks", a.free, c.blocks));
+  c.workload = &find_block_workload(a.workload, c.blocks, part);
   c.live = c.blocks - part;
   return c;
 }
@@ -130,6 +130,8 @@ int work(const choices& c, int rank, int ranks) {
                         c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource());
   count_t most = problem.bytes_sent();
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+  count_t free = std::ranges::count(problem.map().ranks, -1);
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &free, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
   setting s{.workload = c.given->workload,
             .collective = "redistribute",
             .ranks = ranks,
@@ -167,7 +169,7 @@ int work(const choices& c, int rank, int ranks) {
     records.push_back(record(s, one));
     records.back()["blocks"] = c.blocks;
     records.back()["block_bytes"] = c.block_bytes;
-    records.back()["free_blocks"] = c.blocks - c.live;
+    records.back()["free_blocks"] = free / ranks;
     if (rank == 0 && !c.given->json.empty() && !one.raw && !one.fault)
       records.back()["over_time"] = over_time(c, one.name, ranks);
   }

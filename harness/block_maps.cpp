@@ -106,8 +106,8 @@ constexpr std::array workloads{
     block_workload{"transpose", "block k of rank i goes to the place (live*i + k) of a cyclic order (experiment 5)",
                    transpose},
     block_workload{"one_empty", "rank 0 is empty, the others are full and send to all in turn (experiment 4)",
-                   one_empty},
-    block_workload{"one_cycle", "a permutation that is one cycle through all places of all ranks", one_cycle},
+                   one_empty, false},
+    block_workload{"one_cycle", "a permutation that is one cycle through all places of all ranks", one_cycle, false},
     block_workload{"random", "random blocks go to random places", random},
 };
 
@@ -119,6 +119,14 @@ const block_workload& find_block_workload(const std::string& name) {
   std::string known;
   for (const auto& w : workloads) known += fmt::format("{}{}", known.empty() ? "" : ", ", w.name);
   throw usage(fmt::format("unknown block workload '{}'; known are {}", name, known));
+}
+
+const block_workload& find_block_workload(const std::string& name, count_t blocks, count_t free) {
+  const block_workload& found = find_block_workload(name);
+  if (free < 0 || free > blocks) throw usage(fmt::format("--free {} of {} blocks", free, blocks));
+  if (free > 0 && !found.any_live)
+    throw usage(fmt::format("--free {}: the workload {} itself says which blocks are free", free, name));
+  return found;
 }
 
 std::string block_workload_help() {

@@ -18,12 +18,16 @@ struct block_map_of_rank {
 struct block_workload {
   const char* name;
   const char* summary;
-  /// The map of one rank: `blocks` places on every rank, `live` blocks of them unless the name says otherwise.
+  /// The map of one rank: `blocks` places on every rank, `live` of them in use where `any_live`.
   block_map_of_rank (*make)(int rank, int ranks, count_t blocks, count_t live, std::uint64_t seed);
+  bool any_live = true;  ///< false: the workload itself says how many blocks are in use
 };
 
 /// The workload of that name. Throws usage.
 const block_workload& find_block_workload(const std::string& name);
+/// The same for a program that asks for `free` free blocks of `blocks` on each rank. Throws usage where there are not as
+/// many, or the workload does not serve them.
+const block_workload& find_block_workload(const std::string& name, count_t blocks, count_t free);
 /// One line per workload, for help texts.
 std::string block_workload_help();
 

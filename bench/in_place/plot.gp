@@ -72,7 +72,7 @@ if (there("shares") && there("blocks")) {
   set logscale y
   set yrange [*:*]
   plot for [v in "in_place in_place_phases"] ratios("shares", v, "random") title v, \
-    for [v in "slots basic_phases local_copy_efficient"] ratios("blocks", v, "") title v
+    for [v in "slots basic_phases"] ratios("blocks", v, "") title v
 }
 if (there("scale")) {
   set logscale x 2

@@ -12,7 +12,7 @@ for e in ${EXPERIMENTS:-parts memory size sparse shares blocks scale}; do
   blocks) # the algorithms of MADRE move equal blocks; 1% of the blocks are free
     for p in 2 4 8; do
       "$mpirun" -n $p "$bin/taquin" redistribute -w random -b "$bytes" --block-bytes 16384 --free 1% \
-        -a slots,basic_phases,local_copy_efficient --reps "$repetitions" --json - 2> "$out/errors" \
+        -a slots,basic_phases --reps "$repetitions" --json - 2> "$out/errors" \
         || { cat "$out/errors" >&2; exit 1; }
     done | jq -c '.[] | .experiment = "blocks" | .x = .ranks | .variant = .algorithm'
     rm -f "$out/errors" ;;

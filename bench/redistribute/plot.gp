@@ -24,7 +24,7 @@ do for [i=1:5] {
       set logscale x 2
       set xlabel "ranks"
     }
-    plot for [a in "native slots local_copy_efficient cyclic parking basic_phases"] rows(experiment[i], a) \
+    plot for [a in "native slots cyclic parking basic_phases"] rows(experiment[i], a) \
       with yerrorlines title a
   }
 }

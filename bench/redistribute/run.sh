@@ -13,7 +13,7 @@ point() {
   x=$1 ranks=$2
   shift 2
   wanted=all
-  for a in slots local_copy_efficient cyclic parking basic_phases; do
+  for a in slots cyclic parking basic_phases; do
     status=0
     timeout "$limit" "$mpirun" -n "$ranks" "$taquin" redistribute -b "$bytes" --block-bytes 16000 --reps "$repetitions" \
       -a $a "$@" --json - > "$out/records" 2> "$out/errors" < /dev/null || status=$?

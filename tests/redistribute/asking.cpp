@@ -193,7 +193,7 @@ TEST_F(asking, reports_an_invalid_map_of_one_rank_as_a_start_does) {
     if (rank == bad_rank) bad.ranks[5] = 0, bad.indices[5] = 60;
     refuses_alike(bad, good, {.algorithm = "slots", .check = false});
     if (rank == bad_rank) bad.ranks.resize(61, 0), bad.indices.resize(61, 0);
-    refuses_alike(bad, good, {.algorithm = "local_copy_efficient"});
+    refuses_alike(bad, good, {.algorithm = "parking"});
   }
 }
 

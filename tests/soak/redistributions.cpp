@@ -27,8 +27,7 @@ std::uint64_t key_of(const block_recipe& r, int salt, int rank, int index) {
 }  // namespace
 
 block_recipe make_block_recipe(std::uint64_t seed, int p) {
-  static constexpr std::array<std::string_view, 6> algorithms{"auto",    "slots",  "basic_phases",
-                                                              "parking", "cyclic", "local_copy_efficient"};
+  static constexpr std::array<std::string_view, 5> algorithms{"auto", "slots", "basic_phases", "parking", "cyclic"};
   source s(seed);
   block_recipe r{.seed = seed, .p = p};
   r.most = s.between(0, s.one_in(40) ? 60 : 10);

@@ -66,7 +66,7 @@ test("no two curves have one colour, however many there are", () => {
 });
 
 test("names at the left of a plot have the room that they need, on a phone too", () => {
-  assert.ok(roomFor(["local_copy_efficient"], 330) >= 20 * 6.4);
+  assert.ok(roomFor(["hierarchical_factor_x"], 330) >= 20 * 6.4);
   assert.ok(roomFor(["x".repeat(200)], 330) <= 330 * 0.6);
 });
 
