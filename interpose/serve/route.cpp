@@ -10,7 +10,6 @@
 #include "interpose/serve/site_rules.hpp"
 #include "interpose/serve/worlds.hpp"
 #include "mpi/communicator.hpp"
-#include "plan/on_node.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 
@@ -96,24 +95,19 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
 }  // namespace
 
 bool run_through(const exchange& x, const void* site, outcome* what_became) {
-  bool done = true;
-  const bool can_do = can(x, what_became, [&] {
+  return can(x, what_became, [&] {
     options o;
     o.memory = settings::get().memory;
     statistics stats;
     if (what_became != nullptr) o.stats = &stats;
-    if (has_site_rules()) {
+    if (has_site_rules())
       by_rules_of(site, [&] { run(x, o); });
-    } else {
-      done = detail::run_or_leave(x, o);
-      if (!done && what_became != nullptr)
-        what_became->reason = "one of the first calls on its communicator, for which nothing is made yet";
-    }
-    if (what_became == nullptr || !done) return;
+    else
+      run(x, o);
+    if (what_became == nullptr) return;
     what_became->algorithm = stats.algorithm;
     what_became->peak_memory = stats.peak_memory;
   });
-  return can_do && done;
 }
 
 bool make_through(const exchange& x, const void* site, outcome* what_became, const std::function<void()>& make) {

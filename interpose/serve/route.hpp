@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "interpose/event.hpp"
+#include "interpose/serve/cold_calls.hpp"
 #include "interpose/serve/device.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/settings.hpp"
@@ -80,7 +81,9 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
     if (observing())
       observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
     outcome o;
-    if (!s.route || (observed && observed->sampled()) || !run_through(x, site, observed ? &o : nullptr)) {
+    const bool cold = s.route && is_cold(comm);
+    if (cold) o.reason = "one of the first calls on its communicator, for which nothing is made yet";
+    if (!s.route || cold || (observed && observed->sampled()) || !run_through(x, site, observed ? &o : nullptr)) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
     }

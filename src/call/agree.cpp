@@ -270,7 +270,6 @@ std::size_t agreement_bytes(int ranks, std::size_t outgoing) noexcept {
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
   rank_facts ours = static_cast<const rank_facts&>(mine);
-  ours.choices >>= 1U;  // the record's numbers are signed
   ours.carried = way.blocks != nullptr || (way.payload != nullptr && way.payload->whole());
   ours.early = ours.begun = way.early != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};

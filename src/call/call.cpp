@@ -40,7 +40,7 @@ void call::meet(MPI_Comm user, bool counted) {
                   if (node_ != nullptr) mpi::check_may_call(*node_->calls());  // the pending one may be in its memory
                   if (first && node_ != nullptr) {
                     if (clock) clock->meet(node_->calls(), places_of(user), node_->calls()->calls + 1);
-                    // Some ranks may be on the short way through the channel.
+                    // Some ranks may have entered the step with their blocks.
                     meet_on_node(*node_);
                   }
                   if (first) {
@@ -49,7 +49,7 @@ void call::meet(MPI_Comm user, bool counted) {
                   }
                   if (!state->kept.has(rank_places::kept_as)) share_calls(user, *state);
                   comm_ = state->keep();
-                  // The short way has no timeout in the first call on a communicator.
+                  // The step has no timeout in the first call on a communicator.
                   if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {
                     number_ = comm_->calls().calls.load(std::memory_order_relaxed);
                   } else {

@@ -43,11 +43,12 @@ struct limit : least_of {
 struct alike {
   static constexpr std::uint64_t neutral = 0;
   static constexpr int slots = 2;
+  // All bits count: the second number is the first one's complement, whose maximum is that of the least first one.
   static void put(std::int64_t* to, std::uint64_t v) noexcept {
-    to[0] = narrow(v);
-    to[1] = -to[0];
+    to[0] = static_cast<std::int64_t>(v);
+    to[1] = ~to[0];
   }
-  static bool holds(const std::int64_t* from) noexcept { return from[0] == -from[1]; }
+  static bool holds(const std::int64_t* from) noexcept { return from[0] == ~from[1]; }
   static std::uint64_t get(const std::int64_t* from) noexcept {
     return holds(from) ? static_cast<std::uint64_t>(from[0]) : 0;
   }

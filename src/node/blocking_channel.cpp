@@ -15,8 +15,6 @@
 #include <vector>
 
 #include "base/environment.hpp"
-#include "base/fingerprint.hpp"
-#include "base/pair_weights.hpp"
 #include "base/sizes.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/check.hpp"
@@ -25,7 +23,6 @@
 #include "mpi/failure.hpp"
 #include "mpi/simulated_time.hpp"
 #include "node/comm_channel.hpp"
-#include "node/lives.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -35,9 +32,6 @@ namespace {
 int on_delete(MPI_Comm comm, int, void* value, void*) noexcept {
   auto* const a = static_cast<comm_channel*>(value);
   a->record->shown = nullptr;
-  if (a->first_calls > 0)
-    lives::of_process().learn(as_size(a->first_calls) + a->record->calls.load(std::memory_order_relaxed),
-                              as_size(a->for_library) >> (2 * a->steps));
   channels_of_process::get().remove(*a);
   channels_of_process::get().keep(comm, *a);
   delete a;
@@ -115,140 +109,36 @@ void serve(kept_channel spare, comm_channel& fresh) noexcept {
   fresh.made = true;
 }
 
-// A spare channel, for a communicator whose ranks come in one order; null where there is none, or where another rank is
-// known to have none. It is provisional where the call `finds_out` by itself.
-comm_channel* by_spare(MPI_Comm comm, std::uint64_t ranks, std::unique_ptr<comm_channel>& fresh, bool finds_out) {
+// A spare channel, for a communicator whose ranks come in one order; null on all ranks where one of them has none.
+comm_channel* by_spare(MPI_Comm comm) {
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
+  if (mpi::simulated || ranks == 1 || !come_in_one_order()) return nullptr;
+  const std::uint64_t number = number_of_ranks(comm);
   auto& all = channels_of_process::get();
-  auto spare = ranks == 0 ? kept_channel() : all.take(ranks);
-  const bool whole = spare.is_whole();
-  if (!whole) {
+  all.say_in_use(number);
+  auto spare = number == 0 ? kept_channel() : all.take(number);
+  std::unique_ptr<comm_channel> fresh;
+  try {
+    if (spare.is_whole()) fresh = unshared(comm);
+  } catch (const std::bad_alloc&) {  // as if there were none
+  }
+  if (fresh == nullptr) {
     spare.shared.say_gone();
-    all.drop(ranks);
+    all.drop(number);
     return nullptr;
   }
   spare.shared.say_here();
   serve(std::move(spare), *fresh);
-  if (!finds_out && !fresh->shared.meet_again()) {
-    all.drop(ranks);
+  if (!fresh->shared.meet_again()) {
+    all.drop(number);
     fresh->shared.say_gone();
-    fresh = unshared(comm);
     return nullptr;
   }
   return keep(comm, std::move(fresh));
 }
 
-// A spare channel that all ranks of a communicator may have, which a reduction finds out.
-class spare_to_agree_on {
- public:
-  // Another thread may let go of the record at any time: whether the spare is whole is asked once.
-  explicit spare_to_agree_on(std::uint64_t ranks) noexcept
-      : spare_(channels_of_process::get().take(ranks)), known_as_(spare_.is_whole() ? spare_.known_as() : 0) {}
-  spare_to_agree_on(const spare_to_agree_on&) = delete;
-  spare_to_agree_on& operator=(const spare_to_agree_on&) = delete;
-  ~spare_to_agree_on() { channels_of_process::get().give_back(std::move(spare_)); }
-  // The sum of this over all ranks is 0 if all have the same, and otherwise only by a rare chance.
-  [[nodiscard]] std::uint64_t differs(int rank, int ranks) const noexcept {
-    return known_as_ * (pair_weights::sender(rank) - pair_weights::sender(rank + 1 < ranks ? rank + 1 : 0));
-  }
-  [[nodiscard]] bool is_there() const noexcept { return known_as_ != 0; }
-  void serve(comm_channel& fresh) noexcept {
-    detail::serve(std::move(spare_), fresh);
-    spare_ = {};
-  }
-
- private:
-  kept_channel spare_;
-  std::uint64_t known_as_ = 0;
-};
-
-enum class way { library, spare, to_make };
-
-// What a communicator has planned of its first calls, and what ranks have agreed on in one of them.
-struct first_plan {
-  explicit first_plan(const comm_channel* a, int ranks) noexcept
-      : made(a == nullptr ? 0 : a->first_calls),
-        planned(a == nullptr ? first_call::most(ranks) : a->for_library),
-        steps(a == nullptr ? 0 : a->steps),
-        record(a == nullptr ? first_agreement::least_record : a->first_record) {}
-  int made;     // first calls so far
-  int planned;  // and in all
-  int steps;
-  std::size_t record;  // of the agreement
-  bool told = false;
-  bool more = false;
-  std::size_t next_record = first_agreement::least_record;
-
-  void keep_in(comm_channel& a) const noexcept {
-    a.first_calls = made + 1;
-    a.for_library = more ? planned * static_cast<int>(lives::factor) : planned;
-    a.steps = more ? steps + 1 : steps;
-    a.told = told && !more;
-    a.first_record = next_record;
-  }
-};
-
-// In the last of the calls that go to the MPI library ranks agree on whether further ones do. The spare may be null.
-way agree_on_first(first_call* call, first_plan& plan, spare_to_agree_on* spare, int rank, int ranks, MPI_Comm comm) {
-  const bool can = call != nullptr && call->prepare(rank, ranks);
-  first_agreement agreement;
-  const first_words all = agreement.sum({.cannot = can ? 0U : 1U,
-                                         .differs = can ? call->differs() : 0U,
-                                         .other_memory = spare != nullptr ? spare->differs(rank, ranks) : 0U,
-                                         .goes_on = lives::of_process().end_soon(plan.steps) ? 0U : 1U},
-                                        can ? call : nullptr, ranks, plan.record, comm);
-  if (spare != nullptr && spare->is_there() && all.other_memory == 0) return way::spare;
-  plan.told = plan.made + 1 >= plan.planned;
-  plan.more = plan.told && all.goes_on == 0;
-  plan.next_record = first_agreement::next_record(all, ranks);
-  if (all.cannot != 0 || all.differs != 0 || (plan.made == plan.planned && !plan.more)) return way::to_make;
-  agreement.deliver(*call, ranks);
-  return way::library;
-}
-
-// One agreement, the same in all calls until the channel is made, so that ranks in different calls learn of it; none
-// where a spare channel serves.
-way first_way(MPI_Comm comm, comm_channel*& a, first_call* call) {
-  int rank = 0;
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
-  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (mpi::simulated || ranks == 1 || (a != nullptr && a->told && a->first_calls == a->for_library))
-    return way::to_make;
-  std::unique_ptr<comm_channel> fresh;
-  std::uint64_t number = 0;
-  if (a == nullptr) {
-    number = number_of_ranks(comm);
-    channels_of_process::get().say_in_use(number);
-    try {
-      fresh = unshared(comm);
-      if (come_in_one_order()) a = by_spare(comm, number, fresh, call != nullptr);
-      if (a != nullptr) return way::spare;
-    } catch (const std::bad_alloc&) {
-      channels_of_process::get().drop(number);
-      if (call != nullptr && call->unasked()) throw;
-      fresh = nullptr;
-      call = nullptr;
-    }
-  }
-  first_plan plan(a, ranks);
-  if (call == nullptr || !call->unasked() || plan.made == plan.planned) {
-    std::optional<spare_to_agree_on> spare;
-    if (fresh != nullptr && number != 0) spare.emplace(number);
-    const way next = agree_on_first(call, plan, spare ? &*spare : nullptr, rank, ranks, comm);
-    if (next == way::spare) {
-      spare->serve(*fresh);
-      a = keep(comm, std::move(fresh));
-    }
-    if (next != way::library) return next;
-  }
-  if (a == nullptr) a = keep(comm, std::move(fresh));
-  plan.keep_in(*a);
-  call->by_library = true;
-  return way::library;
-}
-
-// In place of `before`, which has counted first calls, or null.
-comm_channel* make(MPI_Comm comm, comm_channel* before) {
+comm_channel* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
@@ -282,11 +172,6 @@ comm_channel* make(MPI_Comm comm, comm_channel* before) {
     a->record->shown = &a->shared.note(a->shared.rank());
   }
   a->made = true;
-  if (before != nullptr) {
-    a->first_calls = std::exchange(before->first_calls, 0);
-    a->for_library = before->for_library;
-    a->steps = before->steps;
-  }
   return keep(comm, std::move(a));
 }
 
@@ -307,37 +192,19 @@ thread_local found_last last;
 
 }  // namespace
 
-bool known_to_have_none(MPI_Comm comm) noexcept { return last.of(comm) && last.shared == nullptr; }
-
-channel* blocking_channel(MPI_Comm comm, first_call* first) {
+channel* blocking_channel(MPI_Comm comm) {
   if (last.of(comm)) return last.shared;
   const std::uint64_t freed = communicators_freed.load(std::memory_order_acquire);
   comm_channel* a = kept().find(comm);
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   if (a == nullptr || !a->made) {
-    const way w = first_way(comm, a, first);
-    if (w == way::library) return nullptr;
-    if (w == way::to_make) a = make(comm, a);
-    if (w == way::spare && a->shared.provisional()) return &a->shared;
+    if (a == nullptr) a = by_spare(comm);
+    if (a == nullptr || !a->made) a = make(comm);
   }
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;
-}
-
-bool meet_again(MPI_Comm comm) {
-  channel& shared = kept().find(comm)->shared;
-  if (!shared.provisional() || shared.meet_again()) return true;
-  forget_spare(comm);
-  return false;
-}
-
-void forget_spare(MPI_Comm comm) {
-  comm_channel* const a = kept().find(comm);
-  channels_of_process::get().drop(a->ranks);
-  a->for_others = false;  // and its end says so
-  kept().erase(comm);
 }
 
 void share_calls(MPI_Comm comm, mpi::communicator& state) {

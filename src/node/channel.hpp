@@ -25,7 +25,6 @@
 #include <span>
 #include <vector>
 
-#include "base/idle_calls.hpp"
 #include "base/sizes.hpp"
 #include "mpi/watch.hpp"
 #include "mpi/whereabouts.hpp"
@@ -114,10 +113,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   /// Whether the ranks of a communicator that is freed may use it for another one: nobody has left a call. Local.
   [[nodiscard]] bool may_be_spare() const noexcept;
   /// From now on for another communicator with the same ranks in the same order, whose calls are counted in `calls`.
-  void serve(mpi::call_record* calls) noexcept {
-    calls_ = calls;
-    idle_ = {};
-  }
+  void serve(mpi::call_record* calls) noexcept { calls_ = calls; }
 
   // Between two communicators of the same ranks each rank tells the others what has become of its part: `kept` when
   // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. Ranks
@@ -128,7 +124,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   void say_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
   void say_gone() const noexcept { say(fate::gone); }
   [[nodiscard]] bool said_gone() const noexcept { return fate_of(rank_) == at_step(step_, fate::gone); }
-  /// From now on the channel is provisional: until all others are here, or their lines of its next step have come.
+  /// From now on the channel is provisional, until all others are here.
   void say_here() noexcept {
     say(fate::here);
     taken_at_ = step_;
@@ -137,10 +133,6 @@ class channel final : private mpi::awaited, public mpi::leavers {
   /// Waits for the others' answers; false where one of them is gone. Otherwise the channel is no longer provisional.
   bool meet_again() {
     return all_come([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
-  }
-  /// The same by the lines of the first step: all have come, or one will not.
-  bool wait_first_lines() {
-    return all_come([&](int other) { return has_come(other); });
   }
   /// Room that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
@@ -154,8 +146,6 @@ class channel final : private mpi::awaited, public mpi::leavers {
 
   /// The record of the communicator's calls; null except for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
-  [[nodiscard]] idle_calls& idle() noexcept { return idle_; }
-  [[nodiscard]] const idle_calls& idle() const noexcept { return idle_; }
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
@@ -271,7 +261,6 @@ class channel final : private mpi::awaited, public mpi::leavers {
 
   mapping memory_;
   mpi::call_record* calls_ = nullptr;
-  idle_calls idle_;
   std::size_t room_ = 0;
   std::size_t head_ = 0;  // of a part: its lines
   std::size_t part_ = 0;

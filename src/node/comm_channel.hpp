@@ -13,7 +13,6 @@
 #include "mpi/communicator.hpp"
 #include "mpi/failure.hpp"
 #include "node/channel.hpp"
-#include "node/first_call.hpp"
 #include "node/places.hpp"
 
 namespace taquin::detail {
@@ -46,13 +45,7 @@ struct kept_channel {
 
 /// What a communicator has, as an attribute of it.
 struct comm_channel : kept_channel {
-  int first_calls = 0;  // calls that went to the MPI library
-  int for_library = 0;  // how many are to, as far as ranks have agreed
-  int steps = 0;        // how often they have agreed on more
-  bool told = false;    // and that these are all
-  /// Bytes of a record in the agreement of the next of them.
-  std::size_t first_record = first_agreement::least_record;
-  bool made = false;               // all that a communicator has; before that it counts such calls, or is lost
+  bool made = false;               // all that a communicator has; before that it may be lost
   bool for_others = true;          // the channel may serve another communicator
   comm_channel* before = nullptr;  // of those in use
   comm_channel* after = nullptr;

@@ -1,33 +1,27 @@
-// The short way of a blocking call whose ranks are all on one node.
+// The step of a blocking exchange whose ranks are all on one node (route/route.hpp).
 #pragma once
 
 #include <exception>
 
+#include "node/channel.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
 
-/// The result of such a call.
-struct node_call {
-  bool served = false;
-  /// One of the first calls on a communicator: the caller is to make it through the MPI library.
-  bool left_to_caller = false;
-  /// The memory of a freed communicator, by which the call was to be made, is not there on all ranks.
-  bool spare_is_gone = false;
-  /// An error on this rank. The rank has taken part to the end, so nobody waits for it. Null: none.
-  std::exception_ptr error_at_end;
+/// What became of a step.
+struct step_result {
+  /// Null: the exchange is done. Otherwise why it continues as a plan, with nothing delivered; on all ranks, though for
+  /// different reasons.
+  const char* continues_because = nullptr;
+  /// An error on this rank in an exchange that is done. The rank has taken part to the end, so that none waits for it.
+  std::exception_ptr error_at_end{};
 };
 
-/// Runs the exchange through the node's memory where all ranks can, in one step: every rank's line holds what must be
-/// agreed on and its small blocks. Not served, on all ranks alike and with nothing delivered, where any rank's call
-/// asks for something else (an algorithm by name, a check, options, sizes or types that do not fit) or has an invalid
-/// argument: plan_state then agrees in full. Collective. The first calls on a communicator go to the MPI library if all
-/// ranks agree to that. With `unasked` they do so without agreement, and the caller makes the call; all ranks must then
-/// have the same settings.
-node_call run_on_node(const exchange& x, const options& o, bool unasked);
-
-/// As taquin::run, for a caller that can also call the MPI library: false when it is to do so for this exchange.
-bool run_or_leave(const exchange& x, const options& o);
+/// Runs the exchange in one step through the memory of the node: every rank's mailboxes hold what must be agreed on and
+/// its small blocks, or say where large ones are. A rank whose blocks cannot travel in this way, whose arguments are
+/// invalid or whose options ask for something else brings a header without blocks to the same step (agree() publishes
+/// it). Then all ranks continue as a plan, which agrees in full. Collective.
+step_result run_step_on_node(const exchange& x, const options& o, channel& node);
 
 }  // namespace taquin::detail

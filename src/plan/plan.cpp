@@ -9,11 +9,11 @@
 #include "call/failure_map.hpp"
 #include "mpi/leave.hpp"
 #include "node/blocking_channel.hpp"
-#include "plan/idle.hpp"
 #include "plan/on_node.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/preparation.hpp"
 #include "plan/propose.hpp"
+#include "route/route.hpp"
 #include "select/choose.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
@@ -142,31 +142,33 @@ bool detail::completes_alone(const plan& p) noexcept {
 
 namespace {
 
-// False where the exchange is left to the caller.
-bool run(const exchange& x, const options& o, bool unasked) {
-  detail::check_communicator(x.comm);
-  if (x.in_place) detail::forget_map();
-  if (!detail::known_to_have_none(x.comm)) {
-    const auto on_node = mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                                       [&] { return detail::run_on_node(x, o, unasked); });
-    if (on_node.error_at_end) [[unlikely]]
-      std::rethrow_exception(on_node.error_at_end);
-    if (on_node.served || on_node.left_to_caller) return on_node.served;
-  }
-  if (detail::known_to_have_none(x.comm) &&
-      mpi::or_leave([&](const std::exception& why) { detail::leave(x.comm, why); },
-                    [&] { return detail::run_idle_by_messages(x, o); }))
-    return true;
-  detail::plan_state state(x, o, false);
-  state.begin(x, o, false);
-  state.run();
-  return true;
+// The step of a blocking call; false where it continues as a plan.
+bool run_step(const exchange& x, const options& o) {
+  const auto leave = [&](const std::exception& why) { detail::leave(x.comm, why); };
+  const auto done = mpi::or_leave(leave, [&]() -> detail::step_result {
+    if (detail::patience::of(o).seconds > 0 && mpi::communicator::known(x.comm) == nullptr) [[unlikely]]
+      return {"the set-up stage of the first call has the timeout"};
+    // This refuses a communicator that has failed.
+    detail::channel* const node = detail::blocking_channel(x.comm);
+    if (detail::route_of({.has_step = node != nullptr}, detail::call_use::blocking) != detail::route::step)
+      return {"the communicator has no step on a node"};
+    return detail::run_step_on_node(x, o, *node);
+  });
+  if (done.error_at_end) [[unlikely]]
+    std::rethrow_exception(done.error_at_end);
+  return done.continues_because == nullptr;
 }
 
 }  // namespace
 
-void run(const exchange& x, const options& o) { run(x, o, false); }
-bool detail::run_or_leave(const exchange& x, const options& o) { return run(x, o, true); }
+void run(const exchange& x, const options& o) {
+  detail::check_communicator(x.comm);
+  if (x.in_place) detail::forget_map();
+  if (run_step(x, o)) return;
+  detail::plan_state state(x, o, false);
+  state.begin(x, o, false);
+  state.run();
+}
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,
               MPI_Datatype recvtype, MPI_Comm comm, const options& o) {

@@ -12,7 +12,6 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
-#include "plan/idle.hpp"
 #include "plan/propose.hpp"
 #include "select/choose.hpp"
 #include "taquin/error.hpp"
@@ -39,14 +38,12 @@ bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
 
 void preparation::run(bool lacks_memory) {
   if (x_.in_place) forget_map();
-  // For a blocking call on one node, the attempt at the short way has counted the call.
+  // For a blocking call on one node, the step has counted the call.
   p_.running.meet(x_.comm, !reused_);
   p_.running.stage([&] {
     describe(lacks_memory);
     agree();
     choose();
-    if (!inter() && p_.running.node() == nullptr && !reused_)
-      note_idle(x_, o_, *comm(), all_.moves || all_.untold, p_.running.number());
     if (p_.body == nullptr) prepare();  // else the agreement has carried it
   });
 }
@@ -83,7 +80,6 @@ void preparation::describe(bool lacks_memory) {
   if (inter()) return;
   if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();
-  if (p_.running.node() == nullptr) mine_.choices += number_to_agree_on(*comm(), p_.running.number());
 }
 
 void preparation::agree() {

@@ -14,7 +14,6 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/level_choice.hpp"
-#include "base/idle_calls.hpp"
 #include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
 #include "select/contest.hpp"
@@ -69,10 +68,6 @@ class chooser {
   /// What ranks have agreed that it is. Local.
   void learn(std::uint64_t nanoseconds) noexcept;
 
-  /// The communicator's calls in which nothing moves.
-  [[nodiscard]] idle_calls& idle() noexcept { return idle_; }
-  [[nodiscard]] const idle_calls& idle() const noexcept { return idle_; }
-
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
   /// Whether all ranks compute the same times: otherwise rank 0 tells what it chooses.
   [[nodiscard]] bool computes_alike() const noexcept { return alike_; }
@@ -88,7 +83,6 @@ class chooser {
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
-  idle_calls idle_;
   bool alike_ = true;
   bool followed_rule_ = false;
   bool took_heap_ = false;

@@ -24,7 +24,7 @@ ssize_t process_vm_readv(pid_t process, const struct iovec *here, unsigned long 
 
 static unsigned char byte_of(int from, int to, int i) { return (unsigned char)(from * 7 + to * 13 + i); }
 
-/* The kernel's copies of the last call; the first calls on a communicator are the MPI library's. */
+/* The kernel's copies of the last call; the first two calls on a communicator are the MPI library's. */
 static long exchange(MPI_Comm comm, unsigned char *send, unsigned char *recv) {
   int rank = 0, p = 0;
   MPI_Comm_rank(comm, &rank);

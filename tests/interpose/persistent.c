@@ -341,13 +341,38 @@ static void threads(void) {
   for (int i = 0; i < 3; ++i) OK(MPI_Comm_free(&comm[i]));
 }
 
+/* Calls in which no rank has data for another, while rank 0 starts its request before the call and the others after it:
+ * such calls must not depend on what a rank has started. */
+static void between_empty_calls(void) {
+  struct exchange x;
+  int zeros[most] = {0}, nothing = 0;
+  make(&x, MPI_COMM_WORLD, 1);
+  for (int n = 0; n < 60; ++n) {
+    fill(&x);
+    const int first = n >= 10 && world_rank == 0;
+    if (first) OK(MPI_Start(&x.request));
+    OK(MPI_Alltoallv(&nothing, zeros, zeros, MPI_INT, &nothing, zeros, zeros, MPI_INT, MPI_COMM_WORLD));
+    if (!first) OK(MPI_Start(&x.request));
+    OK(MPI_Wait(&x.request, MPI_STATUS_IGNORE));
+    check(&x);
+  }
+  OK(MPI_Request_free(&x.request));
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
   } parts[] = {
-      {"one_by_one", one_by_one}, {"arrays", arrays}, {"any_order", any_order},       {"halves", halves},
-      {"neighbours", neighbours}, {"errors", errors}, {"seven_starts", seven_starts}, {"threads", threads},
+      {"one_by_one", one_by_one},
+      {"arrays", arrays},
+      {"any_order", any_order},
+      {"halves", halves},
+      {"neighbours", neighbours},
+      {"errors", errors},
+      {"seven_starts", seven_starts},
+      {"threads", threads},
+      {"between_empty_calls", between_empty_calls},
   };
   int provided = MPI_THREAD_SINGLE;
   const char *who = getenv("TAQUIN_PERSISTENT");

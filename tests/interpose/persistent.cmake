@@ -38,6 +38,12 @@ persistent_test(persistent_leaves_several_rounds_to_mpi 3 any_order always
   TAQUIN_ALGORITHM=pairwise)
 persistent_test(persistent_by_the_progress_thread 3 any_order always "algorithms +pairwise 36[\n].*status 0"
   TAQUIN_ALGORITHM=pairwise TAQUIN_PROGRESS_THREAD=1)
+foreach(ranks ${rank_counts})
+  foreach(shared 0 1)
+    persistent_test(starts_around_empty_calls_shared_memory_${shared} ${ranks} between_empty_calls measured "status 0"
+      TAQUIN_SHARED_MEMORY=${shared})
+  endforeach()
+endforeach()
 # The thread's calls are taquin's own.
 neighbour_test(tool_below_does_not_see_the_progress_thread
   "below: 0 exchanges, 0 messages, 0 collectives, 0 completions, 0 frees[\n].*status 0"

@@ -1,4 +1,4 @@
-// The first calls on a communicator, which the MPI library does, and communicators that come and go.
+// The first calls on a communicator, and communicators that come and go.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -66,18 +66,20 @@ class first_calls : public ::testing::Test {
   std::vector<count_t> counts_of_receive_;
 };
 
-TEST_F(first_calls, are_the_mpi_librarys_and_later_ones_are_not) {
+TEST_F(first_calls, keep_to_the_limit_of_the_call) {
+  constexpr std::size_t limit = std::size_t{1} << 20U;
   for (int i = 1; i <= 4; ++i) {
-    EXPECT_EQ(call(comm_.get(), 5), "");
-    if (p_ > 1 && (i <= 2 || shares_memory())) {
-      EXPECT_EQ(stats_.algorithm == "native", i <= 2) << "call " << i << ": " << stats_.algorithm;
+    EXPECT_EQ(call(comm_.get(), 5, {.memory = limit}), "");
+    if (shares_memory()) {
+      EXPECT_EQ(stats_.algorithm, "shared_memory") << "call " << i;
     }
+    EXPECT_LE(stats_.peak_memory, limit);
     EXPECT_EQ(stats_.starts, 1U);
     EXPECT_GE(stats_.bytes_sent, static_cast<std::uint64_t>(p_ - 1) * 5 * sizeof(int));
   }
 }
 
-// Sizes around what the records of the agreement hold, types with holes, and blocks that only some ranks have.
+// Sizes around what mailboxes and bounce buffers hold, types with holes, and blocks that only some ranks have.
 TEST_F(first_calls, put_every_byte_in_its_place) {
   unsigned seed = 0;
   for (const std::size_t type : {0U, 1U, 3U, 5U, 7U}) {
@@ -98,7 +100,6 @@ TEST_F(first_calls, put_every_byte_in_its_place) {
   }
 }
 
-// Records are as long as the last call's blocks: blocks that grow and shrink, in calls of which some fit into them.
 TEST_F(first_calls, of_sizes_that_change_put_every_byte_in_its_place) {
   std::mt19937 random(23);
   for (int communicator = 0; communicator < 30; ++communicator) {
@@ -108,32 +109,6 @@ TEST_F(first_calls, of_sizes_that_change_put_every_byte_in_its_place) {
       ASSERT_EQ(call(own.get(), ints), "");
     }
   }
-}
-
-// Nothing is made for communicators that are freed after a few calls, until one is not. Where ranks share memory, that
-// of a freed one serves instead.
-TEST_F(first_calls, are_more_where_communicators_were_freed_soon) {
-  if (p_ == 1 || shares_memory()) GTEST_SKIP() << "takes ranks that send messages";
-  const auto calls_by_library = [&](int calls) {
-    const scoped_comm own(duplicate(MPI_COMM_WORLD));
-    int by_library = 0;
-    for (int i = 0; i < calls; ++i) {
-      EXPECT_EQ(call(own.get(), i % 3 == 1 ? 300 : 5), "");
-      by_library += stats_.algorithm == "native" ? 1 : 0;
-    }
-    return by_library;
-  };
-  // A long life, so that what the tests before have done does not count.
-  for (int i = 0; i < 4; ++i) calls_by_library(40);
-  EXPECT_EQ(calls_by_library(5), 2);
-  EXPECT_EQ(calls_by_library(5), 2);
-  EXPECT_EQ(calls_by_library(5), 5);
-  EXPECT_EQ(calls_by_library(12), 8);
-  EXPECT_EQ(calls_by_library(5), 5);
-  for (int i = 0; i < 3; ++i) calls_by_library(20);
-  EXPECT_EQ(calls_by_library(20), 20) << "after three that lived for 20 calls";
-  for (int i = 0; i < 3; ++i) calls_by_library(40);
-  EXPECT_EQ(calls_by_library(40), 2);
 }
 
 TEST_F(first_calls, with_something_wrong_on_one_rank_fail_on_all) {
@@ -190,7 +165,7 @@ TEST_F(first_calls, with_a_limit_on_one_rank_are_served) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(call(comm_.get(), 4, o), "");
 }
 
-TEST_F(first_calls, after_a_plan_are_not_the_mpi_librarys) {
+TEST_F(first_calls, after_a_plan_are_served_by_shared_memory) {
   std::vector<int> send(at(p_), 1), recv(at(p_), 2);
   plan all(exchange::alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, comm_.get()));
   EXPECT_EQ(call(comm_.get(), 4), "");

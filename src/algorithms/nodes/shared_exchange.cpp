@@ -104,7 +104,6 @@ void shared_exchange::write(int reader) {
   const std::size_t at = room_used_;
   const kind way = way_of(reader, room_used_);
   line.describe(way, n);
-  sends_ = sends_ || (n > 0 && reader != c_.rank());
   switch (way) {
     case kind::here:
       put(line.data.data());
@@ -140,7 +139,7 @@ void shared_exchange::reset() noexcept {
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
   next_ = looks_ = 0;
-  sends_ = any_moves_ = false;
+  any_moves_ = false;
   stage_ = stage::lines;
   error_.reset();
 }
@@ -153,7 +152,6 @@ void shared_exchange::post(std::uint32_t choices) {
     node_line& line = c_.to(reader);
     line.choices = choices;
     line.steps = steps_;
-    if (line.what() == kind::none) line.place = sends_ ? 1 : 0;
     c_.publish(reader);
   }
 }
@@ -164,15 +162,6 @@ bool shared_exchange::agreed() const noexcept {
     const node_line& line = c_.from(peer_at(k));
     if (line.what() == kind::record || line.choices != mine.choices) return false;
     if (x_.kind == exchange::form::alltoall && line.size() != mine.size()) return false;
-  }
-  return true;
-}
-
-bool shared_exchange::nothing_moves() const noexcept {
-  if (sends_) return false;
-  for (int k = 1; k < c_.size(); ++k) {
-    const node_line& line = c_.from(peer_at(k));
-    if (line.what() != kind::none || line.place != 0) return false;
   }
   return true;
 }

@@ -62,11 +62,6 @@ class shared_exchange {
   /// The same on all ranks. When it is false nothing is delivered.
   [[nodiscard]] bool agreed() const noexcept;
 
-  /// After post(): this rank has something for another.
-  [[nodiscard]] bool sends() const noexcept { return sends_; }
-  /// After all lines have come: true when no rank has anything for another. The same on all ranks.
-  [[nodiscard]] bool nothing_moves() const noexcept;
-
   /// Makes progress; true when all blocks are in place and the send buffer is free. Local; does not wait. After a
   /// number of unsuccessful looks it withdraws its offers.
   bool advance();
@@ -157,7 +152,6 @@ class shared_exchange {
   std::uint32_t step_ = 0;   // of pieces: the current one
   int next_ = 0;             // lines, moved, fetching: the rank that is looked at next, counted from this one
   int looks_ = 0;            // fetching: for readers that have not claimed their offers
-  bool sends_ = false;       // anything to another rank
   bool any_moves_ = false;   // a sender was moving its block when this rank looked
   stage stage_ = stage::lines;
   std::optional<invalid_argument> error_;

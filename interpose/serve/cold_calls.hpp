@@ -1,0 +1,17 @@
+// The first blocking exchanges on a communicator, which go to the MPI library: what taquin makes for a communicator
+// does not pay for one that is used once or twice.
+#pragma once
+
+#include <mpi.h>
+
+namespace taquin::interpose {
+
+/// How many of a communicator's blocking exchanges these are. MPI orders them identically on all ranks, so all ranks
+/// count alike; nothing else is asked, because the settings of all ranks were compared at the start.
+inline constexpr int most_cold_calls = 2;
+
+/// Counts a blocking exchange on an intracommunicator; true where it is one of the first. Never where a variable or a
+/// rule says how exchanges are done. Local.
+bool is_cold(MPI_Comm comm);
+
+}  // namespace taquin::interpose
