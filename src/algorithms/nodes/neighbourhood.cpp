@@ -64,9 +64,10 @@ neighbourhood::slot& neighbourhood::slot_of(const edge& e, std::uint64_t call) c
   return *reinterpret_cast<slot*>(e.memory + at);
 }
 
-neighbourhood::~neighbourhood() {
+neighbourhood::eager_sends::~eager_sends() {
+  forget();
   if (mpi::finalized()) return;
-  for (auto& [request, held] : around_) {
+  for (auto& [request, held] : all_) {
     int done = 0;
     if (request == MPI_REQUEST_NULL || (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0))
       continue;
@@ -77,18 +78,32 @@ neighbourhood::~neighbourhood() {
   }
 }
 
-void neighbourhood::send_around(const edge& e, std::span<const std::byte> contents) {
-  std::erase_if(around_, [](auto& one) {
+void neighbourhood::eager_sends::send(std::span<const std::byte> contents, int to, int tag, MPI_Comm comm) {
+  forget();  // other threads make progress with it
+  static_cast<void>(advance());
+  for (std::size_t at = 0; at < contents.size(); at += eager) {
+    const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
+    auto& [request, held] = all_.emplace_back(MPI_REQUEST_NULL, std::vector(piece.begin(), piece.end()));
+    TAQUIN_MPI(PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, to, tag, comm, &request));
+  }
+  begin(false);
+}
+
+bool neighbourhood::eager_sends::advance() {
+  std::erase_if(all_, [](auto& one) {
     int done = 0;
     TAQUIN_MPI(PMPI_Test(&one.first, &done, MPI_STATUS_IGNORE));
     return done != 0;
   });
-  for (std::size_t at = 0; at < contents.size(); at += eager) {
-    const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
-    auto& [request, held] = around_.emplace_back(MPI_REQUEST_NULL, std::vector(piece.begin(), piece.end()));
-    TAQUIN_MPI(
-        PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, e.at, e.tag + 1, comm_->get(), &request));
-  }
+  return all_.empty();
+}
+
+void neighbourhood::eager_sends::await() {
+  for (mpi::backoff waiting; !advance();) waiting.pause();
+}
+
+void neighbourhood::send_around(const edge& e, std::span<const std::byte> contents) {
+  around_.send(contents, e.at, e.tag + 1, comm_->get());
   head(e).around.fetch_add(1, std::memory_order_release);
 }
 

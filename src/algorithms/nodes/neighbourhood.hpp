@@ -32,6 +32,7 @@
 
 #include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
 #include "node/call_watch.hpp"
@@ -73,7 +74,6 @@ class neighbourhood {
   [[nodiscard]] bool all_have_come() noexcept;
   /// Of the n-th rank here.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
-  ~neighbourhood();
   neighbourhood(const neighbourhood&) = delete;
   neighbourhood& operator=(const neighbourhood&) = delete;
 
@@ -110,6 +110,21 @@ class neighbourhood {
     std::map<std::uint64_t, std::vector<std::byte>> by_call;
   };
 
+  // Small messages in flight, with their contents. MPI libraries may need this rank for them: its waits make progress
+  // with them, in whatever call it is.
+  class eager_sends final : private mpi::started {
+   public:
+    eager_sends() = default;
+    ~eager_sends();
+    void send(std::span<const std::byte> contents, int to, int tag, MPI_Comm comm);
+
+   private:
+    bool advance() override;
+    void await() override;
+
+    std::vector<std::pair<MPI_Request, std::vector<std::byte>>> all_;
+  };
+
   neighbourhood() = default;
   [[nodiscard]] static std::size_t bytes(std::size_t widest, std::size_t notes) noexcept;
   [[nodiscard]] static std::size_t most_in_slot(std::size_t widest) noexcept;
@@ -141,8 +156,7 @@ class neighbourhood {
   std::vector<edge> in_, out_;
   std::vector<arrivals> arrived_;  // by source
   std::vector<std::byte> packed_;  // the contents of a slot that is not free
-  // Small messages in flight, with their contents.
-  std::vector<std::pair<MPI_Request, std::vector<std::byte>>> around_;
+  eager_sends around_;
   std::uint64_t calls_ = 0;
 };
 
