@@ -29,8 +29,8 @@ namespace taquin::mpi {
 /// What an unfinished request does to memory, and who frees it: persistent ones their owner.
 enum class request_kind : std::uint8_t { send, receive, persistent_send, persistent_receive };
 
-/// Ends one request, as above. True where it is a send that is not complete: the owner of what it reads must outlive it.
-/// Does not throw.
+/// Ends one request, as above. True where it is a send that is not complete: the owner of what it reads must outlive
+/// it. Does not throw.
 bool abandon(MPI_Request& request, request_kind what) noexcept;
 
 /// Gives up waiting for this send: the MPI library completes it by itself.

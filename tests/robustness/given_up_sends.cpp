@@ -46,8 +46,8 @@ const board& all_see() {
 std::atomic<int>& late_one_waits() { return all_see().word(0); }
 std::atomic<int>& have_ended() { return all_see().word(1); }
 
-// What the late rank does at its message. It makes progress in the MPI library: a receive that has been matched cannot be
-// cancelled, and its rank waits for the data.
+// What the late rank does at its message. It makes progress in the MPI library: a receive that has been matched cannot
+// be cancelled, and its rank waits for the data.
 void wait_until_others_have_ended() {
   late_one_waits() = 1;
   for (int any = 0; have_ended() < size_of(MPI_COMM_WORLD) - 1; usleep(100))
