@@ -5,7 +5,10 @@ project = "taquin"
 author = "taquin maintainers"
 copyright = "2026, taquin maintainers"
 version = release = os.environ["TAQUIN_VERSION"]
-extensions = ["myst_parser", "breathe"]
+extensions = ["myst_parser", "breathe", "sphinxcontrib.mermaid"]
+# The script lies beside the pages; figures.js starts it in the theme of the reader.
+mermaid_version = ""
+mermaid_init_js = ""
 breathe_projects = {"taquin": os.environ["TAQUIN_XML"]}
 breathe_default_project = "taquin"
 breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
@@ -16,4 +19,6 @@ html_copy_source = False
 html_show_sphinx = False
 html_static_path = ["static"]
 html_css_files = ["wide.css"]
+html_js_files = ["mermaid.min.js", "figures.js"]
+html_static_path += [os.environ["TAQUIN_FIGURES"]]
 nitpicky = False
