@@ -49,7 +49,7 @@ int TAQUIN_Scan_elements(const void *sendbuf, void *recvbuf, MPI_Count count, MP
 
 /* ---- Datatypes. Local; errors are raised on MPI_COMM_WORLD. `*type` is committed, and the caller frees it. ---- */
 
-/* A strided vector with a bound on the elements that it spans: elements 0 to bound-1 whose place within each `stride` is
+/* A strided vector with a bound on the elements that it spans: elements 0 to bound-1 whose place in each `stride` is
  * below `block`. */
 int TAQUIN_Type_bounded_vector(MPI_Count bound, MPI_Count block, MPI_Count stride, MPI_Datatype base,
                                MPI_Datatype *type);
@@ -61,7 +61,7 @@ int TAQUIN_Type_bucket(MPI_Count size, int buckets, const MPI_Count counts[], MP
 /* The basic types of a datatype, in order and without holes: the type of memory that holds its elements between two
  * messages. */
 int TAQUIN_Type_signature(MPI_Datatype of, MPI_Datatype *type);
-/* Copies `count` elements of `type` at `from` to `to_count` elements of `to_type`, which are as many bytes with the same
+/* Copies `count` elements of `type` at `from` to `to_count` elements of `to_type`, as many bytes with the same
  * signature. */
 int TAQUIN_Typed_copy(const void *from, MPI_Count count, MPI_Datatype type, void *to, MPI_Count to_count,
                       MPI_Datatype to_type);

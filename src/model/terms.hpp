@@ -22,7 +22,8 @@ class terms {
   [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
   /// `count` such rounds in turn: the messages of a round begin at least a gap after those of the one before.
   [[nodiscard]] seconds rounds(double count, double messages, double total, double longest) const noexcept;
-  /// The same for one round where all messages stay on one level. `sharing` ranks do so at once by one port: a node's share its link.
+  /// The same for one round where all messages stay on one level. `sharing` ranks do so at once by one port: a node's
+  /// share its link.
   [[nodiscard]] seconds round_on(int level, double messages, double total, double longest,
                                  double sharing = 1) const noexcept;
   /// Every block once, all in one round, and the rank's own copied.

@@ -1,14 +1,14 @@
-"""includes.py SOURCE_DIRECTORY: files of src/ include only files of their own floor or of lower ones, in the order in which
-DESIGN.md lists the floors, and no file includes itself by way of others. Nothing that users link includes the
+"""includes.py SOURCE_DIRECTORY: files of src/ include only files of their own layer or of lower ones, in the order in which
+CONTRIBUTING.md lists the layers, and no file includes itself by way of others. Nothing that users link includes the
 simulation. What interpose/ serves and what it observes know of each other by its event.hpp alone. Beside src/, the harness includes neither the command nor tests, nor do benchmarks, and only tests of the command, from within or with any bytes, include it."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-floors = re.findall(r"^\| `src/(\w+)/` \|", (root / "DESIGN.md").read_text(encoding="utf-8"), re.M)
+floors = re.findall(r"^\| `src/(\w+)/` \|", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M)
 sources = sorted(f for f in (root / "src").rglob("*") if f.suffix in {".hpp", ".cpp", ".def"})
-wrong = [f"DESIGN.md does not list src/{f}" for f in sorted({s.relative_to(root / "src").parts[0] for s in sources
+wrong = [f"CONTRIBUTING.md does not list src/{f}" for f in sorted({s.relative_to(root / "src").parts[0] for s in sources
                                                             if s.parent != root / "src"} - set(floors))]
 includes = {}
 for source in sources:

@@ -28,8 +28,8 @@ int ports_of(const options& o) noexcept {
   return o.hierarchical_factor.ports > 0 ? o.hierarchical_factor.ports : default_ports;
 }
 
-// The paper's model: at most one message enters a node and one leaves it at a time. With more ports a message may arrive
-// while its receiver's port still serves another node.
+// The paper's model: at most one message enters a node and one leaves it at a time. With more ports a message may
+// arrive while its receiver's port still serves another node.
 bool single_port(const options& o) noexcept { return ports_of(o) == 1; }
 
 schedule_size size_of(const shape& s, const options& o) noexcept {
