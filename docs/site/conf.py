@@ -13,6 +13,7 @@ breathe_projects = {"taquin": os.environ["TAQUIN_XML"]}
 breathe_default_project = "taquin"
 breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
 myst_heading_anchors = 3
+exclude_patterns = ["results/**/*.md"]
 html_theme = "furo"
 html_title = f"taquin {version}"
 html_copy_source = False
