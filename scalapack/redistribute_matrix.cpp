@@ -72,9 +72,9 @@ std::string invalid(const side& s, const char* which) {
 }
 
 bool overlap(const side& a, const side& b, int rank, count_t element) {
-  const auto begin = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.x->data); };
-  const auto end = [&](const side& s) { return begin(s) + as_size(s.made().local_size(rank) * element); };
-  return a.here() && b.here() && begin(a) < end(b) && begin(b) < end(a);
+  const auto first = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.x->data); };
+  const auto past = [&](const side& s) { return first(s) + as_size(s.made().local_size(rank) * element); };
+  return a.here() && b.here() && first(a) < past(b) && first(b) < past(a);
 }
 
 // What all ranks of the context know: their ranks in the parent, and the two sides.

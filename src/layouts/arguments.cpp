@@ -82,9 +82,9 @@ std::optional<invalid_argument> check(const layout_arguments& x, const layout_op
   for (side& s : sides)
     if (const auto wrong = invalid_array(s, e.size, rank); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong), MPI_ERR_BUFFER};
-  const auto begin = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.array); };
-  const auto end = [&](const side& s) { return begin(s) + as_size(s.bytes); };
-  if (sides[0].bytes > 0 && sides[1].bytes > 0 && begin(sides[0]) < end(sides[1]) && begin(sides[1]) < end(sides[0]))
+  const auto first = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.array); };
+  const auto past = [&](const side& s) { return first(s) + as_size(s.bytes); };
+  if (sides[0].bytes > 0 && sides[1].bytes > 0 && first(sides[0]) < past(sides[1]) && first(sides[1]) < past(sides[0]))
     return invalid_argument{"source and target overlap in memory", MPI_ERR_BUFFER};
   return std::nullopt;
 }

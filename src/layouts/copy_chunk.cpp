@@ -97,7 +97,7 @@ class copy_loops {
 template <auto From, auto To>
 void copy_elements(std::span<const copied_axis> axes, std::size_t element, const std::byte* from,
                    std::byte* to) noexcept {
-  const auto with = [&]<class Element>(Element e) { copy_loops<Element, From, To>(axes, e).run(from, to); };
+  const auto with = [&](auto e) { copy_loops<decltype(e), From, To>(axes, e).run(from, to); };
   switch (element) {
     case 1:
       return with(word_element<std::uint8_t>{});
