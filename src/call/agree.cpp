@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstring>
 #include <memory_resource>
-#include <new>
 #include <vector>
 
 #include "base/environment.hpp"
@@ -49,8 +48,7 @@ class dissemination {
         head_(agreement_head(in_place)),
         size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
         drops_(agreement_radix(comm.size()) >= comm.size() && may_share_machines()),
-        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->outgoing()), memory),
-        told_(*new (comm.message<sizeof(record)>()) record) {}
+        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->outgoing()), memory) {}
 
   /// Reduces `v` over all ranks. A rank with another payload, or with none, may be sent a longer message than it can
   /// receive. Every rank then has either the whole result or the flag that something was lost.
@@ -111,7 +109,7 @@ class dissemination {
   std::size_t size_;
   bool drops_;  // messages of one round may be longer than what MPI libraries send at once
   raw_buffer buffer_;
-  record& told_;
+  record told_;
   record theirs_;
 };
 
@@ -175,13 +173,12 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   MPI_Request request = MPI_REQUEST_NULL;
   std::array<Word, N> theirs{};
   MPI_Status status;
-  void* const sent = std::memcpy(comm.message<sizeof mine>(), mine.data(), sizeof mine);
-  TAQUIN_MPI(PMPI_Isend(sent, sizeof mine, MPI_BYTE, to, tag, comm.get(), &request));
+  TAQUIN_MPI(PMPI_Isend(mine.data(), sizeof mine, MPI_BYTE, to, tag, comm.get(), &request));
   try {
     mpi::check(mpi::receive(std::as_writable_bytes(std::span(theirs)), from, tag, comm.get(), status), "MPI_Recv");
     mpi::complete(request, "MPI_Wait");
   } catch (...) {
-    if (mpi::abandon(request, mpi::request_kind::send)) comm.outlive();
+    mpi::abandon(request, mpi::request_kind::send);
     throw;
   }
   return theirs;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <memory_resource>
 #include <new>
 
 #include "base/in_flight.hpp"
@@ -115,14 +114,11 @@ namespace {
 // Some messages to and from ranks in a row.
 class window {
  public:
-  /// Messages are sent from `memory`.
-  explicit window(std::pmr::memory_resource* memory) noexcept : memory_(memory) {}
+  window() = default;
   window(const window&) = delete;
   window& operator=(const window&) = delete;
   ~window() {
-    bool pending = false;
-    for (std::size_t i = 0; i < n_; ++i) pending = abandon(requests_[i], kinds_[i]) || pending;
-    if (pending) detail::outlive(memory_);
+    for (std::size_t i = 0; i < n_; ++i) abandon(requests_[i], kinds_[i]);
   }
   void receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm) {
     if (into.empty()) return;
@@ -142,7 +138,6 @@ class window {
     kinds_[n_] = kind;
     return &requests_[n_++];
   }
-  std::pmr::memory_resource* memory_;
   std::array<MPI_Request, std::size_t{2} * ranks> requests_{};
   std::array<request_kind, std::size_t{2} * ranks> kinds_{};
   std::size_t n_ = 0;
@@ -150,12 +145,12 @@ class window {
 
 }  // namespace
 
-void exchange(communicator& comm, const peer_blocks& blocks, std::pmr::memory_resource* memory) {
+void exchange(communicator& comm, const peer_blocks& blocks) {
   const int p = comm.size();
   const int tag = comm.next_tag() + communicator::agreement_tag;
   std::ranges::copy(blocks.to(comm.rank()), blocks.from(comm.rank()).begin());
   for (int first = 1; first < p; first += window::ranks) {
-    window w(memory);
+    window w;
     const int last = std::min(first + window::ranks, p);
     for (int k = first; k < last; ++k) {
       const int from = (comm.rank() + p - k) % p;

@@ -41,7 +41,7 @@ struct plan_state final {
 
   call running;         // first: what follows uses its communicator
   mpi::plan_tags tags;  // of a plan that is not a blocking call
-  sending_pool pool;
+  inline_pool pool;
   memory_budget budget;                // before what returns its memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   owned_types types;                   // of a plan, whose callers may free theirs
