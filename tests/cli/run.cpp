@@ -347,7 +347,7 @@ TEST(run_options, an_interrupted_run_keeps_the_records_of_finished_sizes) {
   const pid_t child = fork();
   if (child == 0) {
     const std::string command = fmt::format(
-        "exec '{}' run -a spread_out -b 64..1G --reps 20000 --json '{}' >/dev/null 2>&1", TAQUIN_PROGRAM, path);
+        "exec '{}' run -a spread_out -b 64..1G --reps 200 --json '{}' >/dev/null 2>&1", TAQUIN_PROGRAM, path);
     execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }

@@ -113,6 +113,7 @@ task in_place_phases_protocol::run() {
       net_.moved({m->from, m->length}, m->to);
     }
     clock(last_.in_place_phases.update);
+    co_await net_.give_way();  // sparse requests leave a rank without peers nothing to wait for
   }
 }
 
