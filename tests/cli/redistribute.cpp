@@ -12,13 +12,11 @@
 namespace taquin::cli {
 namespace {
 
-void expect_record(const nlohmann::json& r, int ranks) {
+void expect_figures(const nlohmann::json& r, int ranks) {
   EXPECT_EQ(r["ranks"], ranks) << r;
   for (const char* text : {"algorithm", "workload"}) EXPECT_TRUE(r[text].is_string()) << text << r;
-  for (const char* number : {"bytes_per_rank", "peak_memory", "rounds", "messages", "bytes_sent", "bytes_copied",
-                             "blocks", "block_bytes", "free_blocks"})
+  for (const char* number : {"bytes_per_rank", "peak_memory", "rounds", "messages", "bytes_sent", "bytes_copied"})
     EXPECT_TRUE(r[number].is_number_integer()) << number << r;
-  EXPECT_EQ(r["in_place"], true);
   EXPECT_TRUE(r["memory_limit"].is_null() || r["memory_limit"].is_number());
   ASSERT_EQ(r["ci95_s"].size(), 2U);
   EXPECT_LE(r["ci95_s"][0], r["median_s"]);
@@ -26,6 +24,13 @@ void expect_record(const nlohmann::json& r, int ranks) {
   EXPECT_GT(r["median_s"], 0.0);
   EXPECT_GT(r["ratio_to_native"], 0.0);
   EXPECT_EQ(r["wrong_bytes"], 0);
+}
+
+void expect_record(const nlohmann::json& r, int ranks) {
+  expect_figures(r, ranks);
+  for (const char* number : {"blocks", "block_bytes", "free_blocks"})
+    EXPECT_TRUE(r[number].is_number_integer()) << number << r;
+  EXPECT_EQ(r["in_place"], true);
 }
 
 TEST(redistribute, every_algorithm_moves_every_workload_and_all_bytes_are_right) {
@@ -75,7 +80,7 @@ TEST(redistribute, arrays_go_from_one_layout_to_another_and_all_bytes_are_right)
     ASSERT_EQ(records.size(), 2U);
     EXPECT_EQ(records[0]["algorithm"], "native");
     EXPECT_EQ(records[1]["algorithm"], "layouts");
-    for (const auto& one : records) expect_record(one, 4);
+    for (const auto& one : records) expect_figures(one, 4);
   }
   const auto refused = taquin(2, "redistribute --shape 8x8 --from 2x2 --to 1x2");
   EXPECT_NE(refused.status, 0);

@@ -180,9 +180,9 @@ TEST(run_options, a_command_that_there_is_not_is_told_with_the_nearest) {
       {"tune", "taquin tune: -o FILE is missing; see taquin tune --help"},
       {"report a.json", "taquin report: -o FILE.html is missing; see taquin report --help"},
       {"report -o a.html", "taquin report: FILE... is missing; see taquin report --help"},
-      {"plan -a pairwise", "taquin plan: -n RANKS is missing; see taquin plan --help"},
+      {"plan -a pairwise", "taquin plan: for how many ranks? Give -n or --nodes"},
       {"plan -n 2", "taquin plan: -a NAME is missing; see taquin plan --help"},
-      {"simulate", "taquin simulate: -n RANKS is missing; see taquin simulate --help"},
+      {"simulate", "taquin simulate: for how many ranks? Give -n or --nodes"},
       {"completion", "taquin completion: SHELL is missing; see taquin completion --help"},
   };
   for (const auto& [arguments, message] : cases) {
