@@ -106,14 +106,21 @@ task in_place_phases_protocol::run() {
     }
     clock(last_.in_place_phases.data);
     machine_.begin_update();
-    for (auto m = machine_.next_move(); m; m = machine_.next_move()) {
-      moving_ = m;
-      while (!units_.move_some(*moving_, machine_.limits().piece)) co_await net_.give_way();
-      moving_.reset();
-      net_.moved({m->from, m->length}, m->to);
+    auto m = machine_.next_move();
+    moving_ = m;
+    while (true) {
+      if (m && units_.move_some(*moving_, machine_.limits().piece)) {
+        moving_.reset();
+        net_.moved({m->from, m->length}, m->to);
+        m = machine_.next_move();
+        moving_ = m;
+        continue;
+      }
+      // After the moves as well: with sparse requests a rank without peers has nothing else to wait for.
+      co_await net_.give_way();
+      if (!m) break;
     }
     clock(last_.in_place_phases.update);
-    co_await net_.give_way();  // sparse requests leave a rank without peers nothing to wait for
   }
 }
 
