@@ -365,8 +365,8 @@ class every_algorithm : public testing::TestWithParam<const detail::algorithm*> 
 TEST_P(every_algorithm, leaves_the_send_side_as_it_was_whatever_fails) {
   const std::string name(GetParam()->name);
   if (name == "native") GTEST_SKIP() << "waits in the MPI library's own collective, out of which nobody calls it";
-  test::instruments::idle_is_right =
-      detail::environment::get().shared_memory;  // where a call may make no MPI call at all
+  // Where ranks share memory a call may make no MPI call at all.
+  test::instruments::idle_is_right = detail::environment::get().shared_memory;
   with_faults(failures_to_try(5), [&](unsigned seed, MPI_Comm comm, auto attempt) {
     const auto ranks = static_cast<std::size_t>(test::size_of(comm));
     const int n = seed % 2 == 0 ? 3 : 5000;
