@@ -157,6 +157,57 @@ void redistribute_everything() {
   expect(migrate(std::span<int>(data), data.size(), here, MPI_COMM_WORLD) == 4, "migrate");
 }
 
+// A 6 x 4 array whose rows lie on the ranks goes to one whose columns do, transposed in memory.
+void lay_arrays_everything() {
+  using namespace taquin;
+  const int p = ranks();
+  const std::array<count_t, 2> none{};
+  layout rows({dimension::even(6, p), dimension::whole(4)});
+  rows.allocated(none).halo(none, none);
+  std::vector<int> grid(static_cast<std::size_t>(p));
+  std::iota(grid.begin(), grid.end(), 0);
+  layout columns({dimension::whole(6), dimension::cyclic(4, p)});
+  columns.on_ranks(grid).stored(std::array{1, 0});
+  std::vector<int> from(static_cast<std::size_t>(rows.local_size(own_rank())));
+  std::vector<int> to(static_cast<std::size_t>(columns.local_size(own_rank())), -1);
+  std::iota(from.begin(), from.end(), 100 * own_rank());
+  expect(rows.processes() == p && rows.invalid_on(p).empty() && rows.local_extents(own_rank())[1] == 4 &&
+             rows.dimensions()[0].owned(own_rank()) * 4 == static_cast<count_t>(from.size()),
+         "layout");
+  layout_redistribution first(from.data(), rows, to.data(), columns, MPI_INT, MPI_COMM_WORLD);
+  layout_redistribution moves(std::move(first));
+  first = std::move(moves);
+  first.start();
+  while (!first.test()) {
+  }
+  first.wait();
+  std::vector<int> again(to.size());
+  first.set_data(from.data(), again.data());
+  first();
+  expect(again == to && first.peak_memory() > 0, "layout_redistribution");
+  redistribute(from.data(), rows, again.data(), columns, MPI_INT, MPI_COMM_WORLD);
+  redistribute(std::span<const int>(from), rows, std::span<int>(again), columns, MPI_COMM_WORLD);
+  for (count_t row = 0; row < 6; ++row) {
+    for (count_t column = 0; column < 4; ++column) {
+      const std::array<count_t, 2> index{row, column};
+      const layout::place was = rows.find(index);
+      const layout::place is = columns.find(index);
+      if (is.rank == own_rank())
+        expect(again[static_cast<std::size_t>(is.offset)] == 100 * was.rank + static_cast<int>(was.offset),
+               "redistribute of layouts");
+    }
+  }
+  const std::array<count_t, 1> lengths{4};
+  const layout given({dimension::given(lengths)});
+  const std::array<int, 1> four{4};
+  const std::array<int, 1> cyclic{MPI_DISTRIBUTE_CYCLIC};
+  const std::array<int, 1> usual{MPI_DISTRIBUTE_DFLT_DARG};
+  const std::array<int, 1> one{1};
+  expect(given.local_size(0) == layout::darray(four, cyclic, usual, one, MPI_ORDER_C).local_size(0) &&
+             layout::scalapack(4, 4, 2, 2, 0, 0, 4, 1, 1).local_size(0) == 16,
+         "layouts of others");
+}
+
 void share_everything() {
   using namespace taquin;
   void* const memory = allocate_shared(1000);
@@ -292,6 +343,7 @@ int main(int argc, char** argv) {
   call_everything();
   plan_everything();
   redistribute_everything();
+  lay_arrays_everything();
   share_everything();
   collect_everything();
   lay_out_everything();
