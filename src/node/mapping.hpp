@@ -1,6 +1,6 @@
 // Memory that processes of one machine map together: the only place where taquin makes any. It has no name in any file
 // system, so that nothing of it stays behind a process that is killed, and a full or missing /dev/shm does not matter.
-// What it is used for, and by which rules: docs/internals/shared-memory.md.
+// What it is used for, and by which rules: docs/internals/node-memory.md.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
-"""generated.py ROOT PROGRAM: each table between "<!-- made by: taquin ARGUMENTS -->" and "<!-- end -->" in README.md and the
-guide is what the command prints. With UPDATE=1 it is put there."""
+"""generated.py ROOT PROGRAM: each table between "<!-- made by: taquin ARGUMENTS -->" and "<!-- end -->" in README.md and docs/
+is what the command prints; where it is made by "results NAME ARGUMENTS", what docs/results/tables.py makes of the committed
+records. Each record is described in results/records.json. With UPDATE=1 the tables are put there."""
 
 import os
 import pathlib
@@ -8,18 +9,20 @@ import subprocess
 import sys
 
 root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-made = re.compile(r"(<!-- made by: taquin ([^>]*?) -->\n)(.*?)(<!-- end -->\n)", re.S)
+made = re.compile(r"(<!-- made by: (taquin|results) ([^>]*?) -->\n)(.*?)(<!-- end -->\n)", re.S)
+tables = root / "docs/results/tables.py"
 found = 0
 stale = []
-for page in [root / "README.md", *sorted((root / "docs/guide").glob("*.md"))]:
+for page in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
     text = page.read_text(encoding="utf-8")
 
     def printed(match: re.Match) -> str:
         global found
         found += 1
-        command = [program, *match.group(2).split()]
+        maker = [program] if match.group(2) == "taquin" else [sys.executable, "-B", str(tables)]
+        command = [*maker, *match.group(3).split()]
         table = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return match.group(1) + table + match.group(4)
+        return match.group(1) + table + match.group(5)
 
     fresh = made.sub(printed, text)
     if fresh == text:
@@ -27,7 +30,8 @@ for page in [root / "README.md", *sorted((root / "docs/guide").glob("*.md"))]:
     stale.append(page.name)
     if os.environ.get("UPDATE") == "1":
         page.write_text(fresh, encoding="utf-8")
+subprocess.run([sys.executable, "-B", str(tables), "--check"], check=True)
 if found == 0:
     sys.exit("no generated table was found")
 if stale and os.environ.get("UPDATE") != "1":
-    sys.exit(f"UPDATE=1 makes again what differs from what the command prints: {', '.join(stale)}")
+    sys.exit(f"UPDATE=1 makes again what differs from what the command prints or the records say: {', '.join(stale)}")

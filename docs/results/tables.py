@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""tables.py NAME [ARGUMENT]: a Markdown table from the committed records in results/, for the pages of docs/results.
+
+`record FILE…` is how the records were measured, from results/records.json, which describes every record. --check: each
+record is described there, with everything that a reader needs to judge it."""
+import json
+import pathlib
+import statistics
+import sys
+
+RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
+NEEDED = ("commit", "date", "machine", "mpi", "command", "samples", "interval")
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def records(name):
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def described(name, seen=()):
+    """What results/records.json says of a record; `like` takes over another's description."""
+    own = records("records.json")[name]
+    if "like" not in own or name in seen:
+        return own
+    return {**described(own["like"], (*seen, name)), **{k: v for k, v in own.items() if k != "like"}}
+
+
+def size(n):
+    for unit, limit in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if n >= limit and n % limit == 0:
+            return f"{n // limit} {unit}"
+    return f"{n:g} B"
+
+
+def duration(seconds):
+    us = seconds * 1e6
+    if us < 10:
+        return f"{us:.2f} µs"
+    if us < 1e3:
+        return f"{us:.0f} µs"
+    return f"{us / 1e3:.{2 if us < 1e4 else 1 if us < 1e5 else 0}f} ms"
+
+
+def measured(r):
+    """Relative to the MPI library, then the median and its interval."""
+    low, high = (duration(x).split()[0] for x in r["ci95_s"])
+    ends = (duration(r["ci95_s"][0]).split()[1], duration(r["ci95_s"][1]).split()[1])
+    unit = duration(r["median_s"]).split()[1]
+    interval = f"[{low}, {high}]" if ends == (unit, unit) else f"[{duration(r['ci95_s'][0])}, {duration(r['ci95_s'][1])}]"
+    return f"{r['ratio_to_native']:.2f} ({duration(r['median_s'])} {interval})"
+
+
+def record(*names):
+    first = described(names[0])
+    rows = [(k, f"`{first[k]}`" if k in ("command", "commit") else str(first[k])) for k in NEEDED]
+    rows[0:0] = [("records", ", ".join(f"[{n}](../../results/{n})" for n in names))]
+    for n in names:
+        if "note" in described(n):
+            rows.append((f"note on `{n}`", described(n)["note"]))
+    table(("measured", ""), rows)
+
+
+def node_tables():
+    """results/node/node.txt: title → (heads, rows of cells)."""
+    found = []
+    for line in (RESULTS / "node/node.txt").read_text(encoding="utf-8").splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if line.startswith("# MPICH"):
+            found.append(("MPICH", [], []))
+        elif line.startswith("|---"):
+            continue
+        elif line.startswith("| ") and "bytes per pair" in cells[0]:
+            found.append((cells[0].split(";")[0], cells[1:], []))
+        elif line.startswith("| "):
+            found[-1][2].append(cells)
+    return found
+
+
+def node_cell(cell):
+    if not cell:
+        return ""
+    ratio, rest = cell.split(" (")
+    return f"{float(ratio):.2f} ({rest.split(',')[0].replace('us', 'µs')})"
+
+
+def node_size(text):
+    return f"{text.removesuffix('K').removesuffix('M')} {'KiB' if text.endswith('K') else 'MiB' if text.endswith('M') else 'B'}"
+
+
+def node(title):
+    """One table of calls on a node, of Open MPI's part."""
+    for name, heads, rows in node_tables():
+        if name == title.replace("_", " "):
+            return table(("bytes per pair", *heads), [(node_size(r[0]), *(node_cell(c) for c in r[1:])) for r in rows])
+    raise SystemExit(f"no table {title}")
+
+
+def node_mpich():
+    """All tables of MPICH's part side by side."""
+    all_tables = node_tables()
+    first = next(i for i, t in enumerate(all_tables) if t[0] == "MPICH")
+    parts = all_tables[first + 1:]
+    sizes = [r[0] for r in parts[0][2]]
+    cells = [{r[0]: node_cell(r[1]) for r in rows} for _, _, rows in parts]
+    table(("bytes per pair", *(t[0] for t in parts)), [(node_size(s), *(c.get(s, "") for c in cells)) for s in sizes])
+
+
+def in_place(experiment):
+    """An experiment of bench/in_place: a row for each x, a column for each variant."""
+    heads = {"memory": "scratch memory, % of the data", "size": "bytes of a rank", "parts": "parts", "sparse": "peers",
+             "shares": "ranks", "blocks": "ranks"}
+    all_records = records(f"in-place/{experiment}.json")
+    variants = list(dict.fromkeys(r["variant"] for r in all_records if r["variant"] != "native"))
+    keys = list(dict.fromkeys((r["x"], r["workload"]) for r in all_records))
+    several = len({w for _, w in keys}) > 1 and experiment != "sparse"
+    rows = []
+    for x, workload in keys:
+        here = {r["variant"]: r for r in all_records if (r["x"], r["workload"]) == (x, workload)}
+        name = size(x) if experiment == "size" else f"{x:g}"
+        cells = [measured(here[v]) if v in here else "" for v in variants]
+        rows.append(([name, workload] if several else [name]) + [duration(here["native"]["median_s"]), *cells])
+    table([heads[experiment], *(["workload"] if several else []), "MPI library", *variants], rows)
+
+
+def in_place_scale(traffic):
+    """Counts of the simulation: rounds, messages, bytes copied, memory of the busiest rank."""
+    all_records = [r for r in records("in-place/scale.json") if r["traffic"] == traffic.replace("_", " ")]
+    table(("algorithm", "ranks", "rounds", "messages", "bytes copied", "bytes of memory"),
+          [(r["variant"], str(r["ranks"]), str(r["rounds"]), str(r["messages"]), str(r["bytes_copied"]), str(r["memory"]))
+           for r in all_records])
+
+
+def bruck_rows(kind):
+    for line in (RESULTS / "bruck/bruck.txt").read_text(encoding="utf-8").splitlines():
+        what, variant, ranks, x, *times = line.split()
+        if what == kind:
+            yield variant, int(ranks), int(x), tuple(float(t) for t in times)
+
+
+def bruck(kind):
+    """Microseconds of each variant by ranks and bytes per block: the median and its interval."""
+    rows = list(bruck_rows(kind))
+    variants = list(dict.fromkeys(r[0] for r in rows))
+    keys = sorted({(r[1], r[2]) for r in rows})
+    cells = {(r[1], r[2], r[0]): r[3] for r in rows}
+
+    def show(t):
+        if t is None:
+            return ""
+        digits = 0 if t[0] >= 100 else 1
+        return f"{t[0]:.{digits}f} [{t[1]:.{digits}f}, {t[2]:.{digits}f}]"
+
+    table(("ranks", "bytes per block", *variants),
+          [(str(p), str(n), *(show(cells.get((p, n, v))) for v in variants)) for p, n in keys])
+
+
+def redistribution(experiment):
+    """An experiment of Siegel & Siegel: time, bytes copied and rounds of each algorithm."""
+    heads = {"vanishing_space": "free blocks, %"}
+    all_records = records(f"redistribution/{experiment}.json")
+    names = ["slots", "cyclic", "parking", "basic_phases"]
+    rows = []
+    for x in dict.fromkeys(r["x"] for r in all_records):
+        here = {r["algorithm"]: r for r in all_records if r["x"] == x}
+        cells = [f"{measured(here[n])}, {here[n]['bytes_copied'] / 1e6:.0f} MB, {here[n]['rounds']}" if n in here else "over the limit"
+                 for n in names]
+        rows.append((f"{x:g}", duration(here["native"]["median_s"]), *cells))
+    table((heads.get(experiment, "ranks"), "MPI library", *names), rows)
+
+
+def nodes(distribution, workload="regular"):
+    """Simulated plans: the fastest selector of an MPI library, and the fastest algorithm of taquin."""
+    groups = {}
+    for r in records("nodes/scale.json"):
+        if r["distribution"] == distribution and r["workload"] == workload:
+            groups.setdefault((r["platform"], r["nodes"], r["ranks"], r["bytes_per_pair"]), []).append(r)
+    rows = []
+    for (platform, n, ranks, size_), group in sorted(groups.items()):
+        done = [r for r in group if r["seconds"] is not None]
+        native = [r for r in done if r["algorithm"] == "native"]
+        ours = [r for r in done if r["algorithm"] != "native"]
+        if not native or not ours:
+            continue
+        best, own = (min(x, key=lambda r: r["seconds"]) for x in (native, ours))
+        missing = sorted({r["selector"] for r in group if r["seconds"] is None and r["selector"]})
+        rows.append((platform, f"{n} nodes, {ranks} ranks", size(size_),
+                     f"{duration(best['seconds'])} ({best['selector']})" + (f"; not simulated: {', '.join(missing)}" if missing else ""),
+                     f"{duration(own['seconds'])} (`{own['algorithm']}`)", f"{own['seconds'] / best['seconds']:.2f}"))
+    table(("network", "machine", "bytes per pair", "MPI library", "taquin", "relative to the MPI library"), rows)
+
+
+def program_runs(name):
+    for line in (RESULTS / name).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            left = line.split()
+            peak = next((f.removeprefix("peak=") for f in left if f.startswith("peak=")), None)
+            yield left[0], int(left[1]), left[2], [float(f) for f in left[3:] if "=" not in f], peak
+
+
+def middle(values, unit="s", digits=2):
+    if not values:
+        return ""
+    return f"{statistics.median(values):.{digits}f} {unit} [{min(values):.{digits}f}, {max(values):.{digits}f}]"
+
+
+def programs(name, share="0.1"):
+    """Whole programs: medians over runs in which other processes used less than SHARE of the cores."""
+    groups = {}
+    for program, ranks, by, times, peak in program_runs(name):
+        if times[1] <= float(share):
+            groups.setdefault((program, ranks, by), []).append((times, peak))
+    rows = []
+    for (program, ranks, by), runs in groups.items():
+        columns = [middle([t[i] for t, _ in runs if len(t) > i], digits=3 if i > 2 else 2) for i in (0, 2, 3, 4)]
+        peaks = middle([float(p) / 1024 for _, p in runs if p], "MiB", 1)
+        rows.append((program, str(ranks), by, str(len(runs)), *columns, *([peaks] if name.endswith("memory.txt") else [])))
+    table(("program", "ranks", "by", "runs", "mpirun", "`MPI_Init` to `MPI_Finalize`", "in all-to-all calls", "of these waiting",
+           *(["peak memory of a process"] if name.endswith("memory.txt") else [])), rows)
+
+
+def particles():
+    rows = []
+    for line in (RESULTS / "particles/particles.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        n, mib, own_s, own_mib, mpi_s, mpi_mib = line.split()
+        rows.append((f"{int(n):,}", f"{mib} MiB", f"{own_mib} MiB, {own_s} s", f"{mpi_mib} MiB, {mpi_s} s",
+                     f"{float(own_s) / float(mpi_s):.2f}"))
+    table(("particles of a rank", "their size", "taquin: peak memory, time", "`MPI_Alltoallv`", "time relative to the MPI library"), rows)
+
+
+def check():
+    wrong = []
+    known = records("records.json")
+    for path in sorted(RESULTS.rglob("*")):
+        name = str(path.relative_to(RESULTS))
+        if path.suffix not in (".json", ".txt") or name == "records.json":
+            continue
+        if name not in known:
+            wrong.append(f"results/{name} is not described in results/records.json")
+        else:
+            wrong += [f"results/records.json: {name} has no {k}" for k in NEEDED if not str(described(name).get(k, ""))]
+    wrong += [f"results/records.json: there is no {n}" for n in known if not (RESULTS / n).is_file()]
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
+        "bruck": bruck, "redistribution": redistribution, "nodes": nodes, "programs": programs, "particles": particles,
+        "--check": check}
+
+if __name__ == "__main__":
+    MADE[sys.argv[1]](*sys.argv[2:])
