@@ -1,4 +1,4 @@
-// What the environment asks of the preloaded library. Read once. docs/internals/interpose.md lists the variables.
+// What the environment asks of the preloaded library. Read once. docs/guide/13-environment.md lists the variables.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // The slots of a communicator's nonblocking exchanges, made while the MPI library does its first ones. No start waits
-// for another rank; docs/internals/interpose.md says how ranks agree.
+// for another rank; docs/internals/interposition.md says how ranks agree.
 #pragma once
 
 #include <mpi.h>

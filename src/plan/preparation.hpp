@@ -30,7 +30,7 @@ class preparation {
 
   // The agreement. Its messages carry the small blocks of a blocking call where the algorithm supports that.
   agreed agree_with_payload();
-  // Between nodes a call begins before ranks have agreed on it: docs/internals/nodes.md.
+  // Between nodes a call begins before ranks have agreed on it: docs/internals/inter-node-agreement.md.
   agreed agree_and_begin(agreement_way& way, const algorithm* last, bool may);
   [[nodiscard]] bool has_payload(const algorithm* last) const noexcept;
   [[nodiscard]] bool fits_in_one_hop() const noexcept;
