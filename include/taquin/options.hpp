@@ -132,7 +132,7 @@ struct options {
   std::size_t memory = unlimited;
   /// The most messages that a rank has sent and its peers have not received, and the most that reach a rank before it
   /// has posted receives for them (unexpected messages); 0, the default: 32. A large number lifts the limit. It holds
-  /// for taquin's own messages with data (docs/internals/in-flight.md). Where it is not set, plans with
+  /// for taquin's own messages with data (docs/internals/flow-control.md). Where it is not set, plans with
   /// `progress_by::library` send all at once, because nobody would post the rest between their start and their end.
   int in_flight = 0;
   /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or found out.

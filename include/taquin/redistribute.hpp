@@ -44,8 +44,8 @@ struct redistribute_options {
   /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
   time_limit timeout{};
   /// The most requests of a rank, and blocks that it has requested, that are under way, and the most messages that come
-  /// to a rank unexpected; docs/internals/in-flight.md has the exceptions. 0, the default: 32. A large number lifts the
-  /// limit.
+  /// to a rank unexpected; docs/internals/flow-control.md has the exceptions. 0, the default: 32. A large number lifts
+  /// the limit.
   int in_flight = 0;
 };
 
