@@ -1,4 +1,4 @@
-// `taquin plan --json`: what all ranks do, for the report page. docs/internals/report.md describes the format.
+// `taquin plan --json`: what all ranks do, for the report page. docs/internals/file-formats.md describes the format.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -35,7 +35,7 @@ std::function<int()> setup(CLI::App& app) {
 
 The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
 MPI_Alltoallv and MPI_Alltoallw, and in each sparse exchange by taquin, and how long it took. The calls themselves stay
-the MPI library's, unless TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/internals/traffic.md describes the format.
+the MPI library's, unless TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/internals/file-formats.md describes the format.
 
 Examples:
   mpirun -n 4 taquin record -o program.json ./program input.dat

@@ -1,5 +1,5 @@
 // What an application exchanged, as recorded by the preloaded library: the content of one traffic file, whose format
-// docs/internals/traffic.md describes. Needs no MPI.
+// docs/internals/file-formats.md describes. Needs no MPI.
 #pragma once
 
 #include <cstdint>

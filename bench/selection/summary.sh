@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of docs/internals/selection.md from the lines that bench_selection wrote: summary.sh problems.jsonl…
+# Tables of how `auto` chooses (docs/internals/selection.md) from the lines that bench_selection wrote: summary.sh problems.jsonl…
 set -eu
 cat "$@" | jq -rs '
   map(select(.algorithms and .auto)

@@ -109,7 +109,7 @@ const place = (s) =>
     ? `${s.function ?? "?"}${s.file ? ` (${s.file}${s.line ? `:${s.line}` : ""})` : ""}`
     : "unknown call site";
 
-/// A report of a preloaded run: docs/internals/report.md.
+/// A report of a preloaded run: docs/internals/file-formats.md.
 export function prepareReport(data, name) {
   const sites = data.sites.map((s, i) => ({
     index: i,
