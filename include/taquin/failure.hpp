@@ -43,8 +43,9 @@ enum class state : int {
 };
 
 /// `length` units from unit `offset` on, in a row. In an exchange in place `offset` counts the units of the block for
-/// or from `peer`; places count units from the buffer. In a redistribution or migration a unit is a block (an element),
-/// and `offset` is the place in the array of the rank that it goes to.
+/// or from `peer`; places count units from the buffer. A migration is such an exchange of elements, sorted by
+/// destination: `offset` counts those for or from `peer`. In a redistribution a unit is a block, and `offset` is the
+/// place in the array of the rank that it goes to.
 struct part {
   state what = state::missing;  ///< what has become of it
   int peer = 0;                 ///< the rank that it goes to or comes from

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "taquin/error.hpp"
@@ -25,29 +27,47 @@ namespace taquin {
 
 namespace detail {
 
-/// One migration, untyped: destinations are filled in, plan() tells how many elements will be here, run() moves them.
+/// An array of a migration: `length` elements of `type` for each item that has a rank.
+struct migrated_array {
+  count_t length = 1;
+  MPI_Datatype type = MPI_BYTE;
+};
+
+/// One migration, untyped: of an array, or of several whose items go to the same ranks. Destinations are filled in or
+/// counted; plan() returns how many items will be here; run() moves them.
 class migration {
  public:
-  /// Collective. Throws budget_exceeded on every rank when there is not even room for the destinations.
-  migration(std::size_t elements, MPI_Comm comm, const redistribute_options& o);
+  /// Collective; all ranks give arrays of the same sizes. `keeps`: with 4 bytes for the rank of each item. Otherwise
+  /// items are counted by rank, and the caller sorts them itself after plan(). Throws budget_exceeded on every rank
+  /// where the limit is too small.
+  migration(std::size_t items, std::span<const migrated_array> arrays, bool keeps, MPI_Comm comm,
+            const redistribute_options& o);
   migration(const migration&) = delete;
   migration& operator=(const migration&) = delete;
   ~migration();
 
-  /// The rank of every element.
+  /// The rank of every item, where they are kept.
   [[nodiscard]] std::span<int> destinations() noexcept;
-  /// Returns how many elements this rank will hold. `room`: how many fit where the elements are now. When more come the
-  /// elements move to new storage; `storage` bytes, those of the old one, then count as extra memory. Without `storage`
+  /// Items for each rank, where they are not kept: to be counted before plan().
+  [[nodiscard]] std::span<count_t> counts() noexcept;
+  /// Where the next item for each rank is put, after plan(). The caller's sort moves these forward to where the next
+  /// rank's items begin.
+  [[nodiscard]] std::span<count_t> next() noexcept;
+  /// One past the last item for a rank, sorted.
+  [[nodiscard]] count_t end_of(std::size_t rank) const noexcept;
+
+  /// Returns how many items this rank will hold. `room`: how many fit where the items are now. When more come the
+  /// items move to new storage; `storage` bytes, those of the old one, then count as extra memory. Without `storage`
   /// it is an error that more come. Collective. Throws on every rank: usage_error when a destination is no rank, more
-  /// elements come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
+  /// items come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
   /// no room for the storage.
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
-  /// Tells all ranks whether this one has its storage now, or why not: `invalid_text` and its MPI error class.
-  /// Collective, but where no rank gets more elements than it has it returns at once. Throws usage_error on every rank
-  /// when any rank gives a text.
+  /// Whether this rank has its storage and has sorted its items now, or why not: `invalid_text` and its MPI error
+  /// class. Collective, but where no rank grows or sorts it returns immediately. Throws usage_error on every rank when
+  /// any rank gives a text.
   void ready(const char* invalid_text, int mpi_class);
-  /// Moves the elements inside `data`, which has room for the larger of the two numbers of them. Collective.
-  void run(void* data, count_t length, MPI_Datatype type);
+  /// Moves the items inside each array of `data`, which has room for the larger of the two numbers of them. Collective.
+  void run(std::span<void* const> data);
 
  private:
   struct state;
@@ -153,10 +173,84 @@ std::string fill_destinations(migration& m, std::span<const T> elements, Destina
   return {};
 }
 
+/// A destination function that may be called twice for an element: on request, and not where it changes when called.
+template <class T, class Destination>
+constexpr bool may_call_twice = std::invocable<const std::remove_reference_t<Destination>&, const T&>;
+
+/// Whether the migration keeps the rank of each element.
+template <class T, class Destination>
+bool keeps_destinations(const redistribute_options& o) noexcept {
+  return o.once || !may_call_twice<T, Destination>;
+}
+
+/// Counts the elements by destination. Returns what is wrong with them; an empty text: nothing.
+template <class T, class Destination>
+std::string count_destinations(migration& m, std::span<const T> elements, Destination& destination) {
+  const auto counts = m.counts();
+  const auto ranks = static_cast<int>(counts.size());
+  std::size_t k = 0;
+  for (const T& e : elements) {
+    const auto r = std::invoke(destination, e);
+    int to = 0;
+    if (!as_int(r, to)) return no_rank(k, r);
+    if (to < 0 || to >= ranks)
+      return "element " + std::to_string(k) + " goes to rank " + std::to_string(to) + " of " + std::to_string(ranks);
+    ++counts[static_cast<std::size_t>(to)];
+    ++k;
+  }
+  return {};
+}
+
+/// Fills in or counts the destinations.
+template <class T, class Destination>
+std::string read_destinations(migration& m, std::span<const T> elements, Destination& destination, bool keeps) {
+  if constexpr (may_call_twice<T, Destination>)
+    if (!keeps) return count_destinations(m, elements, destination);
+  return fill_destinations(m, elements, destination);
+}
+
+/// Swaps two objects, however large, by way of a part of one.
 template <class T>
-void run_migration(migration& m, T* elements, MPI_Datatype type) {
+void swap_bytes(T& a, T& b) noexcept {
+  constexpr std::size_t most = sizeof(T) < 256 ? sizeof(T) : 256;
+  auto* const one = reinterpret_cast<std::byte*>(std::addressof(a));
+  auto* const other = reinterpret_cast<std::byte*>(std::addressof(b));
+  std::byte part[most];
+  for (std::size_t at = 0; at < sizeof(T); at += most) {
+    const std::size_t n = std::min(most, sizeof(T) - at);
+    std::memcpy(part, one + at, n);
+    std::memcpy(one + at, other + at, n);
+    std::memcpy(other + at, part, n);
+  }
+}
+
+/// Sorts the elements by destination in place, as American flag sort does: the function is called once for each.
+/// Returns what is wrong; an empty text: nothing.
+template <class T, class Destination>
+std::string sort_by_destination(migration& m, std::span<T> elements, Destination& destination) {
+  const auto next = m.next();
+  const auto counts = m.counts();
+  count_t end = 0;
+  for (std::size_t r = 0; r < next.size(); ++r) {
+    end += counts[r];
+    while (next[r] < end) {
+      T& e = elements[static_cast<std::size_t>(next[r])];
+      int to = 0;
+      const bool fits = as_int(std::invoke(destination, std::as_const(e)), to);
+      const auto d = static_cast<std::size_t>(to);
+      if (!fits || to < 0 || d < r || d >= next.size() || next[d] >= m.end_of(d))
+        return "the function for destinations gives an element another rank when it is called again";
+      if (d != r) swap_bytes(e, elements[static_cast<std::size_t>(next[d])]);
+      ++next[d];
+    }
+  }
+  return {};
+}
+
+template <class T>
+migrated_array array_of(MPI_Datatype type) noexcept {
   const bool bytes = type == MPI_DATATYPE_NULL;
-  m.run(elements, bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type);
+  return {bytes ? static_cast<count_t>(sizeof(T)) : 1, bytes ? MPI_BYTE : type};
 }
 
 /// Contiguous containers with resize(): std::vector, std::pmr::vector, std::basic_string, and those of other libraries
@@ -181,21 +275,29 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
                        MPI_Datatype type) {
   using T = std::ranges::range_value_t<C>;
   const std::size_t before = std::ranges::size(elements);
-  migration m(before, comm, o);
+  const bool keeps = keeps_destinations<T, Destination>(o);
+  const migrated_array array = array_of<T>(type);
+  migration m(before, std::span(&array, 1), keeps, comm, o);
   const auto invalid = guard("the destinations", [&] {
-    return fill_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination);
+    return read_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination, keeps);
   });
   const std::size_t room = room_of(elements);
   const std::size_t arriving = told(invalid, [&] { return m.plan(invalid.text(), room, room * sizeof(T)); });
-  const auto lacking = guard("the container", [&] {
+  auto lacking = guard("the container", [&] {
     if constexpr (requires { elements.reserve(arriving); })
       if (arriving > room) elements.reserve(arriving);
     if (arriving > before) elements.resize(arriving);
     return std::string();
   });
+  if constexpr (may_call_twice<T, Destination>)
+    if (!keeps && lacking.what.empty())
+      lacking = guard("the destinations", [&] {
+        return sort_by_destination(m, std::span<T>(std::ranges::data(elements), before), destination);
+      });
   try {
     told(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
-    run_migration(m, std::ranges::data(elements), type);
+    void* const data = std::ranges::data(elements);
+    m.run(std::span(&data, 1));
   } catch (const error& e) {
     if (e.collective() && std::ranges::size(elements) != before) elements.resize(before);
     throw;
@@ -209,11 +311,19 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// Afterwards the vector holds what arrived, ordered by source and then by position there. `type` describes one T; by
 /// default its bytes. Fewer than 2^31 elements per rank.
 ///
-/// Extra memory on a rank of p with at most m elements of l bytes before or after: at most 8·m bytes and what
-/// taquin::redistribution takes. Where what arrives fits the vector's capacity there is no second copy of the data.
-/// Otherwise the vector grows to exactly what arrives, before anything moves. While it grows std::vector has its old
-/// and its new storage at once; the old one counts as extra memory against `o.memory`. To avoid that call reserve()
-/// first, or use the overload for storage of your own.
+/// Elements are sorted by destination in place and then exchanged in place, so that there is no second copy of the data
+/// where what arrives fits the vector's capacity. Extra memory on a rank of p with m elements of l bytes before: at
+/// least 4608 + 300·p + min(l, 4096) + max(4·m, min(m·l, 16384)) bytes, of which budget_exceeded names exactly those
+/// that are needed. A larger `o.memory` makes the exchange faster; by default that has 1% of the data, at least 64 KiB.
+///
+/// The 4·m are destinations, as `destination` is called once for each element. With `o.once` off they are not kept. A
+/// function that can be called as const is then called twice for each element and must return the same rank; the
+/// elements of a source arrive in an order of the sort's own (the same in every run), and after an error they are kept
+/// in such an order.
+///
+/// Where more arrives than fits the vector grows to exactly what arrives, before anything moves. While it grows
+/// std::vector has its old and its new storage at once; the old one counts as extra memory against `o.memory`. To avoid
+/// that call reserve() first, or use the overload for storage of your own.
 ///
 /// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no rank
 /// or a range of another length, and where `destination` or the vector throws on a rank, which then has that exception
@@ -246,14 +356,23 @@ requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storag
                                                              const redistribute_options& o = {},
                                                              MPI_Datatype type = MPI_DATATYPE_NULL) {
   const std::size_t there = std::min(count, storage.size());
-  detail::migration m(there, comm, o);
+  const bool keeps = detail::keeps_destinations<T, Destination>(o);
+  const detail::migrated_array array = detail::array_of<T>(type);
+  detail::migration m(there, std::span(&array, 1), keeps, comm, o);
   const auto invalid = detail::guard("the destinations", [&]() -> std::string {
     if (count > storage.size()) return "more elements than the storage holds";
-    return detail::fill_destinations(m, std::span<const T>(storage.first(there)), destination);
+    return detail::read_destinations(m, std::span<const T>(storage.first(there)), destination, keeps);
   });
   const std::size_t arriving =
       detail::told(invalid, [&] { return m.plan(invalid.text(), storage.size(), std::nullopt); });
-  detail::run_migration(m, storage.data(), type);
+  detail::invalid_elements wrong;
+  if constexpr (detail::may_call_twice<T, Destination>)
+    if (!keeps)
+      wrong = detail::guard("the destinations",
+                            [&] { return detail::sort_by_destination(m, storage.first(there), destination); });
+  detail::told(wrong, [&] { m.ready(wrong.text(), wrong.mpi_class); });
+  void* const data = storage.data();
+  m.run(std::span(&data, 1));
   return arriving;
 }
 

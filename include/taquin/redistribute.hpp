@@ -25,7 +25,8 @@ struct redistribution_access;
 struct redistribute_options {
   /// A name that `taquin list --redistribution` prints; default: the one that is expected to be the fastest.
   std::string_view algorithm = "auto";
-  /// Extra bytes per rank that taquin may take; default: no limit.
+  /// Extra bytes per rank that taquin may take; default: no limit, but for migrate(), whose exchange then has 1% of the
+  /// data, at least 64 KiB.
   std::size_t memory = unlimited;
   /// Whether a call checks, before anything moves, that no two blocks go to one place. It takes one more reduction.
   /// Default: it does.
@@ -47,6 +48,9 @@ struct redistribute_options {
   /// to a rank unexpected; docs/internals/flow-control.md has the exceptions. 0, the default: 32. A large number lifts
   /// the limit.
   int in_flight = 0;
+  /// Of migrate: the function for destinations is called once for each element, and the elements of a source keep their
+  /// order. Otherwise see there. Default: it is.
+  bool once = true;
 };
 
 /// An array of blocks that can be redistributed again and again. Move-only.

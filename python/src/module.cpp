@@ -214,11 +214,13 @@ class redistribution_object {
 
 class migration_object {
  public:
-  migration_object(std::size_t elements, const py::object& comm, const py::dict& keywords) {
+  migration_object(std::size_t elements, count_t bytes, const py::object& comm, const py::dict& keywords) {
     read(choices_, keywords);
     const MPI_Comm handle = comm_of(comm);
+    const detail::migrated_array rows{bytes, MPI_BYTE};
     const py::gil_scoped_release released;
-    object_ = std::make_unique<detail::migration>(elements, handle, choices_.for_redistribution());
+    object_ =
+        std::make_unique<detail::migration>(elements, std::span(&rows, 1), true, handle, choices_.for_redistribution());
   }
   migration_object(const migration_object&) = delete;
   migration_object& operator=(const migration_object&) = delete;
@@ -237,9 +239,10 @@ class migration_object {
     const py::gil_scoped_release released;
     object_->ready(invalid_text ? invalid_text->c_str() : nullptr, MPI_ERR_NO_MEM);
   }
-  void run(std::uintptr_t address, count_t bytes) {
+  void run(std::uintptr_t address) {
+    void* const rows = at(address);
     const py::gil_scoped_release released;
-    object_->run(at(address), bytes, MPI_BYTE);
+    object_->run(std::span(&rows, 1));
   }
   [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
 
@@ -334,12 +337,12 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("statistics", &redistribution_object::stats);
 
   py::class_<migration_object>(m, "Migration", "One migration of rows to ranks.")
-      .def(py::init<std::size_t, const py::object&, const py::dict&>(), py::arg("elements"), py::arg("comm"),
-           py::arg("keywords"))
+      .def(py::init<std::size_t, taquin::count_t, const py::object&, const py::dict&>(), py::arg("elements"),
+           py::arg("row_bytes"), py::arg("comm"), py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
       .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("room"), py::arg("storage"))
       .def("ready", &migration_object::ready, py::arg("invalid"))
-      .def("run", &migration_object::run, py::arg("address"), py::arg("row_bytes"))
+      .def("run", &migration_object::run, py::arg("address"))
       .def_property_readonly("statistics", &migration_object::stats);
 
   py::class_<block_exchange_object>(m, "BlockExchange", "One redistribution of an array in blocks.")

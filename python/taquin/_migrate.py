@@ -39,8 +39,9 @@ def migrate(
     The received rows replace the rows of `array`, and a view of it is returned. Where more rows arrive than `array`
     has, a new array of exactly these is returned, into which the pages of `array` move: its contents are then lost.
     Where it has less than 64 KiB, or memory that NumPy has not allocated, it is copied, and counts as extra memory.
-    Extra memory is 12 bytes per rank, 8 per row, and that of a :class:`Redistribution`
-    (docs/internals/redistribution.md). There is no other copy of the rows.
+    There is no other copy of the rows. Extra memory for m rows of l bytes on p ranks is at least
+    4608 + 300·p + min(l, 4096) + max(4·m, min(m·l, 16384)) bytes, of which BudgetExceeded names exactly those that are
+    needed.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows.
     :param destination: one rank for each row, or a function that returns them for an array of rows; it is called for
@@ -48,12 +49,12 @@ def migrate(
         raises UsageError on all ranks that make it.
     :param comm: an mpi4py communicator. Collective over it.
     :param count: rows that are in use, from the first on; the others are room for received rows. Default: all.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
-    :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
+    :param memory: bytes of extra memory per rank (or "64M"); None: 4 bytes per row and 32 per rank, or where that is
+        more, 1% of the rows' bytes, at least 64 KiB.
+    :param algorithm: "auto", which is "in_place".
     :param check: no effect: a migration has one place for each row.
     :param timeout: seconds that the call may wait; it and `on_timeout` are as in :func:`alltoall`.
-    :param in_flight: the most requests of a rank, and rows that it has requested, that are in flight; 0, the default:
-        32.
+    :param in_flight: the most requests of a rank that are in flight; 0, the default: 32.
     :param statistics: the call's figures are added to it.
     :raises UsageError: on every rank with its rows unchanged, when an argument of any rank is invalid or its function
         raises.
@@ -84,7 +85,7 @@ def migrate(
             raise ValueError(f"count must be between 0 and {len(array)}, the rows of the array, got {count}")
     except Exception as wrong:
         invalid, rows = wrong, 0
-    move = _core.Migration(rows, comm, options)
+    move = _core.Migration(rows, bytes_of_row(array) if invalid is None else 0, comm, options)
     if invalid is None:
         invalid = _fill_destinations(move, array, destination)
     room = len(array) if invalid is None else 0
@@ -100,7 +101,7 @@ def migrate(
         storage = array
         if larger is not None:
             storage = larger.take(rows * math.prod(array.shape[1:])).reshape(arriving, *array.shape[1:])
-        move.run(address_of(storage), bytes_of_row(array))
+        move.run(address_of(storage))
     except UsageError as error:
         raise error from invalid
     if invalid is not None and not isinstance(invalid, Exception):

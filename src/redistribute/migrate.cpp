@@ -1,179 +1,280 @@
+// A migration: the items of a rank are sorted by destination in place, and the runs for each rank are exchanged in
+// place. The ranks agree once on all that can be refused; then they exchange how many items go where; then nothing but
+// the failure of a rank, or of the exchange itself, can end it.
 #include "taquin/migrate.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <new>
 #include <numeric>
 #include <optional>
-#include <stdexcept>
+#include <utility>
+#include <vector>
 
+#include "algorithms/algorithm.hpp"
+#include "algorithms/in_place/in_place_operation.hpp"
+#include "algorithms/in_place/units.hpp"
+#include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
+#include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/failure_map.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/user_code.hpp"
-#include "redistribute/access.hpp"
-#include "redistribute/block_map.hpp"
 #include "redistribute/choices.hpp"
-#include "redistribute/numbers.hpp"
+#include "redistribute/local_permutation.hpp"
+#include "redistribute/migration_map.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
+namespace {
+
+constexpr std::size_t most_items = std::numeric_limits<std::int32_t>::max() - 1;
+constexpr std::size_t most_buffer = 4096;   // for a part of an item, while items are sorted
+constexpr std::size_t least_chunk = 16384;  // with less, data that have no free place go in too many messages
+
+// An array of the migration.
+struct column {
+  element item;  // of which an item has `length`; all of it where there are no gaps
+  count_t length = 1;
+  std::size_t bytes = 0;   // of an item, data alone
+  std::size_t stride = 0;  // from an item to the next
+};
+
+column column_of(const migrated_array& a) {
+  const element e = element::of(a.type);
+  const auto bytes = as_size(a.length * e.size);
+  if (e.contiguous()) return {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes};
+  return {e, a.length, bytes, as_size(a.length * e.extent)};
+}
+
+}  // namespace
+
 struct migration::state {
-  state(MPI_Comm user_comm, const redistribute_options& o, std::size_t number_of_elements)
+  struct arguments {
+    std::size_t items;
+    std::span<const migrated_array> arrays;
+    bool keeps;
+    MPI_Comm comm;
+  };
+
+  state(const arguments& x, const redistribute_options& o)
       : running(facts, patience_of(o), nullptr),
-        user(user_comm),
-        elements(number_of_elements),
+        user(x.comm),
+        items(x.items),
+        keeps(x.keeps),
         options(o),
         budget(o.memory) {}
 
-  void begin(MPI_Comm comm, const redistribute_options& o, bool lacks_memory) {
-    running.algorithm = "migrate";
-    running.meet(comm);
-    running.stage([&] {
-      // Destinations, indices, and a number per rank.
-      const std::size_t needed = 2 * sizeof(int) * elements + sizeof(int) * as_size(running.comm()->size());
-      proposal p;
-      if (lacks_memory) p.invalid = out_of_memory();
-      if (elements > most_elements)
-        p.invalid =
-            invalid_argument{fmt::format("{} elements; 0 to {} are allowed", elements, most_elements), MPI_ERR_COUNT};
-      if (!p.invalid && needed <= o.memory) try {
-          ranks.emplace(elements, 0, &budget);
-          indices.emplace(elements, 0, &budget);
-        } catch (const std::bad_alloc&) {
-          p.invalid = out_of_memory();
-        }
-      fingerprint choices;
-      choices.add(running.algorithm);
-      p.choices = choices.value();
-      p.algorithm = running.algorithm;
-      running.agree(p, &budget);
-      running.agree_again({.lacking = needed > o.memory ? needed : 0, .limit = o.memory}, "a migration");
-    });
-  }
-
-  // In a stage: a rank that throws alone leaves the migration.
-  std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
-  bool tell(numbers_exchange& exchange, const numbers& mine, numbers& come);
-  [[noreturn]] void refuse_limit(std::size_t needed);
-  // From here to the next stage the caller fills in destinations or lets its container grow, by functions of the
+  void begin(const arguments& x, const redistribute_options& o, bool lacks_memory);
+  std::optional<invalid_argument> check(const arguments& x) const;
+  void take_arrays();
+  void count_kept(proposal& p);
+  std::optional<invalid_argument> plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  void describe();
+  // From here to the next stage the caller reads destinations, sorts, or lets its container grow, by functions of the
   // program.
   void let_caller_work() { callers_work.emplace(running.comm()->calls()); }
-  call::findings count(const char* invalid_text);
+  void sort(std::span<void* const> data);
+  void run(std::span<void* const> data);
+  void exchange_items(void* data, const column& c);
+  void keep_map(const column& c, bool begun) noexcept;
+
+  [[nodiscard]] std::size_t ranks() const noexcept { return as_size(running.comm()->size()); }
+  // Four numbers per rank; the sort and the exchange have the rest in turn.
+  [[nodiscard]] std::size_t needed() const noexcept {
+    const std::size_t sorting = keeps ? items * sizeof(int) + buffer_bytes() : 0;
+    return fixed_bytes() + std::max(sorting, exchange_bytes());
+  }
+  // With what the heap rounds up to.
+  [[nodiscard]] std::size_t state_bytes() const noexcept {
+    return sizeof(state) + columns.size() * sizeof(column) + 64;
+  }
+  [[nodiscard]] std::size_t fixed_bytes() const noexcept { return state_bytes() + 4 * ranks() * sizeof(count_t); }
+  [[nodiscard]] std::size_t buffer_bytes() const noexcept { return std::min(widest(), most_buffer); }
+  [[nodiscard]] std::size_t exchange_bytes() const noexcept {
+    detail::shape s;
+    s.max_peers = static_cast<int>(ranks());
+    for (const column& c : columns)
+      if (!c.item.contiguous()) s.unit_span = std::max(s.unit_span, static_cast<std::uint64_t>(c.item.extent));
+    return in_place_operation::least(s) + std::min(items * widest(), least_chunk);
+  }
+  [[nodiscard]] std::size_t widest() const noexcept {
+    std::size_t most = 0;
+    for (const column& c : columns) most = std::max(most, c.stride);
+    return most;
+  }
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
-  static constexpr std::size_t most_elements = std::numeric_limits<std::int32_t>::max() - 1;
   call running;
   MPI_Comm user;
-  std::size_t elements;
+  std::size_t items;
+  bool keeps;
   redistribute_options options;
   memory_budget budget;
-  std::optional<std::pmr::vector<int>> ranks;
-  std::optional<std::pmr::vector<int>> indices;
-  std::optional<std::pmr::vector<int>> next;  // of each rank: elements for it, then where its next one goes
-  numbers leave{&budget};
-  numbers begin_at{&budget};
+  std::vector<column> columns;
+  std::optional<std::pmr::vector<int>> destinations;  // then the place of each item among those sorted
+  std::optional<raw_buffer> buffer;
+  // Per rank: items for it, where they begin, items from it, where they go.
+  std::optional<std::pmr::vector<count_t>> out, out_at, in, in_at;
+  detail::shape shape;  // agreed, for an array with the most bytes
+  std::size_t allowed = unlimited;
   std::size_t arriving = 0;
-  bool any_grows = false;  // on any rank: the same on all
+  std::size_t storage_peak = 0;
   std::optional<mpi::user_code> callers_work;
+  bool waits = false;  // for storage, or for sorts, of any rank: the same on all
 };
 
-migration::migration(std::size_t elements, MPI_Comm comm, const redistribute_options& o) {
+migration::migration(std::size_t items, std::span<const migrated_array> arrays, bool keeps, MPI_Comm comm,
+                     const redistribute_options& o) {
   check_communicator(comm, "migration");
-  state_ = begin_together<state>(comm, o, elements);
+  state_ = begin_together<state>(state::arguments{items, arrays, keeps, comm}, o);
   state_->let_caller_work();
 }
 migration::~migration() = default;
 
-std::span<int> migration::destinations() noexcept { return *state_->ranks; }
+std::span<int> migration::destinations() noexcept { return *state_->destinations; }
+std::span<count_t> migration::counts() noexcept { return *state_->out; }
+std::span<count_t> migration::next() noexcept { return *state_->out_at; }
+count_t migration::end_of(std::size_t rank) const noexcept { return (*state_->in_at)[rank]; }
+
+std::optional<invalid_argument> migration::state::check(const arguments& x) const {
+  if (x.items > most_items)
+    return invalid_argument{fmt::format("{} elements; 0 to {} are allowed", x.items, most_items), MPI_ERR_COUNT};
+  if (options.algorithm != "auto" && options.algorithm != in_place.name)
+    return invalid_argument{
+        fmt::format("unknown algorithm '{}'; a migration has auto, which is {}", options.algorithm, in_place.name)};
+  if (!(options.timeout >= 0))
+    return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(options.timeout))};
+  if (options.in_flight < 0) return invalid_argument{fmt::format("in_flight must be ≥ 0, got {}", options.in_flight)};
+  for (const migrated_array& a : x.arrays)
+    if (a.type == MPI_DATATYPE_NULL || a.length < 0) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  return std::nullopt;
+}
+
+void migration::state::take_arrays() {
+  budget.charge(state_bytes());
+  if (keeps) {
+    destinations.emplace(items, 0, &budget);
+    buffer.emplace(buffer_bytes(), &budget);
+  }
+  for (auto* list : {&out, &out_at, &in, &in_at}) list->emplace(ranks(), 0, &budget);
+}
+
+void migration::state::begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
+  forget_map();
+  running.algorithm = "migrate";
+  running.meet(x.comm);
+  running.stage([&] {
+    proposal p;
+    std::size_t needed = 0;
+    p.invalid = lacks_memory ? out_of_memory() : check(x);
+    if (!p.invalid) try {
+        for (const migrated_array& a : x.arrays) columns.push_back(column_of(a));
+        needed = this->needed();
+        if (needed <= options.memory) take_arrays();
+      } catch (const std::bad_alloc&) {
+        p.invalid = out_of_memory();
+      }
+    fingerprint choices;
+    choices.add(running.algorithm);
+    choices.add(options.in_flight);
+    p.choices = choices.value();
+    p.algorithm = running.algorithm;
+    p.memory = options.memory;
+    const std::uint64_t limit = running.agree(p, &budget).memory;
+    if (limit == unlimited) return;
+    running.agree_again({.lacking = needed > options.memory ? needed : 0, .limit = options.memory}, "a migration");
+  });
+}
 
 std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  state_->callers_work.reset();
-  const std::size_t arriving = state_->running.stage([&] { return state_->plan(invalid_text, room, storage); });
-  state_->let_caller_work();
-  return arriving;
+  state& s = *state_;
+  s.callers_work.reset();
+  s.running.stage([&] {
+    const auto invalid = s.plan(invalid_text, room, storage);
+    // The old storage, which is there until the vector has grown; the budget object does not count it.
+    if (!invalid && s.arriving > room) s.storage_peak = s.budget.used() + *storage;
+    s.waits = s.running.agree_again({.invalid = invalid,
+                                     .lacking = s.storage_peak > s.options.memory ? s.storage_peak : 0,
+                                     .limit = s.options.memory,
+                                     .any = s.arriving > s.items || !s.keeps},
+                                    "a vector that grows, and for which nothing was reserved,");
+    s.describe();
+  });
+  s.let_caller_work();
+  return s.arriving;
 }
 
-// The ranks that elements go to, and how many to each.
-call::findings migration::state::count(const char* invalid_text) {
-  const int p = running.comm()->size();
-  if (invalid_text != nullptr) return {.invalid = invalid_argument{invalid_text}};
-  for (std::size_t k = 0; k < ranks->size(); ++k)
-    if (const int r = (*ranks)[k]; r < 0 || r >= p)
-      return {.invalid = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK}};
-  try {
-    next.emplace(as_size(p), 0, &budget);
-    for (const int r : *ranks) ++(*next)[as_size(r)];
-    const auto peers = as_size(p) - as_size(std::ranges::count(*next, 0));
-    for (auto list : {&numbers::ranks, &numbers::values}) (leave.*list).reserve(peers);
-    for (auto list : {&numbers::ranks, &numbers::values}) (begin_at.*list).reserve(peers);
-  } catch (const budget_exceeded& e) {
-    return {.lacking = e.used() + e.requested(), .limit = options.memory};
-  } catch (const std::bad_alloc&) {
-    return {.invalid = out_of_memory(), .limit = options.memory};
-  }
-  for (int r = 0; r < p; ++r) {
-    if ((*next)[as_size(r)] == 0) continue;
-    leave.ranks.push_back(r);
-    leave.values.push_back((*next)[as_size(r)]);
-  }
-  return {.limit = options.memory};
-}
-
-// A part of the migration was refused on all ranks, which have taken different amounts before it. All have the need of
-// the one that needs most.
-void migration::state::refuse_limit(std::size_t needed) {
-  running.agree_again({.lacking = needed, .limit = options.memory}, "a migration");
-  throw std::logic_error("a limit that suffices was refused");
-}
-
-bool migration::state::tell(numbers_exchange& exchange, const numbers& mine, numbers& come) {
-  const bool told = exchange(mine, come, budget);
-  if (exchange.lacking > 0) refuse_limit(exchange.lacking);
-  return told;
-}
-
-std::size_t migration::state::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
-  numbers come(&budget);
-  running.agree_again(count(invalid_text), "a migration");
-  numbers_exchange exchange{user, options};
+// Counts what goes where, and tells each rank how much comes from this one: nothing where that is not known.
+std::optional<invalid_argument> migration::state::plan(const char* invalid_text, std::size_t room,
+                                                       std::optional<std::size_t> storage) {
+  const auto p = static_cast<int>(ranks());
   std::optional<invalid_argument> invalid;
-  if (!tell(exchange, leave, come)) invalid = out_of_memory();
-  const auto total = std::accumulate(come.values.begin(), come.values.end(), std::uint64_t{0});
-  if (!invalid && total > most_elements)
+  if (invalid_text != nullptr) invalid = invalid_argument{invalid_text};
+  if (keeps) {
+    for (std::size_t k = 0; k < items && !invalid; ++k)
+      if (const int r = (*destinations)[k]; r < 0 || r >= p)
+        invalid = invalid_argument{fmt::format("element {} goes to rank {} of {}", k, r, p), MPI_ERR_RANK};
+    for (std::size_t k = 0; k < items && !invalid; ++k) ++(*out)[as_size((*destinations)[k])];
+  }
+  if (invalid) std::ranges::fill(*out, 0);
+  mpi::alltoall(std::span<const count_t>(*out), std::span(*in), *running.comm());
+  const count_t total = std::accumulate(in->begin(), in->end(), count_t{0});
+  if (!invalid && as_size(total) > most_items)
     invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
-  else if (!invalid && total > room && !storage)
+  else if (!invalid && as_size(total) > room && !storage)
     invalid =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
-  arriving = as_size(total);
-  // The old storage, which is there until the vector has grown; the budget object does not count it.
-  const std::size_t needed = !invalid && total > room ? budget.used() + *storage : 0;
-  any_grows = running.agree_again({.invalid = invalid,
-                                   .lacking = needed > options.memory ? needed : 0,
-                                   .limit = options.memory,
-                                   .any = arriving > ranks->size()},
-                                  "a vector that grows, and for which nothing was reserved,");
-  // By source, then by position: every source learns where its elements begin.
-  std::exclusive_scan(come.values.begin(), come.values.end(), come.values.begin(), 0);
-  // There is memory for the numbers, but not for all that the exchange takes: then this rank leaves the migration.
-  if (!tell(exchange, come, begin_at)) throw std::bad_alloc();
-  for (std::size_t i = 0; i < begin_at.ranks.size(); ++i) (*next)[as_size(begin_at.ranks[i])] = begin_at.values[i];
-  for (std::size_t k = 0; k < ranks->size(); ++k) (*indices)[k] = (*next)[as_size((*ranks)[k])]++;
-  if (options.stats != nullptr)
-    options.stats->peak_memory = std::max({options.stats->peak_memory, needed, exchange.peak});
-  next.reset();
-  for (numbers* n : {&leave, &begin_at}) *n = numbers(&budget);
-  return arriving;
+  arriving = invalid ? 0 : as_size(total);
+  std::exclusive_scan(out->begin(), out->end(), out_at->begin(), count_t{0});
+  std::inclusive_scan(out->begin(), out->end(), in_at->begin());  // until they are sorted: end_of()
+  return invalid;
+}
+
+// What the exchange in place must know alike.
+void migration::state::describe() {
+  std::uint64_t widest = 0;
+  std::uint64_t span = 0;
+  fingerprint sizes;
+  for (const column& c : columns) {
+    sizes.add(c.bytes);
+    widest = std::max<std::uint64_t>(widest, c.bytes);
+    if (!c.item.contiguous()) span = std::max(span, static_cast<std::uint64_t>(c.item.extent));
+  }
+  const auto peers = [](const auto& counts) { return counts.size() - as_size(std::ranges::count(counts, count_t{0})); };
+  const std::size_t left = budget.limit() == unlimited ? unlimited : budget.limit() - fixed_bytes();
+  std::array<std::uint64_t, 7> all{widest * items, widest * arriving, std::max(peers(*out), peers(*in)), span, ~left,
+                                   sizes.value(),  ~sizes.value()};
+  if (running.comm()->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, running.comm()->get());
+  if (all[5] != ~all[6]) throw on_all_ranks(usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG));
+  shape = {.ranks = running.comm()->size(),
+           .kind = exchange::form::alltoallv,
+           .in_place = true,
+           .symmetric = false,
+           .shared = running.node() != nullptr || ranks() == 1,
+           .single_copies = running.node() != nullptr && running.node()->single_copies(),
+           .uniform = false};
+  shape.max_rank_bytes = all[0];
+  shape.max_received_bytes = all[1];
+  shape.max_peers = static_cast<int>(all[2]);
+  shape.one_unit = true;
+  shape.unit_span = all[3];
+  shape.unit_size = 1;
+  allowed = in_place_allowance(shape, ~all[4], in_place_operation::least(shape));
 }
 
 void migration::ready(const char* invalid_text, int mpi_class) {
   state& s = *state_;
   s.callers_work.reset();
-  if (!s.any_grows) return;
+  if (!s.waits) return;
   s.running.stage([&] {
     std::optional<invalid_argument> invalid;
     if (invalid_text != nullptr) invalid = invalid_argument{invalid_text, mpi_class};
@@ -181,25 +282,83 @@ void migration::ready(const char* invalid_text, int mpi_class) {
   });
 }
 
-void migration::run(void* data, count_t length, MPI_Datatype type) {
-  state& s = *state_;
-  s.callers_work.reset();
-  const std::size_t elements = s.ranks->size();
-  redistribute_options o = s.options;
-  o.check = false;  // one place per element by construction
-  if (o.memory != unlimited) o.memory -= s.budget.used();
-  std::optional<redistribution> made;
-  try {
-    made.emplace(data, static_cast<count_t>(std::max(elements, s.arriving)), length, type, s.user, o);
-  } catch (const budget_exceeded& e) {
-    if (!e.collective()) throw;
-    s.running.stage([&] { s.refuse_limit(s.budget.used() + e.used() + e.requested()); });
+// By destination, and by position.
+void migration::state::sort(std::span<void* const> data) {
+  if (!keeps) return;  // the caller has
+  for (int& to : *destinations) to = static_cast<int>((*out_at)[as_size(to)]++);
+  for (std::size_t a = 0; a < data.size(); ++a) {
+    const std::size_t copied =
+        permute(static_cast<std::byte*>(data[a]), columns[a].stride, *destinations, {buffer->data(), buffer->size()});
+    if (options.stats != nullptr) options.stats->bytes_copied += copied;
   }
-  redistribution& exchange = *made;
-  s.running.stage([&] { redistribution_access::sort(exchange, *s.ranks, *s.indices); });
-  exchange(std::span<const int>(*s.ranks), std::span<const int>(*s.indices));
-  if (s.options.stats != nullptr)
-    s.options.stats->peak_memory = std::max(s.options.stats->peak_memory, s.budget.peak() + exchange.peak_memory());
+}
+
+void migration::state::run(std::span<void* const> data) {
+  running.stage([&] {
+    sort(data);
+    std::exclusive_scan(out->begin(), out->end(), out_at->begin(), count_t{0});
+    std::exclusive_scan(in->begin(), in->end(), in_at->begin(), count_t{0});
+    destinations.reset();
+    buffer.reset();
+    for (std::size_t a = 0; a < data.size(); ++a)
+      if (columns[a].bytes > 0) exchange_items(data[a], columns[a]);
+  });
+  if (options.stats == nullptr) return;
+  ++options.stats->starts;
+  options.stats->algorithm = in_place.name;
+  options.stats->peak_memory = std::max({options.stats->peak_memory, budget.peak(), storage_peak});
+}
+
+// What is whole, in items: of the exchange, or of what was to be exchanged.
+void migration::state::keep_map(const column& c, bool begun) noexcept {
+  try {
+    const auto unit = shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);
+    failure::block_map map{.known = true, .unit_bytes = static_cast<count_t>(c.bytes)};
+    if (begun) map = map_of_items(failure::blocks(), c.bytes / unit, c.bytes);
+    for (int r = 0; r < running.comm()->size() && !begun; ++r) {
+      const auto i = as_size(r);
+      const count_t n = c.length;  // the counts are those of elements
+      if ((*out)[i] > 0) append(map.outgoing, {failure::state::stands, r, 0, (*out)[i] / n, (*out_at)[i] / n});
+      if ((*in)[i] > 0) append(map.incoming, {failure::state::missing, r, 0, (*in)[i] / n, -1});
+    }
+    detail::keep_map(std::move(map));
+  } catch (const std::exception&) {
+    forget_map();
+  }
+}
+
+void migration::state::exchange_items(void* data, const column& c) {
+  const auto scale = [&](count_t by, count_t down) {
+    if (c.length == 1) return;
+    for (auto* list : {&out, &out_at, &in, &in_at})
+      for (count_t& n : **list) n = n / down * by;
+  };
+  scale(c.length, 1);
+  exchange x = exchange::alltoallv_in_place(data, count_view(out->data()), count_view(out_at->data()),
+                                            count_view(in->data()), count_view(in_at->data()), MPI_BYTE, user);
+  for (blocks* side : {&x.send, &x.recv}) {
+    side->element = c.item;
+    side->displ_unit = c.item.extent;
+  }
+  taquin::options o;
+  o.in_flight = options.in_flight;
+  const context where{running.comm(), running.comm()->next_tag(), &shape, &o, nullptr, false, allowed};
+  operation_ptr moves;
+  try {
+    moves = make_operation<in_place_operation>(budget, x, where, allowed, budget);
+    moves->run();
+  } catch (...) {
+    keep_map(c, moves != nullptr);
+    throw;
+  }
+  if (options.stats != nullptr) moves->account(*options.stats);
+  moves.reset();
+  scale(1, c.length);
+}
+
+void migration::run(std::span<void* const> data) {
+  state_->callers_work.reset();
+  state_->run(data);
 }
 
 }  // namespace taquin::detail

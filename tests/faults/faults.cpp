@@ -219,10 +219,13 @@ void fail_each_of_redistributions(fault kind, bool first_call, std::string_view 
 // Which element goes where is the element's index.
 void fail_each_of_migrations(fault kind, bool first_call) {
   fail_each_of(kind, first_call, [](std::span<int> data, MPI_Comm comm) {
-    detail::migration moves(data.size(), comm, {});
+    const detail::migrated_array array{1, MPI_INT};
+    detail::migration moves(data.size(), std::span(&array, 1), true, comm, {});
     std::iota(moves.destinations().begin(), moves.destinations().end(), 0);
     moves.plan(nullptr, data.size(), std::nullopt);
-    moves.run(data.data(), 1, MPI_INT);
+    moves.ready(nullptr, MPI_SUCCESS);
+    void* const place = data.data();
+    moves.run(std::span(&place, 1));
   });
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "redistribute/refusal.hpp"
@@ -15,8 +17,13 @@
 namespace taquin {
 namespace {
 
-using test::promised;
 using test::refusal;
+
+// Bytes that a migration needs, on a rank of p with m elements of l bytes before, as the documentation states them.
+std::size_t promised_to_migrate(int ranks, std::size_t kept, std::size_t m, std::size_t l) {
+  const auto p = static_cast<std::size_t>(ranks);
+  return 4608 + 300 * p + std::min<std::size_t>(l, 4096) + std::max(4 * kept, std::min<std::size_t>(m * l, 16384));
+}
 
 TEST_F(refusal, migration_orders_by_source_and_then_position) {
   struct item {
@@ -57,7 +64,8 @@ class migration_memory : public refusal {
   }
   // Everything to its place but the storage of the vector itself.
   [[nodiscard]] std::size_t extra(std::size_t most) const {
-    return promised("slots", static_cast<std::size_t>(ranks), most, sizeof(large)) + 8 * most;
+    return promised_to_migrate(ranks, most, most, sizeof(large)) +
+           std::max<std::size_t>(most * sizeof(large) / 100, 65536);
   }
   void expect_all_on_rank_0() const {
     ASSERT_EQ(elements.size(), static_cast<std::size_t>(rank == 0 ? n * ranks : 0));
@@ -107,6 +115,120 @@ TEST_F(migration_memory, a_limit_that_growth_does_not_fit_is_kept_on_every_rank)
   elements.reserve(static_cast<std::size_t>(n * ranks));
   migrate(elements, to_rank_0, MPI_COMM_WORLD, {.memory = limit});
   expect_all_on_rank_0();
+}
+
+// An element: its destination, and then bytes that say which one it is.
+template <std::size_t Bytes>
+using numbered = std::array<unsigned char, Bytes>;
+
+template <std::size_t Bytes>
+numbered<Bytes> element_of(int ranks, int from, std::size_t k) {
+  numbered<Bytes> e;
+  for (std::size_t i = 1; i < Bytes; ++i)
+    e[i] = static_cast<unsigned char>(k * 37 + static_cast<std::size_t>(from) + i);
+  e[0] = static_cast<unsigned char>((k * 7 + k / 5 + static_cast<std::size_t>(from)) % static_cast<std::size_t>(ranks));
+  return e;
+}
+
+// "At least N" is exact: with N it works, with N − 1 it does not; and from there on nothing beyond the limit is taken.
+template <std::size_t Bytes>
+void expect_exact_limit(int ranks, int rank, std::size_t n) {
+  for (const bool once : {true, false}) {
+    const auto attempt = [&](std::size_t memory) {
+      std::vector<numbered<Bytes>> items;
+      items.reserve(2 * n + 64);
+      for (std::size_t k = 0; k < n; ++k) items.push_back(element_of<Bytes>(ranks, rank, k));
+      const test::heap_watch watch;
+      migrate(items, [](const auto& e) { return static_cast<int>(e[0]); }, MPI_COMM_WORLD,
+              {.memory = memory, .once = once});
+      EXPECT_LE(test::heap_watch::peak(), memory) << Bytes << " bytes, " << n;
+      std::size_t at = 0;
+      for (int r = 0; r < ranks; ++r) {
+        std::vector<numbered<Bytes>> expected;
+        for (std::size_t k = 0; k < n; ++k)
+          if (const auto e = element_of<Bytes>(ranks, r, k); e[0] == rank) expected.push_back(e);
+        ASSERT_LE(at + expected.size(), items.size());
+        const auto part = std::span(items).subspan(at, expected.size());
+        if (!once) {  // the order of one source is not promised
+          std::ranges::sort(part);
+          std::ranges::sort(expected);
+        }
+        ASSERT_TRUE(std::ranges::equal(part, expected)) << Bytes << " bytes, " << n << ", from " << r;
+        at += expected.size();
+      }
+      ASSERT_EQ(at, items.size());
+    };
+    std::size_t least = 0;
+    try {
+      attempt(1);
+      FAIL() << "1 byte is enough";
+    } catch (const budget_exceeded& e) {
+      least = e.requested();
+      EXPECT_NE(std::string(e.what()).find("needs at least " + std::to_string(least)), std::string::npos) << e.what();
+    }
+    EXPECT_LE(least, promised_to_migrate(ranks, once ? n : 0, n, Bytes)) << n;
+    EXPECT_THROW(attempt(least - 1), budget_exceeded);
+    for (const std::size_t memory : {least, least + 1, least + least / 4, 2 * least, 10 * least}) attempt(memory);
+  }
+}
+
+TEST_F(migration_memory, is_exactly_what_the_error_names) {
+  expect_exact_limit<1>(ranks, rank, 30000);
+  expect_exact_limit<8>(ranks, rank, 20000);
+  expect_exact_limit<17>(ranks, rank, 100);
+  expect_exact_limit<56>(ranks, rank, 10000);
+  expect_exact_limit<4096>(ranks, rank, 200);
+  expect_exact_limit<1 << 20>(ranks, rank, 3);
+  expect_exact_limit<24>(ranks, rank, 0);
+}
+
+TEST_F(migration_memory, many_small_elements_go_through_a_small_part_of_theirs) {
+  struct particle {
+    std::array<double, 7> values;
+  };
+  constexpr int many = 20000;
+  std::vector<particle> all;
+  all.reserve(many * 2 + 1000);
+  for (int k = 0; k < many; ++k) all.push_back({{double(k), double((k * 37 + rank) % ranks), double(rank)}});
+  statistics done;
+  migrate(all, [](const particle& e) { return static_cast<int>(e.values[1]); }, MPI_COMM_WORLD,
+          {.memory = 24 << 10, .stats = &done, .once = false});
+  EXPECT_LE(done.peak_memory, 24U << 10);
+  std::vector<std::vector<bool>> seen(static_cast<std::size_t>(ranks), std::vector<bool>(many));
+  std::size_t expected = 0;
+  for (int r = 0; r < ranks; ++r)
+    for (int k = 0; k < many; ++k) expected += (k * 37 + r) % ranks == rank ? 1 : 0;
+  ASSERT_EQ(all.size(), expected);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const auto& v = all[k].values;
+    ASSERT_EQ(static_cast<int>(v[1]), rank);
+    auto seen_one = seen[static_cast<std::size_t>(v[2])][static_cast<std::size_t>(v[0])];
+    ASSERT_FALSE(seen_one);
+    seen_one = true;
+    if (k > 0) {
+      ASSERT_LE(all[k - 1].values[2], v[2]) << "by source";
+    }
+  }
+}
+
+TEST_F(refusal, a_function_that_changes_its_mind_is_an_error_on_every_rank) {
+  std::vector<int> items(100);
+  std::iota(items.begin(), items.end(), 0);
+  int calls = 0;
+  const auto fickle = [&](int) { return ++calls > 100 && rank == 0 ? (calls + 1) % ranks : calls % ranks; };
+  if (ranks > 1) {
+    EXPECT_THROW(
+        migrate(items, [&](int) { return rank == 0 && ++calls > 100 ? ranks : 0; }, MPI_COMM_WORLD, {.once = false}),
+        usage_error);
+    calls = 0;
+    try {
+      auto some = items;
+      migrate(some, fickle, MPI_COMM_WORLD, {.once = false});
+    } catch (const usage_error&) {
+    }
+  }
+  std::ranges::sort(items);
+  for (int k = 0; k < 100; ++k) ASSERT_EQ(items[static_cast<std::size_t>(k)], k);
 }
 
 // Ranks have different numbers of elements and need different amounts; the error has that of the rank that needs most.

@@ -185,9 +185,7 @@ std::string block_arrays::migrate(const block_recipe& r, const turn& t) {
   with_limit(
       r.memory, r.seed, fault, *t.sum,
       [&](std::size_t bytes) {
-        taquin::migrate(
-            elements_, [&](const auto& e) { return goes_to(e[0]); }, t.comm,
-            {.algorithm = r.algorithm, .memory = bytes, .check = r.check, .least_progress = r.least_progress});
+        taquin::migrate(elements_, [&](const auto& e) { return goes_to(e[0]); }, t.comm, {.memory = bytes});
       },
       [&] { return elements_ == before; });
   if (!fault.empty()) return fault;
