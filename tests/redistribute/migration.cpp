@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory_resource>
 #include <numeric>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "support/heap_watch.hpp"
 #include "taquin/error.hpp"
 #include "taquin/migrate.hpp"
+#include "taquin/migrate_arrays.hpp"
 
 namespace taquin {
 namespace {
@@ -209,6 +211,42 @@ TEST_F(migration_memory, many_small_elements_go_through_a_small_part_of_theirs) 
       ASSERT_LE(all[k - 1].values[2], v[2]) << "by source";
     }
   }
+}
+
+TEST_F(refusal, several_arrays_migrate_as_one) {
+  using name = std::array<char, 5>;
+  constexpr int n = 1000;
+  std::vector<double> x;
+  std::vector<std::array<float, 3>> v;
+  std::pmr::vector<name> names;
+  for (int k = 0; k < n; ++k) {
+    x.push_back(rank * n + k);
+    v.push_back({float(k), float(rank), 1});
+    names.push_back({static_cast<char>(k % 100), static_cast<char>(rank)});
+  }
+  statistics done;
+  const auto owner = [&](std::size_t k) { return static_cast<int>((k * k + 3) % static_cast<std::size_t>(ranks)); };
+  migrate(owner, MPI_COMM_WORLD, {.stats = &done}, x, v, names);
+  std::size_t at = 0;
+  for (int r = 0; r < ranks; ++r)
+    for (int k = 0; k < n; ++k) {
+      if (owner(static_cast<std::size_t>(k)) != rank) continue;
+      ASSERT_LT(at, x.size());
+      ASSERT_EQ(x[at], r * n + k);
+      ASSERT_EQ(v[at], (std::array<float, 3>{float(k), float(r), 1}));
+      ASSERT_EQ(names[at], (name{static_cast<char>(k % 100), static_cast<char>(r)}));
+      ++at;
+    }
+  EXPECT_EQ(x.size(), at);
+  EXPECT_EQ(v.size(), at);
+  EXPECT_EQ(names.size(), at);
+  EXPECT_LE(done.peak_memory, std::max<std::size_t>(4 * n, 65536) + 8192 + 300 * static_cast<std::size_t>(ranks));
+  const auto kept = v;
+  x.push_back(1);
+  EXPECT_THROW(migrate(owner, MPI_COMM_WORLD, v, x), usage_error) << "of different lengths";
+  EXPECT_EQ(v, kept);
+  migrate(std::vector<int>(v.size(), ranks - 1), MPI_COMM_WORLD, v, names);
+  EXPECT_EQ(v.size(), rank == ranks - 1 ? n * static_cast<std::size_t>(ranks) : 0);
 }
 
 TEST_F(refusal, a_function_that_changes_its_mind_is_an_error_on_every_rank) {

@@ -155,6 +155,10 @@ void redistribute_everything() {
   std::pmr::vector<int> other(data.begin(), data.end());
   migrate(other, here, MPI_COMM_WORLD);
   expect(migrate(std::span<int>(data), data.size(), here, MPI_COMM_WORLD) == 4, "migrate");
+  std::vector<char> beside(data.size(), 'x');
+  migrate([](std::size_t) { return own_rank(); }, MPI_COMM_WORLD, data, beside);
+  migrate(std::vector<int>(4, own_rank()), MPI_COMM_WORLD, {.once = false}, data, beside);
+  expect(data.size() == 4 && beside.size() == 4, "migrate, several arrays");
 }
 
 // A 6 x 4 array whose rows lie on the ranks goes to one whose columns do, transposed in memory.

@@ -1,0 +1,110 @@
+// Migration of several arrays whose items belong together: a structure of arrays.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <ranges>
+#include <span>
+#include <string>
+
+#include "taquin/migrate.hpp"
+
+namespace taquin {
+
+namespace detail {
+
+/// Fills in the destinations of `items`, by a function of the item's index or by a range.
+template <class Destination>
+std::string fill_by_index(migration& m, std::size_t items, Destination& destination) {
+  const auto to = m.destinations();
+  std::size_t k = 0;
+  if constexpr (std::invocable<Destination&, std::size_t>) {
+    for (; k < items; ++k) {
+      const auto r = std::invoke(destination, k);
+      if (!as_int(r, to[k])) return no_rank(k, r);
+    }
+  } else {
+    if (std::ranges::size(destination) != items) return "not one destination per element";
+    for (const auto r : destination) {
+      if (!as_int(r, to[k])) return no_rank(k, r);
+      ++k;
+    }
+  }
+  return {};
+}
+
+template <class C>
+void grow(C& c, std::size_t items) {
+  if constexpr (requires { c.reserve(items); })
+    if (items > room_of(c)) c.reserve(items);
+  if (items > std::ranges::size(c)) c.resize(items);
+}
+
+}  // namespace detail
+
+/// Sends item k of every array to rank `destination(k)`, or to the k-th rank of a range of destinations. Afterwards
+/// each array holds what arrived, ordered by source and then by position there, so that items with the same index still
+/// belong together. The arrays are contiguous containers with resize(), of any trivially copyable types; their items
+/// are sent as bytes.
+///
+/// One agreement and one permutation serve all arrays, which move one after the other; their memory is that of one
+/// migration, with l the bytes of the widest item, and while the arrays grow that of the largest one's old storage.
+/// Collective, blocking. Errors as of migrate() for one array, and usage_error on every rank where the arrays of a rank
+/// have different lengths; then all arrays are kept. After a failure in the middle failure::blocks() has the map of the
+/// array that was being moved: those before it have moved, and those after it are sorted by destination.
+template <class Destination, class First, class... More>
+requires detail::growable<First> &&
+    (detail::growable<More>&&...) void migrate(Destination&& destination, MPI_Comm comm, const redistribute_options& o,
+                                               First& first, More&... more) {
+  using detail::guard;
+  using detail::told;
+  const std::array arrays{detail::array_of<std::ranges::range_value_t<First>>(MPI_DATATYPE_NULL),
+                          detail::array_of<std::ranges::range_value_t<More>>(MPI_DATATYPE_NULL)...};
+  const std::array sizes{static_cast<std::size_t>(std::ranges::size(first)),
+                         static_cast<std::size_t>(std::ranges::size(more))...};
+  const bool alike = std::ranges::all_of(sizes, [&](std::size_t n) { return n == sizes[0]; });
+  const std::size_t before = alike ? sizes[0] : 0;
+  detail::migration m(before, arrays, true, comm, o);
+  const auto invalid = guard("the destinations", [&]() -> std::string {
+    if (!alike) return "the arrays have different lengths";
+    return detail::fill_by_index(m, before, destination);
+  });
+  const std::array rooms{detail::room_of(first), detail::room_of(more)...};
+  std::size_t storage = 0;
+  for (std::size_t a = 0; a < rooms.size(); ++a)
+    storage = std::max(storage, rooms[a] * static_cast<std::size_t>(arrays[a].length));
+  const std::size_t arriving =
+      told(invalid, [&] { return m.plan(invalid.text(), *std::ranges::min_element(rooms), storage); });
+  const auto lacking = guard("the container", [&] {
+    detail::grow(first, arriving);
+    (detail::grow(more, arriving), ...);
+    return std::string();
+  });
+  try {
+    told(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
+    const std::array<void*, 1 + sizeof...(More)> data{std::ranges::data(first), std::ranges::data(more)...};
+    m.run(data);
+  } catch (const error& e) {
+    if (e.collective()) {
+      first.resize(before);
+      (more.resize(before), ...);
+    }
+    throw;
+  }
+  first.resize(arriving);
+  (more.resize(arriving), ...);
+}
+
+/// The same with default options.
+template <class Destination, class First, class... More>
+requires detail::growable<First> &&
+    (detail::growable<More>&&...) void migrate(Destination&& destination, MPI_Comm comm, First& first, More&... more) {
+  migrate(destination, comm, redistribute_options{}, first, more...);
+}
+
+}  // namespace taquin
