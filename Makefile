@@ -129,6 +129,7 @@ lint-changed: lint-quick ## the same, with clang-tidy over the files that differ
 	[ -z "$$files" ] || run-clang-tidy -quiet -p build/lint -j $(CTEST_PARALLEL_LEVEL) $$files
 
 lint-quick: lint-packages
+	scripts/words
 	clang-format --dry-run --Werror $(SOURCES)
 	cmake --preset lint
 	cmake --build build/lint --target generated

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import docstrings
 
 CPP = """
-taquin alltoall ranges range_plans in_place plan exchange options migrate redistribute sparse failure shared_buffer datatypes
+taquin alltoall ranges range_plans in_place plan exchange options migrate migrate_arrays redistribute sparse failure shared_buffer datatypes
 layout element_types
 patterns cost_model error types
 """.split()
