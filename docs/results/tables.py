@@ -9,6 +9,7 @@ import statistics
 import sys
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
+NARROW = "\u00a0"  # a number and its unit stay in one line
 NEEDED = ("commit", "date", "machine", "mpi", "command", "samples", "interval")
 
 
@@ -41,10 +42,10 @@ def size(n):
 def duration(seconds):
     us = seconds * 1e6
     if us < 10:
-        return f"{us:.2f} µs"
+        return f"{us:.2f}\u00a0µs"
     if us < 1e3:
-        return f"{us:.0f} µs"
-    return f"{us / 1e3:.{2 if us < 1e4 else 1 if us < 1e5 else 0}f} ms"
+        return f"{us:.0f}\u00a0µs"
+    return f"{us / 1e3:.{2 if us < 1e4 else 1 if us < 1e5 else 0}f}\u00a0ms"
 
 
 def measured(r):
@@ -86,7 +87,7 @@ def node_cell(cell):
     if not cell:
         return ""
     ratio, rest = cell.split(" (")
-    return f"{float(ratio):.2f} ({rest.split(',')[0].replace('us', 'µs')})"
+    return f"{float(ratio):.2f} ({rest.split(',')[0].replace('us', 'µs').replace(' ', NARROW)})"
 
 
 def node_size(text):
