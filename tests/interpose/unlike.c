@@ -187,7 +187,9 @@ static void make_persistent(MPI_Comm all, MPI_Comm ring, MPI_Request requests[])
   OK(MPI_Alltoall_init(out, block, MPI_INT, in, block, MPI_INT, all, MPI_INFO_NULL, &requests[0]));
   static side s, r;
   s = make_side(out, ranks, 0), r = make_side(in, ranks, 0);
-  OK(MPI_Alltoallv_init(out, s.counts, s.at, MPI_INT, in, r.counts, r.at, MPI_INT, all, MPI_INFO_NULL, &requests[1]));
+  static int counts[most_ranks]; /* those of `s` may be of other types */
+  for (int k = 0; k < ranks; ++k) counts[k] = block;
+  OK(MPI_Alltoallv_init(out, counts, s.at, MPI_INT, in, counts, s.at, MPI_INT, all, MPI_INFO_NULL, &requests[1]));
   OK(MPI_Alltoallw_init(out, s.counts, s.bytes_at, s.types, in, r.counts, r.bytes_at, r.types, all, MPI_INFO_NULL,
                         &requests[2]));
   OK(MPI_Neighbor_alltoall_init(out, block, MPI_INT, in, block, MPI_INT, ring, MPI_INFO_NULL, &requests[3]));
