@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/replace_file.hpp"
 #include "cli/command.hpp"
 #include "cli/program_mpi.hpp"
 #include "harness/sizes.hpp"
@@ -80,12 +81,6 @@ std::vector<std::string> without_separator(const CLI::App& app, std::vector<std:
   return arguments;
 }
 
-bool speaks() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
-}
-
 void check_command(const std::vector<std::string>& command) {
   if (command.empty()) throw usage("a program to run is missing");
   if (command.front().starts_with('-')) throw usage(fmt::format("no option '{}'", command.front()));
@@ -98,11 +93,8 @@ void set_variable(const char* name, const std::string& value) {
 
 std::filesystem::path writable(const std::string& name) {
   auto path = std::filesystem::absolute(name).lexically_normal();
-  std::error_code ignored;
-  const auto fail = [&](const char* why) { throw failure(fmt::format("cannot write {}: {}", path.string(), why)); };
-  if (std::filesystem::is_directory(path, ignored)) fail(std::strerror(EISDIR));
-  const bool there = std::filesystem::exists(path, ignored);
-  if (access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) fail(std::strerror(errno));
+  if (const auto why = detail::cannot_replace(path.string()))
+    throw failure(fmt::format("cannot write {}: {}", path.string(), *why));
   return path;
 }
 

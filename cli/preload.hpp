@@ -12,9 +12,6 @@ namespace taquin::cli {
 /// command; arguments of subcommands that run no program stay as they are.
 std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> arguments);
 
-/// True on one process of a job, as far as the launcher's environment tells.
-bool speaks();
-
 /// Throws usage when there is no command or its first word is an option, failure when no such program can be run.
 void check_command(const std::vector<std::string>& command);
 

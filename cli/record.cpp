@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/preload.hpp"
+#include "harness/session.hpp"
 
 namespace taquin::cli {
 
@@ -21,7 +22,7 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
   set_variables(a.files);
-  if (speaks()) set_variable("TAQUIN_RECORD_PROCESS", std::to_string(getpid()));
+  if (harness::first_of_launcher()) set_variable("TAQUIN_RECORD_PROCESS", std::to_string(getpid()));
   become(command, a.mpi);
 }
 

@@ -14,13 +14,11 @@
 #include "cli/misspelt.hpp"
 #include "cli/plan_json.hpp"
 #include "cli/redistribute_layouts.hpp"
+#include "cli/redistribution_race.hpp"
 #include "harness/block_maps.hpp"
 #include "harness/block_problem.hpp"
 #include "harness/measure.hpp"
 #include "harness/names.hpp"
-#include "harness/output.hpp"
-#include "harness/progress.hpp"
-#include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
 #include "mpi/check.hpp"
@@ -74,15 +72,6 @@ choices interpret(const arguments& a) {
   return c;
 }
 
-double timed(const std::function<void()>& call) {
-  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-  const double start = MPI_Wtime();
-  call();
-  double seconds = MPI_Wtime() - start;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-  return seconds;
-}
-
 double repetition(block_problem& p, contender& c) {
   if (c.raw) {
     p.fill_native();
@@ -124,8 +113,6 @@ nlohmann::json over_time(const choices& c, const std::string& name, int ranks) {
 }
 
 int work(const choices& c, int rank, int ranks) {
-  output out(c.given->json, rank);
-  progress display(rank == 0);
   block_problem problem(*c.workload, c.blocks, c.live, c.block_bytes, c.given->seed,
                         c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource());
   count_t most = problem.bytes_sent();
@@ -155,28 +142,16 @@ int work(const choices& c, int rank, int ranks) {
       one.fault = e.what();
     }
   }
-  s.how = race(
-      contenders, 1, {.repetitions = c.given->repetitions}, [&](contender& one) { return repetition(problem, one); },
-      [&](double part) { display.show(s.workload, part); });
-  display.clear();
-  int status = 0;
-  std::vector<nlohmann::json> records;
-  for (contender& one : contenders) {
-    one.calls.clear();
-    if (one.raw) problem.account_native(one.stats);
-    if (!one.fault) reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
-    if (one.fault || one.wrong != 0) status = failure_status;
-    records.push_back(record(s, one));
-    records.back()["blocks"] = c.blocks;
-    records.back()["block_bytes"] = c.block_bytes;
-    records.back()["free_blocks"] = free / ranks;
-    if (rank == 0 && !c.given->json.empty() && !one.raw && !one.fault)
-      records.back()["over_time"] = over_time(c, one.name, ranks);
-  }
-  if (out.text() != nullptr) print_table(out.text(), records);
-  out.add(std::move(records));
-  out.finish();
-  return status;
+  problem.account_native(contenders[0].stats);
+  return race_redistributions(
+      s, contenders, c.given->repetitions, c.given->json, [&](contender& one) { return repetition(problem, one); },
+      [&](nlohmann::json& record, const contender& one) {
+        record["blocks"] = c.blocks;
+        record["block_bytes"] = c.block_bytes;
+        record["free_blocks"] = free / ranks;
+        if (rank == 0 && !c.given->json.empty() && !one.raw && !one.fault)
+          record["over_time"] = over_time(c, one.name, ranks);
+      });
 }
 
 std::string footer() {

@@ -9,10 +9,8 @@
 #include <memory_resource>
 
 #include "cli/command.hpp"
+#include "cli/redistribution_race.hpp"
 #include "harness/measure.hpp"
-#include "harness/output.hpp"
-#include "harness/progress.hpp"
-#include "harness/records.hpp"
 #include "harness/session.hpp"
 #include "layouts/access.hpp"
 #include "layouts/chunk_walk.hpp"
@@ -201,18 +199,12 @@ class layout_problem_of_rank {
 
 double repetition(layout_problem_of_rank& p, contender& c) {
   p.fill();
-  TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-  const double start = MPI_Wtime();
-  c.calls.front()();
-  double seconds = MPI_Wtime() - start;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+  const double seconds = timed(c.calls.front());
   c.wrong += p.wrong_bytes();
   return seconds;
 }
 
-int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int rank, int ranks) {
-  output out(a.json, rank);
-  progress display(rank == 0);
+int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int ranks) {
   count_t most = problem.bytes();
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
   setting s{.workload = "layouts",
@@ -236,25 +228,13 @@ int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatyp
   } catch (const budget_exceeded& e) {
     contenders[1].fault = e.what();
   }
-  s.how = race(
-      contenders, 1, {.repetitions = a.repetitions}, [&](contender& one) { return repetition(problem, one); },
-      [&](double part) { display.show(s.workload, part); });
-  display.clear();
-  int status = 0;
-  std::vector<nlohmann::json> records;
-  for (contender& one : contenders) {
-    one.calls.clear();
-    if (!one.fault) reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
-    if (one.fault || one.wrong != 0) status = failure_status;
-    records.push_back(record(s, one));
-    records.back()["shape"] = a.shape;
-    records.back()["from"] = a.from;
-    records.back()["to"] = a.to;
-  }
-  if (out.text() != nullptr) print_table(out.text(), records);
-  out.add(std::move(records));
-  out.finish();
-  return status;
+  return race_redistributions(
+      s, contenders, a.repetitions, a.json, [&](contender& one) { return repetition(problem, one); },
+      [&](nlohmann::json& record, const contender&) {
+        record["shape"] = a.shape;
+        record["from"] = a.from;
+        record["to"] = a.to;
+      });
 }
 
 }  // namespace
@@ -285,7 +265,7 @@ int redistribute_layouts(const layout_arguments& a) {
     layout_options o;
     o.axes = a.axes;
     layout_problem_of_rank problem(from, to, o, static_cast<std::size_t>(element), rank, ranks);
-    const int status = work(a, problem, type, rank, ranks);
+    const int status = work(a, problem, type, ranks);
     TAQUIN_MPI(MPI_Type_free(&type));
     return status;
   });

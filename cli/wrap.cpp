@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/preload.hpp"
 #include "harness/names.hpp"
+#include "harness/session.hpp"
 #include "harness/sizes.hpp"
 
 namespace taquin::cli {
@@ -47,7 +48,7 @@ void check_use(const std::string& name) {
   }
   s.in_place = s.symmetric = true;
   if (!a.supports(s)) throw usage(fmt::format("'{}' serves no call of MPI's: choose another algorithm", name));
-  if (speaks())
+  if (harness::first_of_launcher())
     fmt::print(stderr, "taquin wrap: '{}' serves calls with MPI_IN_PLACE alone; others go to the MPI library\n", name);
 }
 

@@ -23,8 +23,6 @@ bool launched() {
   return false;
 }
 
-}  // namespace
-
 // Ranks that the launcher of this process has started; 0: no launcher is known.
 int started_together() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
@@ -44,8 +42,10 @@ const char* library_name() {
   return "another one";
 }
 
+}  // namespace
+
 bool first_of_launcher() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* const text = std::getenv(name)) return std::atoi(text) == 0;
   return true;
 }

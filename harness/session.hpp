@@ -11,6 +11,9 @@
 
 namespace taquin::harness {
 
+/// True on one process of a job, as far as the launcher's environment tells.
+bool first_of_launcher();
+
 /// Prints on rank 0 alone. For what happens on all ranks alike, before MPI is initialised or after it is finalised:
 /// under mpirun it starts MPI for it, so that no rank ends before rank 0 has spoken.
 void say_once(const std::string& out, const std::string& err);
