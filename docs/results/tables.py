@@ -45,6 +45,8 @@ def duration(seconds):
         return f"{us:.2f}\u00a0µs"
     if us < 1e3:
         return f"{us:.0f}\u00a0µs"
+    if us >= 1e6:
+        return f"{us / 1e6:.2f}\u00a0s"
     return f"{us / 1e3:.{2 if us < 1e4 else 1 if us < 1e5 else 0}f}\u00a0ms"
 
 
@@ -236,6 +238,35 @@ def particles():
     table(("particles of a rank", "their size", "taquin: peak memory, time", "`MPI_Alltoallv`", "time relative to the MPI library"), rows)
 
 
+def predicted_ranks():
+    """Up to a million ranks: the algorithms that are the fastest somewhere, and the MPI library's call as modelled."""
+    rows = records("models/ranks.json")
+    few = {r["ranks"]: r["nodes"] for r in rows if r["ranks"] in (64, 1024, 4096, 65536, 1 << 20)}
+    fastest = {min((r for r in rows if r["ranks"] == p and r["formula_s"]), key=lambda r: r["formula_s"])["algorithm"] for p in few}
+    names = [r["algorithm"] for r in rows if r["ranks"] == 1 << 20 and (r["algorithm"] in fastest or r["algorithm"] in ("spread_out", "two_phase", "zero_copy_bruck"))]
+    times = {(r["ranks"], r["algorithm"]): r["formula_s"] for r in rows}
+    table(("ranks", *(f"`{n}`" for n in names)),
+          [(f"{p:,}", *(duration(times[p, n]) if times.get((p, n)) else "" for n in names)) for p in sorted(few)])
+
+
+def predicted_two_phase():
+    rows = records("models/two_phase.json")
+    names = list(dict.fromkeys(r["algorithm"] for r in rows))
+    table(("workload", *(f"`{n}`" for n in names), "rounds that begin together"),
+          [(f"`{w}`", *(duration(r["schedule_s"] or r["formula_s"]) for n in names for r in rows if (r["workload"], r["algorithm"]) == (w, n)),
+            *(duration(r["formula_s"]) for r in rows if (r["workload"], r["algorithm"]) == (w, "pairwise")))
+           for w in dict.fromkeys(r["workload"] for r in rows)])
+
+
+def predicted_sparse():
+    rows = records("models/sparse.json")
+    names = list(dict.fromkeys(r["algorithm"] for r in rows))
+    keys = list(dict.fromkeys((r["peers"], r["per_pair"]) for r in rows))
+    cells = {(r["peers"], r["per_pair"], r["algorithm"]): r["schedule_s"] for r in rows}
+    table(("peers", "block", *(f"`{n}`" for n in names)),
+          [(str(k), size(b), *(duration(cells[k, b, n]) if cells.get((k, b, n)) else "" for n in names)) for k, b in keys])
+
+
 def check():
     wrong = []
     known = records("records.json")
@@ -254,6 +285,7 @@ def check():
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
         "bruck": bruck, "redistribution": redistribution, "nodes": nodes, "programs": programs, "particles": particles,
+        "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
 if __name__ == "__main__":
