@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/replace_file.hpp"
 #include "base/sizes.hpp"
 #include "select/read_json.hpp"
 
@@ -309,9 +310,8 @@ std::string traffic_text(const traffic& t) {
 }
 
 void write_traffic(const traffic& t, const std::filesystem::path& path) {
-  std::ofstream out(path);
-  if (out) out << traffic_text(t) << '\n' << std::flush;
-  if (!out) throw traffic_error(fmt::format("cannot write traffic file {}: {}", path.string(), std::strerror(errno)));
+  if (const auto why = detail::replace_file(path.string(), traffic_text(t) + '\n', detail::links::replaced))
+    throw traffic_error(fmt::format("cannot write traffic file {}: {}", path.string(), *why));
 }
 
 }  // namespace taquin::workloads

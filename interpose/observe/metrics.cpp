@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
 
+#include "base/replace_file.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/say.hpp"
 
@@ -81,11 +79,9 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
 }
 
 void write_metrics(const std::vector<rank_log>& logs, const std::string& file) {
-  const std::string text = metrics_of(logs);  // before the file: whatever it does may change errno
-  std::ofstream out(file);
-  if (out) out << text << std::flush;
-  say(out ? fmt::format("metrics written to {}", file)
-          : fmt::format("no metrics are written: cannot write {}: {}", file, std::strerror(errno)));
+  const auto why = detail::replace_file(file, metrics_of(logs), detail::links::replaced);
+  say(why ? fmt::format("no metrics are written: cannot write {}: {}", file, *why)
+          : fmt::format("metrics written to {}", file));
 }
 
 }  // namespace taquin::interpose

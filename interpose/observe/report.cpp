@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "base/replace_file.hpp"
 #include "base/shown.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/say.hpp"
@@ -358,9 +356,9 @@ std::string job() {
   return std::to_string(getpid());
 }
 
-std::string file_named_after(const std::string& command_line) {
+std::string stem_named_after(const std::string& command_line) {
   const std::string program = command_line.substr(0, command_line.find(' '));
-  std::string name = fmt::format("taquin-report-{}-{}.json", program.substr(program.rfind('/') + 1), job());
+  std::string name = fmt::format("taquin-report-{}-{}", program.substr(program.rfind('/') + 1), job());
   std::ranges::replace(name, '/', '_');
   return name;
 }
@@ -395,12 +393,13 @@ void write_report(const std::vector<rank_log>& logs) {
     j["advice"].push_back({{"title", a.title}, {"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
     if (!a.command.empty()) j["advice"].back()["command"] = a.command;
   }
-  const std::string file = s.report_file.empty() ? file_named_after(logs.front().program) : s.report_file;
-  std::ofstream out(file);
   // A command line need not be UTF-8: what is not is replaced.
-  out << j.dump(1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
-  say(out ? fmt::format("report written to {}", file)
-          : fmt::format("no report is written: cannot write {}: {}", file, std::strerror(errno)));
+  const std::string text = j.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+  std::string file = s.report_file;
+  const auto why = file.empty() ? detail::create_file(stem_named_after(logs.front().program), ".json", text, file)
+                                : detail::replace_file(file, text, detail::links::replaced);
+  say(why ? fmt::format("no report is written: cannot write {}: {}", file, *why)
+          : fmt::format("report written to {}", file));
 }
 
 }  // namespace taquin::interpose

@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
+#include <sstream>
 #include <tuple>
 
+#include "base/replace_file.hpp"
 #include "interpose/call_site.hpp"
 #include "interpose/observe/perfetto.hpp"
 #include "interpose/say.hpp"
@@ -293,10 +292,10 @@ void trace_of_all::tell_what_is_missing() {
 
 void write_trace(const std::vector<rank_log>& logs, std::uint64_t most, const std::string& file) {
   const trace_of_all trace(logs, most);
-  std::ofstream out(file, std::ios::binary);
-  if (out) trace.write(out);
-  if (out) out.flush();
-  if (!out) return say(fmt::format("no trace is written: cannot write {}: {}", file, std::strerror(errno)));
+  std::ostringstream text;
+  trace.write(text);
+  if (const auto why = detail::replace_file(file, text.view(), detail::links::replaced))
+    return say(fmt::format("no trace is written: cannot write {}: {}", file, *why));
   say(fmt::format("trace of {} events written to {}: open it at ui.perfetto.dev", trace.events(), file));
   if (trace.left_out() > 0)
     say(fmt::format("the trace lacks {} later events: {} bytes are its limit (TAQUIN_TRACE_LIMIT)", trace.left_out(),

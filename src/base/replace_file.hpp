@@ -7,10 +7,21 @@
 
 namespace taquin::detail {
 
-/// Replaces the file `path` by one that holds `text`. An interrupted write leaves the old file as it was. A symbolic
-/// link keeps pointing at its file; what is no regular file (a device, a pipe) is written to directly. Returns the
-/// reason where it fails.
-std::optional<std::string> replace_file(const std::string& path, std::string_view text);
+/// What a symbolic link at the path of an output file is.
+enum class links : bool {
+  followed,  ///< the file that it leads to is replaced
+  replaced   ///< the link itself is: another user may have put it there, in a folder that all can write
+};
+
+/// Replaces the file `path` by one that holds `text`. An interrupted write leaves the old file as it was. What is no
+/// regular file (a device, a pipe), and what is named by /dev or /proc, is written to directly; the reader of a pipe has
+/// 5 s to come, and 5 s for each part. Returns the reason where it fails.
+std::optional<std::string> replace_file(const std::string& path, std::string_view text, links at = links::followed);
+
+/// Writes `text` to a file that was not there: `stem` and `extension`, or with -1, -2, … between them. `path` is its
+/// name. Returns the reason where it fails.
+std::optional<std::string> create_file(const std::string& stem, const std::string& extension, std::string_view text,
+                                       std::string& path);
 
 /// The reason why replace_file(path, …) would fail, as far as that can be known before there is a text. Writes nothing.
 std::optional<std::string> cannot_replace(const std::string& path);

@@ -1,5 +1,6 @@
 #include "base/replace_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -62,12 +63,52 @@ TEST_F(replace_file_test, keeps_the_old_file_where_the_new_one_cannot_be_written
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(replace_file_test, writes_the_file_that_a_link_leads_to) {
+TEST_F(replace_file_test, replaces_the_file_that_a_link_leads_to) {
   ASSERT_EQ(replace_file(path("a"), "old"), std::nullopt);
   fs::create_symlink(path("a"), path("link"));
   EXPECT_EQ(replace_file(path("link"), "new"), std::nullopt);
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(read(path("a")), "new");
+}
+
+TEST_F(replace_file_test, replaces_a_link_itself_where_asked) {
+  ASSERT_EQ(replace_file(path("a"), "old"), std::nullopt);
+  fs::create_symlink(path("a"), path("link"));
+  EXPECT_EQ(replace_file(path("link"), "new", links::replaced), std::nullopt);
+  EXPECT_FALSE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read(path("link")), "new");
+  EXPECT_EQ(read(path("a")), "old");
+}
+
+TEST_F(replace_file_test, creates_a_file_beside_what_has_its_name) {
+  std::string name;
+  EXPECT_EQ(create_file(path("a"), ".json", "one", name), std::nullopt);
+  EXPECT_EQ(name, path("a.json"));
+  fs::create_symlink(path("nothing"), path("a-1.json"));
+  EXPECT_EQ(create_file(path("a"), ".json", "two", name), std::nullopt);
+  EXPECT_EQ(name, path("a-2.json"));
+  EXPECT_EQ(read(path("a.json")), "one");
+  EXPECT_EQ(read(path("a-2.json")), "two");
+  EXPECT_FALSE(fs::exists(path("nothing")));
+  EXPECT_TRUE(create_file(path("nowhere/a"), ".json", "text", name).has_value());
+}
+
+TEST_F(replace_file_test, gives_up_a_pipe_that_nobody_reads) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(replace_file(path("pipe"), "text"), "nobody reads the pipe");
+  const int reader = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);  // which takes nothing
+  EXPECT_EQ(replace_file(path("pipe"), "text"), std::nullopt);
+  EXPECT_TRUE(replace_file(path("pipe"), std::string(std::size_t{1} << 20U, 'x')).has_value());
+  close(reader);
+}
+
+TEST_F(replace_file_test, appends_to_what_is_open_already) {
+  const int file = open(path("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(write(file, "before ", 7), 7);
+  EXPECT_EQ(replace_file("/proc/self/fd/" + std::to_string(file), "text"), std::nullopt);
+  close(file);
+  EXPECT_EQ(read(path("log")), "before text");
 }
 
 TEST_F(replace_file_test, writes_to_a_device_directly) {
