@@ -14,8 +14,8 @@ enum class links : bool {
 };
 
 /// Replaces the file `path` by one that holds `text`. An interrupted write leaves the old file as it was. What is no
-/// regular file (a device, a pipe), and what is named by /dev or /proc, is written to directly; the reader of a pipe has
-/// 5 s to come, and 5 s for each part. Returns the reason where it fails.
+/// regular file (a device, a pipe), and what is named by /dev or /proc, is written to directly; the reader of a pipe
+/// has 5 s to come, and 5 s for each part. Returns the reason where it fails.
 std::optional<std::string> replace_file(const std::string& path, std::string_view text, links at = links::followed);
 
 /// Writes `text` to a file that was not there: `stem` and `extension`, or with -1, -2, … between them. `path` is its
