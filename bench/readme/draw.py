@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """draw.py RESULTS [DIRECTORY]: README's picture, light.svg and dark.svg, from the records that the benchmarks have left in
-RESULTS: node/node.txt (bench/node/run.sh) and in-place/memory.json (bench/in_place/run.sh). DIRECTORY: RESULTS/readme."""
+RESULTS: node/node.json (bench/node/run.sh) and in-place/memory.json (bench/in_place/run.sh). DIRECTORY: RESULTS/readme."""
 
 import json
 import math
-import re
 import sys
 from pathlib import Path
 
-TABLE = "alltoallv, random sizes; bytes per pair"
 RANKS = ("2", "4", "8", "16")
 THEMES = {
     "light": {"text": "#1f2328", "faint": "#d0d7de", "quiet": "#59636e", "one": "#1f2328",
@@ -19,10 +17,6 @@ THEMES = {
 WIDTH, HEIGHT, LEFT, TOP, PANEL, TALL = 860, 330, 48, 58, 350, 210
 
 
-def size_of(text):
-    return int(re.match(r"\d+", text)[0]) * {"K": 1 << 10, "M": 1 << 20}.get(text[-1], 1)
-
-
 def show(size):
     for unit, bytes_ in (("M", 1 << 20), ("K", 1 << 10)):
         if size >= bytes_:
@@ -31,19 +25,11 @@ def show(size):
 
 
 def node_ratios(results):
-    """Of each number of ranks: (bytes per pair, time as a multiple of the MPI library's)."""
-    lines = (results / "node/node.txt").read_text(encoding="utf-8").splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith(f"| {TABLE} "))
-    heads = [h.strip() for h in lines[at].strip("|").split("|")]
+    """Of each number of ranks: (bytes per pair, time relative to the MPI library's)."""
     curves = {p: [] for p in RANKS}
-    for line in lines[at + 2:]:
-        if not line.startswith("|"):
-            break
-        cells = [c.strip() for c in line.strip("|").split("|")]
-        for head, cell in zip(heads[1:], cells[1:]):
-            p = head.removeprefix("p = ")
-            if p in curves and cell:
-                curves[p].append((size_of(cells[0]), float(cell.split(" ")[0])))
+    for record in json.loads((results / "node/node.json").read_text(encoding="utf-8")):
+        if record["kind"] == "random" and str(record["ranks"]) in curves:
+            curves[str(record["ranks"])].append((record["bytes_per_pair"], record["ratio_to_native"]))
     return curves
 
 

@@ -9,7 +9,6 @@ import statistics
 import sys
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
-NARROW = "\u00a0"  # a number and its unit stay in one line
 NEEDED = ("commit", "date", "machine", "mpi", "command", "samples", "interval")
 
 
@@ -44,7 +43,7 @@ def duration(seconds):
     if us < 10:
         return f"{us:.2f}\u00a0µs"
     if us < 1e3:
-        return f"{us:.0f}\u00a0µs"
+        return f"{us:.{1 if us < 100 else 0}f}\u00a0µs"
     if us >= 1e6:
         return f"{us / 1e6:.2f}\u00a0s"
     return f"{us / 1e3:.{2 if us < 1e4 else 1 if us < 1e5 else 0}f}\u00a0ms"
@@ -69,49 +68,31 @@ def record(*names):
     table(("measured", ""), rows)
 
 
-def node_tables():
-    """results/node/node.txt: title → (heads, rows of cells)."""
-    found = []
-    for line in (RESULTS / "node/node.txt").read_text(encoding="utf-8").splitlines():
-        cells = [c.strip() for c in line.strip("|").split("|")]
-        if line.startswith("# MPICH"):
-            found.append(("MPICH", [], []))
-        elif line.startswith("|---"):
-            continue
-        elif line.startswith("| ") and "bytes per pair" in cells[0]:
-            found.append((cells[0].split(";")[0], cells[1:], []))
-        elif line.startswith("| "):
-            found[-1][2].append(cells)
-    return found
+NODE_KINDS = {"random": "random sizes", "equal": "equal sizes", "sparse": "to two others", "zipf": "Zipf's law",
+              "shared": "random sizes, shared buffers", "plans": "plans, random sizes"}
 
 
-def node_cell(cell):
-    if not cell:
+def node_cell(r):
+    if r is None:
         return ""
-    ratio, rest = cell.split(" (")
-    return f"{float(ratio):.2f} ({rest.split(',')[0].replace('us', 'µs').replace(' ', NARROW)})"
+    return measured(r) if r["ci95_s"] else f"{r['ratio_to_native']:.2f} ({duration(r['median_s'])})"
 
 
-def node_size(text):
-    return f"{text.removesuffix('K').removesuffix('M')} {'KiB' if text.endswith('K') else 'MiB' if text.endswith('M') else 'B'}"
-
-
-def node(title):
-    """One table of calls on a node, of Open MPI's part."""
-    for name, heads, rows in node_tables():
-        if name == title.replace("_", " "):
-            return table(("bytes per pair", *heads), [(node_size(r[0]), *(node_cell(c) for c in r[1:])) for r in rows])
-    raise SystemExit(f"no table {title}")
+def node(kind):
+    """Calls or plans on one node: a row for each size, a column for each number of ranks."""
+    rows = [r for r in records("node/node.json") if r["kind"] == kind]
+    cells = {(r["bytes_per_pair"], r["ranks"]): r for r in rows}
+    ranks = sorted({r["ranks"] for r in rows})
+    table(("bytes per pair", *(f"p = {p}" for p in ranks)),
+          [(size(b), *(node_cell(cells.get((b, p))) for p in ranks)) for b in sorted({r["bytes_per_pair"] for r in rows})])
 
 
 def node_mpich():
-    """All tables of MPICH's part side by side."""
-    all_tables = node_tables()
-    first = next(i for i, t in enumerate(all_tables) if t[0] == "MPICH")
-    parts = all_tables[first + 1:]
-    sizes = [r[0] for r in parts[0][2]]
-    cells = [{r[0]: node_cell(r[1]) for r in rows} for _, _, rows in parts]
-    table(("bytes per pair", *(t[0] for t in parts)), [(node_size(s), *(c.get(s, "") for c in cells)) for s in sizes])
+    """All kinds side by side, for 2 ranks."""
+    rows = records("node/mpich.json")
+    cells = {(r["bytes_per_pair"], r["kind"]): r for r in rows}
+    table(("bytes per pair", *NODE_KINDS.values()),
+          [(size(b), *(node_cell(cells.get((b, k))) for k in NODE_KINDS)) for b in sorted({r["bytes_per_pair"] for r in rows})])
 
 
 def in_place(experiment):
