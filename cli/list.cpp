@@ -119,7 +119,7 @@ std::string calls(const algorithm& a, std::string_view quote) {
 }
 
 void print_markdown() {
-  fmt::print("| algorithm | what it does | serves | rounds | extra memory at {} ranks | source |\n", sample_ranks);
+  fmt::print("| algorithm | what it does | serves | rounds | scratch memory at {} ranks | source |\n", sample_ranks);
   fmt::print("|---|---|---|---|---|---|\n");
   for (const algorithm* a : detail::algorithms())
     fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", a->name, a->summary, calls(*a, ""), a->rounds,
@@ -160,7 +160,7 @@ nlohmann::json redistributions_json() {
 }
 
 void print_redistributions_markdown() {
-  fmt::print("| algorithm | what it does | rounds | extra memory at {} ranks with {} blocks of {} | source |\n",
+  fmt::print("| algorithm | what it does | rounds | scratch memory at {} ranks with {} blocks of {} | source |\n",
              sample_ranks, sample_blocks, show_size(sample_block));
   fmt::print("|---|---|---|---|---|\n");
   for (const auto* a : detail::redistributions())

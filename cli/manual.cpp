@@ -75,7 +75,7 @@ std::string exit_statuses(const CLI::App& app) {
   if (app.get_prefix_command())
     return ".SH EXIT STATUS\n.TP\n2\nThe command line is wrong.\n.TP\n1\nThe program could not be started.\n.TP\n"
            "otherwise\nThe status of the program.\n";
-  return ".SH EXIT STATUS\n.TP\n0\nEverything asked for was done, and every byte that was exchanged is right.\n.TP\n1\n"
+  return ".SH EXIT STATUS\n.TP\n0\nThe command did everything, and every exchanged byte is right.\n.TP\n1\n"
          "Something failed: wrong bytes, an algorithm that does not serve, a file that cannot be read or written.\n"
          ".TP\n2\nThe command line is wrong.\n";
 }

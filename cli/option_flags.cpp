@@ -39,7 +39,7 @@ void add(CLI::App& app, const option_row& row, Choice& into) {
   for (const auto& v : detail::values_of(row)) names += (names.empty() ? "" : "|") + std::string(v.word);
   const auto take = [&into, &row, names](const std::string& word) {
     const auto value = detail::value_of(row, word);
-    if (!value) throw CLI::ValidationError(flag_of(row), word + " is none of " + names);
+    if (!value) throw CLI::ValidationError(flag_of(row), "'" + word + "' must be one of " + names);
     into = static_cast<Choice>(*value);
   };
   app.add_option_function<std::string>(flag_of(row), take, help_of(row))->type_name(names);

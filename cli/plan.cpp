@@ -175,7 +175,7 @@ int work(const arguments& given) {
     payloads = payloads_of(*chosen, kind, o, a, nodes);
   const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
   fmt::print(
-      "{}, rank {} of {}, {} of {} per rank, {}\n{} rounds, {} messages, {} copies, {} bytes of extra memory\n{}",
+      "{}, rank {} of {}, {} of {} per rank, {}\n{} rounds, {} messages, {} copies, {} bytes of scratch memory\n{}",
       chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), words_of(nodes), schedule.rounds.size(),
       schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
       detail::to_text(schedule, &local, payloads));

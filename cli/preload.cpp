@@ -27,7 +27,7 @@ constexpr const char* scalapack_name = TAQUIN_SCALAPACK;
 std::filesystem::path library(const char* library_name, const char* installed, const std::string& mpi) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
+  if (failed) throw failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
     const auto top = self.parent_path().parent_path() / folder;
     auto for_mpi = (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / installed).lexically_normal();

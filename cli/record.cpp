@@ -34,7 +34,7 @@ std::function<int()> setup(CLI::App& app) {
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 
-The file is written when the program calls MPI_Finalize: who sent how many bytes to whom in each MPI_Alltoall,
+The file is written when the program calls MPI_Finalize: the bytes of each pair of ranks in each MPI_Alltoall,
 MPI_Alltoallv and MPI_Alltoallw, and in each sparse exchange by taquin, and how long it took. The calls themselves stay
 the MPI library's, unless TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/internals/file-formats.md describes the format.
 

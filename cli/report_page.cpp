@@ -29,7 +29,7 @@ constexpr std::string_view place_of_data = "@TAQUIN_DATA@";
 std::string empty_page() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw failure(fmt::format("cannot tell where this program lies: {}", failed.message()));
+  if (failed) throw failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
   const auto path = self.parent_path().parent_path() / "share" / "taquin" / "report.html";
   std::ifstream in(path, std::ios::binary);
   if (!in)
@@ -55,7 +55,7 @@ int work(const arguments& a) {
   for (const std::string& file : a.files) {
     std::error_code ignored;
     if (std::filesystem::equivalent(file, a.output, ignored))
-      throw usage(fmt::format("{} is to be read and to be written", file));
+      throw usage(fmt::format("{} is both an input and the output: name another output with -o", file));
     try {
       data["files"].push_back(read_page_input(file, a.per_node));
     } catch (const invalid_file& e) {

@@ -94,7 +94,7 @@ choices interpret(const arguments& a) {
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
   if (a.mpi_in_place && !a.traffic.empty())
-    throw usage("--mpi-in-place has no meaning with --traffic: a recording says how its calls were made");
+    throw usage("--mpi-in-place has no meaning with --traffic: a recording specifies the form of its calls");
   if (c.collective != exchange::form::alltoallv && a.in_place)
     throw usage(fmt::format("--in-place is an alltoallv in one buffer, not an {}", a.collective));
   return c;
@@ -255,16 +255,16 @@ std::string footer() {
   return workload_help() + R"(
 Times are the slowest rank's, after a barrier; the median of the repetitions and its 95% confidence interval after
 Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before or after, in turn.
-"peak mem" is the most extra memory that taquin held on any rank. Any wrong byte makes the exit status 1.
+"peak mem" is the most scratch memory that taquin held on any rank. Any wrong byte makes the exit status 1.
 
 Examples:
   mpirun -n 4 taquin run -b 64K                                  all algorithms, equal blocks
   mpirun -n 8 taquin run -w zipf:1.2 -b 1K..1M -a spread_out,pairwise
   mpirun -n 4 taquin run --per-pair -b 8 --persistent            plans made once, outside of the timing
-  mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of extra memory
+  mpirun -n 4 taquin run -w random -b 50M --in-place -m 1%       in one buffer, 1% of scratch memory
   mpirun -n 4 taquin run -b 1M --mpi-in-place -a auto            beside the MPI library's own MPI_IN_PLACE
   mpirun -n 8 taquin run --collective sparse -w sparse:4 --per-pair -b 1K -a auto
-                                                 beside nbx, counts_reduced and counts_exchanged, written by hand
+                                                 beside the hand-written nbx, counts_reduced and counts_exchanged
   mpirun -n 4 taquin run --osu -b 1..1M -a auto --until 2%
   mpirun -n 4 taquin run --sync window --arrival random:50us -a auto --csv times.csv
   mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
@@ -307,8 +307,9 @@ std::function<int()> setup(CLI::App& app) {
       ->type_name("PERCENT");
   app.add_option("--sync", a->sync, "how ranks begin a repetition: barrier, or window: at one moment by their clocks")
       ->capture_default_str();
-  app.add_option("--arrival", a->arrival,
-                 "who comes later: together, random:50us, last:3 or last:3:1ms, sorted; times count from the last one")
+  app.add_option(
+         "--arrival", a->arrival,
+         "which ranks enter later: together, random:50us, last:3 or last:3:1ms, sorted; times count from the last one")
       ->capture_default_str();
   app.add_flag("--osu", a->osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
   app.add_option("--csv", a->csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");

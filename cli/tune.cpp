@@ -210,15 +210,15 @@ std::function<int()> setup(CLI::App& app) {
       ->excludes(traffic)
       ->capture_default_str();
   app.add_option("--reps", a->repetitions, "repetitions of each")->check(at_least_one())->capture_default_str();
-  app.add_option("--within", a->within, "seconds that all of it may take; it says what was not measured")
+  app.add_option("--within", a->within, "seconds for everything; what was not measured is reported")
       ->check(CLI::Range(1.0, 1e9))
       ->capture_default_str()
       ->type_name("SECONDS");
   app.footer(workload_help() + R"(
 Every algorithm that serves is measured, blocking and persistent, with separate buffers and in one; one that takes twice
 as long as the fastest after 4 repetitions is not repeated on. Sizes are taken from both ends to the middle, until
---within is over. The profile holds the times beside the fitted model and what that says. What holds is the number of
-ranks that ran: tune on those that the program has.
+--within is over. The profile holds these times beside the fitted model. It is valid for this number of ranks:
+tune on as many ranks as the program has.
 
 With --traffic each kind of call of a program is measured, and rules say which algorithm does it. There is a rule where
 the 95% interval of the best algorithm is below those of auto and of the MPI library's own call, and none elsewhere.

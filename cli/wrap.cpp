@@ -78,8 +78,9 @@ std::function<int()> setup(CLI::App& app) {
   app.prefix_command();
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 
-The program's MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw go through taquin. What taquin cannot serve (between
-groups, in place with an algorithm that has no such form, within too little memory) goes to the MPI library.
+taquin serves MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, and where that is faster their nonblocking, persistent and
+neighbourhood forms. The MPI library serves the rest: intercommunicators, device buffers, forms that the named algorithm
+lacks, calls over the memory limit. TAQUIN_REPORT=summary counts them.
 
 Examples:
   mpirun -n 4 taquin wrap -a pairwise ./program input.dat

@@ -1,4 +1,4 @@
-! Transposes a matrix whose columns are dealt out to the ranks, in at most 1 MiB of extra memory, as a plan that runs
+! Transposes a matrix whose columns are dealt out to the ranks, in at most 1 MiB of scratch memory, as a plan that runs
 ! twice: transposed twice, the matrix is what it was.
 program transpose_matrix
   use mpi_f08

@@ -125,7 +125,7 @@ const block_workload& find_block_workload(const std::string& name, count_t block
   const block_workload& found = find_block_workload(name);
   if (free < 0 || free > blocks) throw usage(fmt::format("--free {} of {} blocks", free, blocks));
   if (free > 0 && !found.any_live)
-    throw usage(fmt::format("--free {}: the workload {} itself says which blocks are free", free, name));
+    throw usage(fmt::format("--free {}: the workload {} itself specifies the free blocks", free, name));
   return found;
 }
 

@@ -45,7 +45,7 @@ std::string script(const std::string& file, const drawing& d) {
 void check_plotter() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe, cert-env33-c): one thread; a fixed text
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0)
-    throw failure("--plot needs gnuplot, which is not here (Debian package gnuplot-nox)");
+    throw failure("--plot needs gnuplot, which is not installed (Debian package gnuplot-nox)");
 }
 
 void plot(const std::string& file, const drawing& d) {

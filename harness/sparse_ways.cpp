@@ -124,14 +124,15 @@ std::size_t of_counts(int ranks, std::size_t blocks) {
 std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * detail::as_size(ranks) * sizeof(int); }
 
 constexpr std::array all{
-    sparse_way{"nbx", "by hand: synchronous messages to all, received until a barrier that does not block has ended",
+    sparse_way{"nbx", "hand-written: synchronous messages to all, received until a nonblocking barrier has ended",
                "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_way>, of_requests,
                detail::add_nbx_moves},
-    sparse_way{"counts_reduced", "by hand: a reduction tells how many messages come, then all are sent",
+    sparse_way{"counts_reduced", "hand-written: a reduction counts the messages that arrive, then all are sent",
                "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts,
                detail::add_counts_reduced_moves},
-    sparse_way{"counts_exchanged", "by hand: an alltoall of counts, then an alltoallv", "MPI_Alltoall, MPI_Alltoallv",
-               "2 collectives", make_counts_exchanged, of_four_arrays, detail::add_counts_exchanged_moves},
+    sparse_way{"counts_exchanged", "hand-written: an alltoall of counts, then an alltoallv",
+               "MPI_Alltoall, MPI_Alltoallv", "2 collectives", make_counts_exchanged, of_four_arrays,
+               detail::add_counts_exchanged_moves},
 };
 
 }  // namespace
@@ -159,7 +160,7 @@ statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm
 
 std::optional<std::string> beyond_sparse_ways(count_t bytes) {
   if (bytes <= std::numeric_limits<int>::max()) return std::nullopt;
-  return "a way by hand has counts of 32 bits: less than 2 GiB to and from a rank";
+  return "a hand-written exchange has counts of 32 bits: less than 2 GiB to and from a rank";
 }
 
 }  // namespace taquin::harness

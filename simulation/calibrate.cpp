@@ -295,7 +295,7 @@ std::string poor_fits(model_kind used, const std::vector<fit_quality>& fits) {
     const fit_quality* best = &f;
     for (const fit_quality& other : fits)
       if (other.level == f.level && other.median < best->median) best = &other;
-    text += fmt::format("warning: {} {} is off by {:.0f}% (median), above {:.0f}%: predictions by it say little; ",
+    text += fmt::format("warning: {} {} is off by {:.0f}% (median), above {:.0f}%: predictions by it are poor; ",
                         name_of(used), where[as_size(f.level)], percent * f.median, percent * poor_fit);
     text += best->median <= poor_fit ? fmt::format("{} is off by {:.0f}%: set \"model\" to it in the profile\n",
                                                    name_of(best->kind), percent * best->median)

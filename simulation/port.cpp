@@ -29,7 +29,7 @@ void simulated_port::receive(int from, std::span<const unit_run> into, std::uint
   if (network_.called_) network_.called_();
   simulated_network::require(into.size() == 1 || into.size() <= limits_.scattered,
                              "a transfer is received into too many runs");
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
   network_.between(from, rank_).receives.push_back({{into.begin(), into.end()}, id});
   network_.match({from, rank_});
   ++network_.actions_;
@@ -56,7 +56,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
     simulated_network::require(units_of(from) <= limits_.chunk, "more is packed than a buffer holds");
     return true;
   }
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
   ++sends_;
   if (early) tell_sent(to, id, from);
   return false;
@@ -129,7 +129,7 @@ bool simulated_port::fetch(int from, count_t offset, count_t expected, const uni
   if (network_.called_) network_.called_();
   auto& wire = network_.between(from, rank_);
   if (wire.withdrawn || wire.offered.length != expected || network_.at(from).node_ != node_) return false;
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are under way");
+  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
   wire.fetches.push_back({offset, into, id});
   network_.on_their_way_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
   ++network_.actions_;

@@ -95,7 +95,7 @@ void route(sparse_drawing& d, int radix) {
       news = true;
     }
     if (news) continue;
-    if (!std::ranges::all_of(ranks, over)) throw std::logic_error("notices are on their way to nobody");
+    if (!std::ranges::all_of(ranks, over)) throw std::logic_error("headers are on their way to no rank");
     return;
   }
 }

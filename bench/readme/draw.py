@@ -34,7 +34,7 @@ def node_ratios(results):
 
 
 def in_place_ratios(results):
-    """Of each algorithm: (bytes of extra memory, time as a multiple of the MPI library's with a second buffer)."""
+    """Of each algorithm: (bytes of scratch memory, time as a multiple of the MPI library's with a second buffer)."""
     curves = {}
     for record in json.loads((results / "in-place/memory.json").read_text(encoding="utf-8")):
         if record["algorithm"] != "native" and record.get("variant") in (None, "", record["algorithm"], "in_place"):
@@ -101,7 +101,7 @@ def draw(results, theme):
     d.text(LEFT + 4, TOP + TALL * (1 - 1 / 1.25) - 7, "the MPI library", size=12)
     in_place = in_place_ratios(results)
     x, y = d.panel(LEFT + PANEL + 70, "Time in one buffer of 50 MiB, 8 ranks",
-                   "extra memory of a rank, bytes", in_place, str, [65536, 262144, 1 << 20, 4 << 20, 16 << 20, 64 << 20],
+                   "scratch memory of a rank, bytes", in_place, str, [65536, 262144, 1 << 20, 4 << 20, 16 << 20, 64 << 20],
                    1.75)
     d.parts.append(f'<circle cx="{x(50 << 20):.1f}" cy="{y(1):.1f}" r="5" fill="{theme["one"]}"/>')
     d.text(x(50 << 20), y(1) + 20, "MPI_Alltoallv, with a second buffer", "end", size=12)

@@ -52,8 +52,8 @@ int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count *elements
 int TAQUIN_Layout_free(TAQUIN_Layout *layout);
 
 /* Moves an array of elements of `type`, which has no gaps, from one layout to another. `axes`: dimension d of the
- * source becomes dimension axes[d] of the target; NULL: none is permuted. The arrays do not overlap. Extra memory: what
- * TAQUIN_Options.memory allows, and no more than 1 MiB. Collective, blocking. */
+ * source becomes dimension axes[d] of the target; NULL: none is permuted. The arrays do not overlap. Scratch memory: at
+ * most TAQUIN_Options.memory, and at most 1 MiB. Collective, blocking. */
 int TAQUIN_Redistribute_layout(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
                                const int axes[], MPI_Datatype type, MPI_Comm comm);
 /* The same for a part: `extents` elements along each dimension (of the source), from `from_begin` on in the source and

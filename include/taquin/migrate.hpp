@@ -57,7 +57,7 @@ class migration {
   [[nodiscard]] count_t end_of(std::size_t rank) const noexcept;
 
   /// Returns how many items this rank will hold. `room`: how many fit where the items are now. When more come the
-  /// items move to new storage; `storage` bytes, those of the old one, then count as extra memory. Without `storage`
+  /// items move to new storage; `storage` bytes, those of the old one, then count as scratch memory. Without `storage`
   /// it is an error that more come. Collective. Throws on every rank: usage_error when a destination is no rank, more
   /// items come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
   /// no room for the storage.
@@ -312,7 +312,7 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// default its bytes. Fewer than 2^31 elements per rank.
 ///
 /// Elements are sorted by destination in place and then exchanged in place, so that there is no second copy of the data
-/// where what arrives fits the vector's capacity. Extra memory on a rank of p with m elements of l bytes before: at
+/// where what arrives fits the vector's capacity. Scratch memory on a rank of p with m elements of l bytes before: at
 /// least 4608 + 300·p + min(l, 4096) + max(4·m, min(m·l, 16384)) bytes, of which budget_exceeded names exactly those
 /// that are needed. A larger `o.memory` makes the exchange faster; by default that has 1% of the data, at least 64 KiB.
 ///
@@ -322,8 +322,8 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// in such an order.
 ///
 /// Where more arrives than fits the vector grows to exactly what arrives, before anything moves. While it grows
-/// std::vector has its old and its new storage at once; the old one counts as extra memory against `o.memory`. To avoid
-/// that call reserve() first, or use the overload for storage of your own.
+/// std::vector has its old and its new storage; the old one counts as scratch memory against `o.memory`. To avoid that
+/// call reserve() first, or use the overload for storage of your own.
 ///
 /// Collective, blocking. Throws on every rank, with the elements kept: `usage_error` for a destination that is no rank
 /// or a range of another length, and where `destination` or the vector throws on a rank, which then has that exception

@@ -55,7 +55,7 @@ struct redistribute_options {
 
 /// An array of blocks that can be redistributed again and again. Move-only.
 ///
-/// Extra memory on a rank of p with m blocks of l data bytes: at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`:
+/// Scratch memory on a rank of p with m blocks of l data bytes: at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`:
 /// 82·m), taken when the object is made (buffers) and during a call (tables of the blocks).
 class redistribution {
  public:

@@ -41,7 +41,7 @@ struct sparse_blocks {
 /// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
 /// rank gets data that it has no place for, whoever sends how much to whom.
 ///
-/// Extra memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
+/// Scratch memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
 /// passes through this rank on its way; all within `options::memory`, of which the smallest of any rank rules.
 /// Messages: ⌈log2 p⌉, and two for each block that comes.
 ///

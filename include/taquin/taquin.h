@@ -80,9 +80,9 @@ typedef struct TAQUIN_Options {
   int on_timeout;        /* one of TAQUIN_TIMEOUT_*; 0: TAQUIN_TIMEOUT_WAIT */
   double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
                             TAQUIN_TIMEOUT says, or never */
-  int aux_parts;         /* in_place_phases: static parts of the extra memory; 0: a 16th of the most peers of any
+  int aux_parts;         /* in_place_phases: static parts of the scratch memory; 0: a 16th of the most peers of any
                             rank, at least 1 */
-  int aux_heap;          /* not 0: in_place_phases: extra memory as one heap; 0: static parts */
+  int aux_heap;          /* not 0: in_place_phases: scratch memory as one heap; 0: static parts */
   int sparse_requests;   /* not 0, the default: in_place_phases: requests only between ranks that have data for each
                             other; 0: an alltoall of them, with memory linear in the ranks */
   int leaders;           /* node_aggregated: ranks of a node that exchange messages with other nodes; 0: all */
@@ -113,7 +113,7 @@ typedef struct TAQUIN_Statistics {
   uint64_t messages;     /* messages sent to other ranks by this rank */
   uint64_t bytes_sent;   /* bytes sent to other ranks by this rank */
   uint64_t bytes_copied; /* bytes copied inside this rank's memory, packing included */
-  size_t peak_memory;    /* most bytes of extra memory held at once by this rank */
+  size_t peak_memory;    /* most bytes of scratch memory held at once by this rank */
   double requests_time;  /* seconds of in_place_phases until requests are exchanged */
   double data_time;      /* and until data are */
   double update_time;    /* and for what it moves inside the rank */

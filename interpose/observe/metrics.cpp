@@ -43,11 +43,11 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
   const family families[] = {
       {"taquin_seconds", "counter", "seconds", "Time in all-to-all calls.",
        [](const site_log& s) { return s.seconds; }},
-      {"taquin_waiting_seconds", "counter", "seconds", "Of that, until the last rank came.",
+      {"taquin_waiting_seconds", "counter", "seconds", "Of that, until the last rank entered.",
        [](const site_log& s) { return s.waits.of(s.seconds).value; }},
       {"taquin_sent_bytes", "counter", "bytes", "Bytes sent, those to the rank itself included.",
        [](const site_log& s) { return static_cast<double>(s.bytes); }},
-      {"taquin_peak_memory_bytes", "gauge", "bytes", "The most extra memory of a call.",
+      {"taquin_peak_memory_bytes", "gauge", "bytes", "The most scratch memory of a call.",
        [](const site_log& s) { return static_cast<double>(s.peak_memory); }},
   };
   // Samples of one metric have different labels: a site's calls on all communicators are one.

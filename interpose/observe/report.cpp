@@ -197,7 +197,7 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
 }
 
 // More ranks on a node than processors: a rank that waits may then wait for a processor.
-bool crowded(const std::vector<rank_log>& logs) {
+bool oversubscribed(const std::vector<rank_log>& logs) {
   std::map<int, long> ranks;
   for (const rank_log& log : logs) ++ranks[log.node];
   return std::ranges::any_of(ranks, [](const auto& n) { return n.second > sysconf(_SC_NPROCESSORS_ONLN); });
@@ -276,15 +276,14 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
-  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank came, {:.3f} s after that", total.waiting.value,
-                  total.transfer()));
+  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
+                  total.waiting.value, total.transfer()));
   if (total.waits_known < total.waits_of)
     say(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s", total.waits_known,
                     total.waits_of, total.waiting.low, total.waiting.high));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
-  say(fmt::format("  peak extra memory    {}", show_size(static_cast<count_t>(total.peak_memory))));
-  if (waits_for_processors)
-    say("  more ranks than processors: they wait for a processor, and times say little of an exchange");
+  say(fmt::format("  peak scratch memory  {}", show_size(static_cast<count_t>(total.peak_memory))));
+  if (waits_for_processors) say("  oversubscribed: more ranks than cores, so times include waiting for a core");
   for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));
   if (total.compared.sampled > 0)
     say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
@@ -376,14 +375,14 @@ void write_report(const std::vector<rank_log>& logs) {
     nodes.insert(log.node);
   }
   const merged total = sum_of(logs, sites);
-  const bool waits_for_processors = crowded(logs);
+  const bool waits_for_processors = oversubscribed(logs);
   const auto advices = advise(sites, run, waits_for_processors);
   print_summary(logs, total, run, advices, waits_for_processors);
   print_sites(sites, run);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
-  j["crowded"] = waits_for_processors;
+  j["oversubscribed"] = waits_for_processors;
   j["totals"] = {
       {"seconds", total.seconds}, {"waiting_seconds", total.waiting.value}, {"waiting_basis", waiting_basis(total)}};
   if (!s.trace.empty()) j["trace"] = s.trace;

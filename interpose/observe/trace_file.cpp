@@ -1,6 +1,6 @@
 // Each rank is a process of the trace. Its tracks: "calls", with waiting and transfer within each; "in flight", calls
-// that are complete later; "rounds", "sends" and "receives" of schedules; "extra memory". A flow goes from each call to
-// those of the ranks that it sends to, and from each message's send to its receive.
+// that are complete later; "rounds", "sends" and "receives" of schedules; "scratch memory". A flow goes from each call
+// to those of the ranks that it sends to, and from each message's send to its receive.
 #include "interpose/observe/trace_file.hpp"
 
 #include <fmt/format.h>
@@ -191,7 +191,7 @@ std::uint64_t trace_of_all::track(int rank, kind which, std::uint64_t lane, cons
     tracks_.push_back(
         perfetto::packet_of_track(process, 0, perfetto::track_kind::process, fmt::format("rank {}", rank), rank + 1));
     tracks_.push_back(perfetto::packet_of_track(process | memory_track << kind_at, process, perfetto::track_kind::bytes,
-                                                "extra memory"));
+                                                "scratch memory"));
   }
   if (known_tracks_.try_emplace(id, true).second)
     tracks_.push_back(perfetto::packet_of_track(id, process, perfetto::track_kind::slices, name));

@@ -181,9 +181,10 @@ bool agree_to_serve() noexcept {
     const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.patience);
     const int missing = w.rank == 0 ? gather_presence(w, end) : report_presence(w, end);
     if (missing >= 0 && w.rank == (missing == 0 ? 1 : 0))
-      say("rank " + std::to_string(missing) + " is without the preloaded library (LD_PRELOAD), or came later than " +
+      say("rank " + std::to_string(missing) +
+          " is without the preloaded library (LD_PRELOAD), or entered MPI_Init more than " +
           std::to_string(static_cast<int>(s.patience.count())) +
-          " s (TAQUIN_PATIENCE); taquin stands aside on all ranks");
+          " s later (TAQUIN_PATIENCE); taquin stands aside on all ranks");
     return missing == -1 && all_settings_agree(w) && !s.disabled;
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());

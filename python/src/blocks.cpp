@@ -107,7 +107,7 @@ void block_exchange::agree(std::size_t held, bool transposing) {
     needed = std::max(needed, held_ + transposition_.footprint(most_));
   }
   if (needed > memory_) {
-    throw budget_exceeded("the redistribution needs " + std::to_string(needed) + " bytes of extra memory, " +
+    throw budget_exceeded("the redistribution needs " + std::to_string(needed) + " bytes of scratch memory, " +
                               std::to_string(memory_) + " are allowed",
                           needed, 0, memory_);
   }

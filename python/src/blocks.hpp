@@ -19,7 +19,7 @@ namespace taquin::python {
 /// are collected backwards. All memory moves are of pages or runs. Where the lengths of all runs have a common divisor
 /// that is a good page, every page goes straight to its place instead: nothing is dealt, and nothing is collected.
 ///
-/// Extra memory on p ranks with at most n bytes each: 2·p pages, 12 bytes for each page of the n, and what
+/// Scratch memory on p ranks with at most n bytes each: 2·p pages, 12 bytes for each page of the n, and what
 /// taquin::redistribution takes; the page is chosen so that the sum is least.
 class block_exchange {
  public:

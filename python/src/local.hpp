@@ -1,4 +1,4 @@
-// What one rank does with its own memory, in place and in little extra memory: runs of bytes dealt to streams and
+// What one rank does with its own memory, in place and in little scratch memory: runs of bytes dealt to streams and
 // back, and the transposition of a matrix.
 #pragma once
 

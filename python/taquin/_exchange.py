@@ -157,7 +157,7 @@ def alltoall(
         count, type]`` with the count of one block, in elements of the type; ``MPI.IN_PLACE``: the blocks in `recvbuf`.
     :param recvbuf: the same for the received blocks.
     :param comm: an mpi4py communicator. Collective over it.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     :param algorithm: a name that ``python3 -m taquin list`` prints.
     :param check: compare the sizes that ranks send with those that their peers expect, before data move, also where a
         call on one node otherwise finds a difference only on the receiving rank.
@@ -282,9 +282,9 @@ def alltoallv_in_place(
     :param send: one count per rank, in elements of the type, or ``(counts, displacements)``; by default blocks are
         contiguous in rank order.
     :param recv: the same for the received blocks. Collective over `comm`.
-    :param memory: bytes of extra memory per rank (or "64M"); None: 1% of the most that any rank sends or receives, at
+    :param memory: bytes of scratch memory per rank (or "64M"); None: 1% of the most that any rank sends or receives, at
         least 64 KiB.
-    :param scratch_sends: items that are only sent are undefined afterwards; they serve as extra memory.
+    :param scratch_sends: items that are only sent are undefined afterwards; they serve as scratch memory.
 
     The other parameters and the errors are those of :func:`alltoall`.
 

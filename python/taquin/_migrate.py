@@ -38,8 +38,8 @@ def migrate(
 
     The received rows replace the rows of `array`, and a view of it is returned. Where more rows arrive than `array`
     has, a new array of exactly these is returned, into which the pages of `array` move: its contents are then lost.
-    Where it has less than 64 KiB, or memory that NumPy has not allocated, it is copied, and counts as extra memory.
-    There is no other copy of the rows. Extra memory for m rows of l bytes on p ranks is at least
+    Where it has less than 64 KiB, or memory that NumPy has not allocated, it is copied, and counts as scratch memory.
+    There is no other copy of the rows. Scratch memory for m rows of l bytes on p ranks is at least
     4608 + 300·p + min(l, 4096) + max(4·m, min(m·l, 16384)) bytes, of which BudgetExceeded names exactly those that are
     needed.
 
@@ -49,7 +49,7 @@ def migrate(
         raises UsageError on all ranks that make it.
     :param comm: an mpi4py communicator. Collective over it.
     :param count: rows that are in use, from the first on; the others are room for received rows. Default: all.
-    :param memory: bytes of extra memory per rank (or "64M"); None: 4 bytes per row and 32 per rank, or where that is
+    :param memory: bytes of scratch memory per rank (or "64M"); None: 4 bytes per row and 32 per rank, or where that is
         more, 1% of the rows' bytes, at least 64 KiB.
     :param algorithm: "auto", which is "in_place".
     :param check: no effect: a migration has one place for each row.

@@ -17,7 +17,7 @@ Timeout = Union[float, datetime.timedelta, None]
 """Seconds, or a timedelta; None: what ``TAQUIN_TIMEOUT`` says, otherwise no limit."""
 
 Memory = Union[int, str, None]
-"""Bytes of extra memory per rank: a number, a text such as "64K", "1.5M", "2G" (powers of 1024), or None for no limit."""
+"""Bytes of scratch memory per rank: a number, a text such as "64K", "1.5M", "2G" (powers of 1024), or None for no limit."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST = (1 << 63) - 1
@@ -53,7 +53,7 @@ class Options(TypedDict, total=False):
     commas; default: "bruck_v,spread_out". ``ports``: exchanges of a node at once of "hierarchical_factor", at most 30;
     0, the default: 8. ``leaders``: ranks of a node that exchange messages with other nodes in "node_aggregated"; 0, the
     default: all. ``nodes``: ranks per node, in rank order; default: what ``TAQUIN_NODES`` says, or found out.
-    ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its extra memory (0, the
+    ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its scratch memory (0, the
     default: a 16th of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
     requests only between ranks that have data for each other (default: yes; if not, between all).
 
@@ -118,7 +118,7 @@ def _seconds(name: str, value: Any, _: tuple[str, ...]) -> float:
 
 def _word(name: str, value: Any, words: tuple[str, ...]) -> int:
     if value not in words:
-        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, words))}")
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, words))}")
     return words.index(str(value))
 
 

@@ -46,7 +46,7 @@ def redistribute_nd(
     :param target: the distribution wanted, of the same global shape. All ranks give the same.
     :param comm: an mpi4py communicator. Collective over it.
     :param storage: a contiguous array that begins where `array` does, whose memory may be used.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit. About 2·sqrt(94·n·(81 + 2·p)) + 300·p + 25K
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit. About 2·sqrt(94·n·(81 + 2·p)) + 300·p + 25K
         bytes are needed for blocks of n bytes on p ranks; with up to n/200 more it is faster.
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: every item has one place.

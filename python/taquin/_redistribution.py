@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Redistribution:
     """An array of equal rows that can be redistributed any number of times: each row to a place in some rank's array.
 
-    Extra memory on p ranks with m rows of l bytes: at most 17408 + 300·p + 82·m + 81·l bytes.
+    Scratch memory on p ranks with m rows of l bytes: at most 17408 + 300·p + 82·m + 81·l bytes.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. The object keeps a
         reference to it.

@@ -115,7 +115,7 @@ def sparse_exchange(
     :param comm: an mpi4py communicator. Collective over it.
     :param like: an array with the dtype and the row shape of arrays that may be received; needed where `blocks` is
         empty.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     :param algorithm: a sparse algorithm that ``python3 -m taquin list`` prints.
     :param timeout: seconds that the call may wait; it and `on_timeout` are as in :func:`alltoall`.
     :param statistics: the call's figures are added to it.

@@ -29,7 +29,7 @@ class Statistics:
     bytes_copied: int = 0
     """Bytes copied inside this rank's memory, packing included."""
     peak_memory: int = 0
-    """Most bytes of extra memory held at once."""
+    """Most bytes of scratch memory held at once."""
     algorithm: str = ""
     """The algorithm that ran last."""
 

@@ -25,7 +25,7 @@ def transfer_in_place(
     :param array: this rank's block, of the shape ``subshapeA``; with `backward` of ``subshapeB``. Its
         contents are lost.
     :param backward: from the second pencil to the first.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     :param storage: a contiguous array that begins where `array` does and may be overwritten. Where it, or `array`
         without it, is smaller than the other pencil, the result is a new array, into which its pages move.
     """
@@ -48,7 +48,7 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
     :param array: an MPIArray: a NumPy array with ``axis``, ``global_shape`` and ``comm``, of a class with
         ``wrap(block, axis, comm)``. Where an axis does not divide evenly the first ranks have one more.
     :param axis: the axis along which the result is distributed.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     """
     if array.comm is None:
         return array
@@ -78,8 +78,8 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
 
     :param arrays: one for each rank, of three axes: the parts of a contiguous array, as ``numpy.split`` makes them
         along an axis other than `concat_axis`. Arrays with memory of their own are copied into one first. That copy is
-        extra memory.
-    :param memory: bytes of extra memory per rank (or "64M"); None: no limit.
+        scratch memory.
+    :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     """
     mine, room = _Parts(), None
     block: Any = None

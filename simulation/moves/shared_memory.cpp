@@ -14,7 +14,7 @@ std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, cons
   const std::size_t room = room_allowed(s, false);
   const int p = x.ranks();
   to.all.through_memory = true;
-  to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched at once.";
+  to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched immediately.";
   for (int rank = 0; rank < p; ++rank) {
     const int me = to.members[as_size(rank)];
     count_t written = 0;

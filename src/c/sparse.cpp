@@ -44,7 +44,7 @@ sparse_blocks blocks_of(const void* data, int blocks, const int* destinations, c
 // More blocks than an int counts need a program that has them: it is told.
 int number_of(const sparse_call& call) {
   if (call.sources().size() > detail::as_size(std::numeric_limits<int>::max()))
-    throw usage_error("more than 2^31 - 1 blocks come to this rank", MPI_ERR_COUNT);
+    throw usage_error("this rank receives more than 2^31 - 1 blocks", MPI_ERR_COUNT);
   return static_cast<int>(call.sources().size());
 }
 

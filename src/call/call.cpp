@@ -90,8 +90,8 @@ bool call::agree_again(const findings& mine, std::string_view what) {
   if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.invalid);
   if (all[0] > 0)
     throw on_all_ranks(budget_exceeded(
-        fmt::format("{} needs at least {} bytes of extra memory, {} are allowed", what, all[0], mine.limit), all[0], 0,
-        mine.limit));
+        fmt::format("{} needs at least {} bytes of scratch memory, {} are allowed", what, all[0], mine.limit), all[0],
+        0, mine.limit));
   return all[2] > 0;
 }
 

@@ -77,7 +77,7 @@ void fill(exchange& x, blocks& b, const void* base, const count_view& counts, co
   try {
     b.element = type == known.type ? known : element::of(type);
   } catch (const error&) {
-    detail::invalid_exchange::set(x, "a datatype whose size the MPI library does not tell");
+    detail::invalid_exchange::set(x, "a datatype whose size the MPI library cannot determine");
   }
   b.displ_unit = b.element.extent;
 }

@@ -85,7 +85,7 @@ struct layout_redistribution::state final {
         transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
     if (const std::size_t needed = held + sizes.bytes(n, size); needed > all.memory)
       throw on_all_ranks(budget_exceeded(
-          fmt::format("a redistribution between layouts needs at least {} bytes of extra memory, {} are allowed",
+          fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
                       needed, all.memory),
           needed, 0, all.memory));
     const int tag = tags.take(*running.comm());

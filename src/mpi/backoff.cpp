@@ -45,8 +45,8 @@ class message_of final : public awaited {
 
 int looks_before_yielding() noexcept {
   constexpr int looks = 32;
-  static const bool crowded = local_ranks() > sysconf(_SC_NPROCESSORS_ONLN);
-  return crowded ? 0 : looks;
+  static const bool oversubscribed = local_ranks() > sysconf(_SC_NPROCESSORS_ONLN);
+  return oversubscribed ? 0 : looks;
 }
 
 void idle(const awaited* what) {

@@ -307,18 +307,18 @@ std::string name_of(const call_record& r) {
 void refuse_lost(const call_record& r) {
   look_for_failures(r, true);
   throw usage_error(
-      fmt::format("a call on {} was left in the middle on this rank, by a timeout or an error: taquin cannot use the "
-                  "communicator any more",
-                  name_of(r)),
+      fmt::format(
+          "an earlier call on {} failed on this rank, by a timeout or an error: taquin cannot use the communicator "
+          "any more, a duplicate is usable",
+          name_of(r)),
       MPI_ERR_COMM);
 }
 
 void refuse_without(int who, std::string_view why, const call_record& r) {
   refuse_if_failed(why, r);
-  throw peer_left(
-      fmt::format("rank {} has left a call on {} in the middle{}{}; taquin cannot use the communicator any more", who,
-                  name_of(r), why.empty() ? "" : ": ", why),
-      MPI_ERR_OTHER, who, why);
+  throw peer_left(fmt::format("rank {} has aborted a call on {}{}{}; taquin cannot use the communicator any more", who,
+                              name_of(r), why.empty() ? "" : ": ", why),
+                  MPI_ERR_OTHER, who, why);
 }
 
 void call_record::leave(int first, std::string_view why) noexcept {

@@ -162,7 +162,7 @@ void preparation::check_memory() const {
   if (all_.memory == unlimited || all_.early) return;
   const std::size_t needed = element_bytes_ + p_.chosen->memory(p_.shape, o_);
   if (needed > all_.memory)
-    throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of extra memory, {} are allowed",
+    throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of scratch memory, {} are allowed",
                                                    p_.chosen->name, needed, all_.memory),
                                        needed, 0, all_.memory));
 }

@@ -18,8 +18,8 @@ buffer_sizes bounded(buffer_sizes sizes, int in_flight, int ranks) noexcept;
 /// What the port needs for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
 
-/// The most bytes of extra memory that a redistribution takes on a rank with `blocks` blocks, those that the algorithm
-/// hands over to included: at most redistribution_bound.
+/// The most bytes of scratch memory of a redistribution on a rank with `blocks` blocks, those that the algorithm hands
+/// over to included: at most redistribution_bound.
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
 

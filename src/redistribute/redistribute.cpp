@@ -96,7 +96,7 @@ failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, M
   store& mine = *was.units;
   auto bad = back ? check_ranges(*back, *was.blocks, was.running.comm()->rank()) : std::nullopt;
   if (invalid_text != nullptr) bad = of_interface(invalid_text);
-  if (was.moving) bad = invalid_argument{"the redistribution is under way: wait for it, or leave it"};
+  if (was.moving) bad = invalid_argument{"the redistribution is in progress: wait for it, or destroy it"};
   auto next = begin_together<state>(arguments{mine.border() > 0 ? mine.at(0) : nullptr, mine.border(), mine.length(),
                                               mine.element().type, survivors, bad ? bad->what.c_str() : nullptr},
                                     was.options);

@@ -85,7 +85,7 @@ struct redistribution::state final {
   // The limits of all ranks are compared with the need of the one that needs most.
   [[noreturn]] static void refuse_limit(std::size_t needed, const agreed& all) {
     throw on_all_ranks(budget_exceeded(
-        fmt::format("a redistribution needs {} bytes of extra memory, {} are allowed", needed, all.memory), needed, 0,
+        fmt::format("a redistribution needs {} bytes of scratch memory, {} are allowed", needed, all.memory), needed, 0,
         all.memory));
   }
 

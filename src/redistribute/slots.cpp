@@ -344,7 +344,7 @@ task run_slots(machine& m) {
 
 const redistribution_algorithm slots_redistribution{
     .name = "slots",
-    .summary = "every free slot asks for its own block; chains of moves run side by side, staging opens new ones",
+    .summary = "every free slot requests its own block; chains of moves run concurrently, staging opens new ones",
     .source = "new",
     .rounds = "no common rounds",
     .memory = slots_bytes,

@@ -20,7 +20,7 @@ model_command(calibrate_of_one_rank_is_refused "needs at least 2 ranks.*status 2
 model_command(calibrate_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
   "${run} 2 ${taquin} calibrate -o /nowhere/at/all 2>&1")
 model_command(calibrate_refuses_an_absurd_size "--most 1T is not within.*status 2" "${taquin} calibrate --most 1T 2>&1")
-model_command(calibrate_without_gnuplot_says_so "needs gnuplot, which is not here.*status 1"
+model_command(calibrate_without_gnuplot_says_so "needs gnuplot, which is not installed.*status 1"
   "mkdir -p ${here}/bin && ln -sf /bin/sh ${here}/bin/sh && ${run} 2 env PATH=${here}/bin ${taquin} calibrate --plot ${here}/x.svg 2>&1")
 # One that only warns, as some do of fonts that they do not find: nobody is to read that.
 model_command(what_gnuplot_warns_of_is_not_shown "^[^!]*written to ${here}/warned.json[^!]*status 0"

@@ -73,7 +73,7 @@ TEST_F(report, writes_no_page_of_nothing_and_never_over_an_input) {
   const auto before = read(input);
   const auto r = taquin(0, "report " + input + " -o " + input);
   EXPECT_EQ(r.status, 2);
-  EXPECT_TRUE(r.said("to be read and to be written")) << r.err;
+  EXPECT_TRUE(r.said("is both an input and the output")) << r.err;
   EXPECT_EQ(read(input), before);
 }
 

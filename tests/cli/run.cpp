@@ -220,7 +220,7 @@ TEST(run_options, wrong_arguments_are_told_once_with_status_2) {
       {"--collective alltoall -w random", "needs the workload uniform, not random"},
       {"--reps 0", "--reps: must be a number from 1 on, got 0; see taquin run --help"},
       {"-n 4", "mpirun starts the ranks: mpirun -n 4 taquin run ..."},
-      {"--layout loose", "loose is none of automatic|indexed|"},
+      {"--layout loose", "'loose' must be one of automatic|indexed|"},
       {"--ports 31", "--ports"},
       {"--until 2", "--until 2: a part of the median"},
       {"--sync clock", "--sync clock: known are barrier and window"},

@@ -116,7 +116,7 @@ endif()
 set(file ${CMAKE_CURRENT_BINARY_DIR}/report.json)
 set(program $<TARGET_FILE:interpose_program>)
 neighbour_test(report_summary_tells_calls_and_algorithms
-  "^taquin: report of 2 ranks.*all-to-all calls +6, 96 B sent.*waiting, transfer.*algorithms +pairwise 6.*peak extra memory.*status 0"
+  "^taquin: report of 2 ranks.*all-to-all calls +6, 96 B sent.*waiting, transfer.*algorithms +pairwise 6.*peak scratch memory.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions}")
 neighbour_test(report_summary_says_nothing_of_the_mpi_library_that_was_not_measured "^status 0"
   "! ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions} 2>&1 | grep MPI.library.s.own")

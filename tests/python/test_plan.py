@@ -127,7 +127,7 @@ def test_plans_are_gone_on_with_as_asked(comm):
             exchange.run()
             exchange.run()
         assert (data == comm.rank).all()
-    with pytest.raises(taquin.UsageError, match="progress='magic' is none of 'library', 'calls', 'thread'"):
+    with pytest.raises(taquin.UsageError, match="progress='magic' must be one of 'library', 'calls', 'thread'"):
         taquin.plan(taquin.alltoall, MPI.IN_PLACE, data, comm, progress="magic" if comm.rank == 0 else "calls")
 
 

@@ -189,7 +189,7 @@ function allFigures(source) {
       note: t.waiting !== null ? "the rest" : unknown,
     },
     {
-      label: "Extra memory",
+      label: "Scratch memory",
       value: t.peak !== null ? bytes(t.peak) : "–",
       note: t.peak !== null ? (t.memoryLimit ? `of ${bytes(t.memoryLimit)} allowed` : "most on any rank") : unknown,
     },

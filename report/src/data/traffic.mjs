@@ -160,7 +160,7 @@ export function prepareReport(data, name) {
       ranks: s.communicator?.ranks ?? data.ranks,
       flows: (s.flows ?? []).flat(),
     })),
-    crowded: Boolean(data.crowded),
+    oversubscribed: Boolean(data.oversubscribed),
     sites: toldApart(sites, SITE_DETAILS),
     calls: [],
     callsLeftOut: 0,

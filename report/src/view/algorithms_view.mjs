@@ -14,7 +14,7 @@ const COLUMNS = [
   { key: "low", label: "95% from (s)" },
   { key: "high", label: "95% to (s)" },
   { key: "ratio", label: "ratio to native" },
-  { key: "memory", label: "extra memory (bytes)" },
+  { key: "memory", label: "scratch memory (bytes)" },
   { key: "limit", label: "allowed (bytes)" },
   { key: "wrong", label: "wrong bytes" },
   { key: "file", label: "file" },
@@ -26,7 +26,7 @@ const viewLabel = (v) =>
 const VALUES = {
   time: { label: "time of an exchange", format: seconds, title: "Time" },
   ratio: { label: "time over native's", format: (v) => short(v), title: "Ratio to the MPI library's own" },
-  memory: { label: "extra memory", format: bytes, title: "Extra memory" },
+  memory: { label: "scratch memory", format: bytes, title: "Scratch memory" },
 };
 
 // Names beside the ends of curves, moved apart where they would touch. What does not reach the end has no name there.

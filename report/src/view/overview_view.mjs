@@ -39,7 +39,7 @@ function thing(t, index) {
   );
 }
 
-const CROWDED = "More ranks than processors: they wait for a processor, and times say little of an exchange.";
+const OVERSUBSCRIBED = "Oversubscribed: more ranks than cores, so times include waiting for a core.";
 
 /// What the page was made of, at its end.
 export function files(model) {
@@ -75,7 +75,7 @@ export function overview(model) {
       source.kind === "recording" && source.totals.waiting === null
         ? h("p", { class: "note" }, "This recording does not tell waiting apart from transfer: its times hold both. Recordings of this version of taquin, and reports of preloaded runs, tell it.")
         : null,
-      source.crowded ? h("p", { class: "note" }, CROWDED) : null,
+      source.oversubscribed ? h("p", { class: "note" }, OVERSUBSCRIBED) : null,
       figuresOf(source).unknown.length ? h("p", { class: "note" }, `Not in this file: ${figuresOf(source).unknown.join(", ")}.`) : null,
     ].filter(Boolean);
     if (i === 0) parts.push(h("h3", {}, heading), ...told);

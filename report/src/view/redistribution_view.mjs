@@ -43,7 +43,7 @@ function overTime(runs, style, shown) {
 
 const RECORDS = [
   { key: "time", title: "Time", label: "time", format: seconds },
-  { key: "memory", title: "Extra memory", label: "extra memory", format: bytes },
+  { key: "memory", title: "Scratch memory", label: "scratch memory", format: bytes },
   { key: "copied", title: "Bytes copied inside ranks", label: "copied", format: bytes },
 ];
 

@@ -117,7 +117,7 @@ function one(state) {
         ? `Round ${step + 1} of ${t.rounds}: ${sent(round.messages.length)}, ${bytes(round.messages.reduce((n, m) => n + m.bytes, 0))}, ${counted(round.copies.length, "copy", "copies")}.`
         : `It has ended after ${counted(t.rounds, "round")}.`;
       const way = schedule.throughMemory ? " Blocks go through memory that the ranks share: lines are what a receiver reads, no messages." : "";
-      return `${now}${way} In all ${sent(t.messages)} of ${bytes(t.bytes)}, ${bytes(t.copied)} copied inside ranks${schedule.memory !== null ? `, ${bytes(schedule.memory)} of extra memory` : ""}.`;
+      return `${now}${way} In all ${sent(t.messages)} of ${bytes(t.bytes)}, ${bytes(t.copied)} copied inside ranks${schedule.memory !== null ? `, ${bytes(schedule.memory)} of scratch memory` : ""}.`;
     },
     draw: (width) => h("div", {}, [roundPlot, scratchPlot, linkPlot].map((f) => f(state.schedule, state.step, width)).filter(Boolean)),
     table: () => ({

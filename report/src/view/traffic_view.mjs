@@ -230,7 +230,7 @@ function siteTable(get) {
         { key: "bytes", label: "bytes" },
         { key: "seconds", label: "time (s)" },
         { key: "waiting", label: "waiting (s)" },
-        { key: "peak", label: "extra memory (bytes)" },
+        { key: "peak", label: "scratch memory (bytes)" },
         { key: "took", label: "algorithms" },
         { key: "fell", label: "fallbacks" },
       ],

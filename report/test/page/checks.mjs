@@ -68,7 +68,7 @@ export const checks = {
       ["Bytes from rank to rank", "heatmap"],
       ["Sizes of blocks", "sizes"],
       ["Time", "time"],
-      ["Extra memory", "memory"],
+      ["Scratch memory", "memory"],
       ["Round by round", "schedule"],
       ["Free places", "free"],
     ])

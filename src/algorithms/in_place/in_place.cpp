@@ -52,7 +52,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 
 const algorithm in_place{
     .name = "in_place",
-    .summary = "one buffer, any counts: each rank asks for what it can place, chunk by chunk",
+    .summary = "one buffer, any counts: each rank requests what it can place, chunk by chunk",
     .source = "ours",
     .rounds = "as places become free",
     .supports = supports,

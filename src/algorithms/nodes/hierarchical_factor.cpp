@@ -159,7 +159,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
 
 const algorithm hierarchical_factor{
     .name = "hierarchical_factor",
-    .summary = "nodes paired by 1-factors, phases by node size, at most `ports` exchanges of a node at once",
+    .summary = "nodes paired by 1-factors, phases by node size, at most `ports` concurrent exchanges of a node",
     .source = "Sanders & Träff §3, §4",
     .rounds =
         "(n(p − n) + n₂·o)/min(k, n) steps: n, n₂ ranks on the two largest nodes, o of the n local indices on an odd "

@@ -101,7 +101,7 @@ struct sparse_algorithm {
 
 /// The list.
 std::span<const sparse_algorithm* const> sparse_algorithms() noexcept;
-/// The least extra memory of a rank with so many blocks on either side.
+/// The least scratch memory of a rank with so many blocks on either side.
 std::size_t sparse_memory(std::size_t blocks) noexcept;
 /// By name; "auto" is the one for ranks that have agreed. Null when it is unknown.
 const sparse_algorithm* find_sparse(std::string_view name) noexcept;

@@ -170,8 +170,7 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
 
 const sparse_algorithm between_nodes_way{
     .name = "carried_notices",
-    .summary =
-        "one message per pair of nodes agrees and has notices and small data; larger data when they are asked for",
+    .summary = "one message per pair of nodes carries the agreement, headers and small data; larger data on request",
     .source = "taquin",
     .rounds = "1, and 2 for large data",
     .find = nullptr,

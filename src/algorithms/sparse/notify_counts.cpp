@@ -90,7 +90,7 @@ std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
 extern const sparse_algorithm notify_counts;
 const sparse_algorithm notify_counts{
     .name = "notify_counts",
-    .summary = "a reduction tells how many messages of notices and small data come; other data when asked for",
+    .summary = "a reduction counts the messages of headers and small data that arrive; other data on request",
     .source = "MPI_Reduce_scatter_block",
     .rounds = "1 and a reduction, + 2",
     .find = find,

@@ -24,8 +24,7 @@ int radix_of(int ranks, std::size_t in_flight) noexcept {
 extern const sparse_algorithm notify_grid;
 const sparse_algorithm notify_grid{
     .name = "notify_grid",
-    .summary =
-        "notices of blocks in two rounds over a grid of ranks, with small data; others as receivers ask for them",
+    .summary = "headers in two rounds over a grid of ranks, with small data; other data on request",
     .source = "grids of processes; KaMPIng",
     .rounds = "2 + 2",
     .find = routed<radix_of>::find,

@@ -98,8 +98,7 @@ std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
 extern const sparse_algorithm notify_nbx;
 const sparse_algorithm notify_nbx{
     .name = "notify_nbx",
-    .summary =
-        "notices of blocks and small data at once, a consensus that does not block ends it; others when asked for",
+    .summary = "headers and small data immediately, until a nonblocking consensus; other data on request",
     .source = "Hoefler, Siebert & Lumsdaine: NBX",
     .rounds = "2 + 2",
     .find = find,

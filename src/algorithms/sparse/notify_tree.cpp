@@ -24,8 +24,7 @@ int radix_of(int ranks, std::size_t in_flight) noexcept {
 extern const sparse_algorithm notify_tree;
 const sparse_algorithm notify_tree{
     .name = "notify_tree",
-    .summary =
-        "notices of blocks in log rounds by way of other ranks, with small data; others as receivers ask for them",
+    .summary = "headers in log rounds by way of other ranks, with small data; other data on request",
     .source = "Bruck et al.; sc_notify of libsc",
     .rounds = "⌈log_r p⌉ + 2",
     .find = routed<radix_of>::find,

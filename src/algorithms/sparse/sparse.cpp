@@ -28,7 +28,7 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
     throw on_all_ranks(
-        budget_exceeded(fmt::format("a sparse exchange by {} needs at least {} bytes of extra memory, {} are allowed",
+        budget_exceeded(fmt::format("a sparse exchange by {} needs at least {} bytes of scratch memory, {} are allowed",
                                     how.name, needs(message), budget->limit()),
                         needs(message), 0, budget->limit()));
   return message;
@@ -67,7 +67,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   std::optional<invalid_argument> invalid;
   if (f.exhausted) invalid = out_of_memory();
   if (!f.failed() && !span_of(total).fits())
-    invalid = invalid_argument{"the blocks that come to this rank make more than 2^56 bytes", MPI_ERR_COUNT};
+    invalid = invalid_argument{"the blocks for this rank have more than 2^56 bytes", MPI_ERR_COUNT};
   agree_on(f.lacking, invalid);
   data.to_send = telling.left();
   return true;
@@ -125,7 +125,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
     return;
   }
   void* into = nullptr;
-  constexpr const char* no_memory = "no memory for what comes to a rank";
+  constexpr const char* no_memory = "no memory for the blocks that a rank receives";
   const char* lacks = state_->lacks_result ? no_memory : nullptr;
   if (lacks == nullptr) {
     try {

@@ -238,7 +238,7 @@ struct sparse_call::state {
       std::optional<invalid_argument> invalid;
       if (invalid_text != nullptr) invalid = invalid_argument{invalid_text, MPI_ERR_NO_MEM};
       if (!invalid && into == nullptr && elements() > 0)
-        invalid = invalid_argument{"null address for what comes", MPI_ERR_BUFFER};
+        invalid = invalid_argument{"null address for received data", MPI_ERR_BUFFER};
       if (begin_data_on_node(!invalid)) {
         node->receive(static_cast<std::byte*>(into));
         return node->end(opts.stats);

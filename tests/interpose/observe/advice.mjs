@@ -68,7 +68,7 @@ const CASES = {
   native_three_times: [],
   native_not_told_apart: [],
   side_by_side: [],
-  crowded: [],
+  oversubscribed: [],
 };
 
 for (const [what, expected] of Object.entries(CASES))
@@ -104,8 +104,8 @@ for (const what of Object.keys(CASES))
     const [waiting, transfer] = line("waiting, transfer").split(", ");
     same("waiting", waiting, shown["Waiting for the last rank"].value);
     same("transfer", transfer.replace("s after", "s "), shown.Transfer.value);
-    same("memory", line("peak extra memory"), shown["Extra memory"].value);
-    assert.equal(/more ranks than processors/.test(terminal), source.crowded);
+    same("memory", line("peak scratch memory"), shown["Scratch memory"].value);
+    assert.equal(/oversubscribed/.test(terminal), source.oversubscribed);
     assert.equal(source.sites.length, json.sites.length);
     for (const [i, site] of source.sites.entries()) {
       assert.equal(site.seconds, json.sites[i].seconds);

@@ -120,7 +120,7 @@ std::vector<rank_log> logs_of(const std::string& what) {
   if (what == "native_three_times") return sampled(3, transfer / 5, transfer / 50);
   if (what == "native_not_told_apart") return sampled(8, transfer * 0.9, transfer * 0.5);
   if (what == "side_by_side") return side_by_side();
-  if (what == "crowded") {
+  if (what == "oversubscribed") {
     auto logs = two_ranks(late);
     for (int rank = 2; rank < sysconf(_SC_NPROCESSORS_ONLN) + 2; ++rank) logs.push_back(log_of(rank, {rank}, 1));
     for (rank_log& log : logs) log.node = 0;
