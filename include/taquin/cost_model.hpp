@@ -1,4 +1,4 @@
-// What an exchange costs on a machine: four models of one message, and the machine as a whole.
+// The cost of an exchange on a machine: four models of one message, and the machine as a whole.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ using seconds = double;
 
 /// The parts of one message's cost, in seconds.
 struct message_cost {
-  seconds sender = 0;    ///< the sender's processor is busy
+  seconds sender = 0;    ///< the sender's core is busy
   seconds port = 0;      ///< the sender's and then the receiver's port pass the message
   seconds latency = 0;   ///< on the way, nothing is busy
-  seconds receiver = 0;  ///< the receiver's processor is busy
+  seconds receiver = 0;  ///< the receiver's core is busy
   seconds gap = 0;       ///< from one message to the next at a port, each way: at least `port`
 };
 
@@ -54,11 +54,11 @@ struct loggp {
 /// Parameterised LogP: L + g(m), with overheads and gap as functions of the size. (Kielmann et al. 2000; MPI
 /// primitives §1.) Between two points the functions are linear in the bytes, beyond the last they follow its slope.
 struct plogp {
-  /// What was measured with messages of one size.
+  /// Measurements with messages of one size.
   struct point {
     count_t bytes = 0;             ///< of the message
-    seconds send_overhead = 0;     ///< the sender's processor is busy
-    seconds receive_overhead = 0;  ///< the receiver's processor is busy
+    seconds send_overhead = 0;     ///< the sender's core is busy
+    seconds receive_overhead = 0;  ///< the receiver's core is busy
     seconds gap = 0;               ///< from one message to the next
   };
   seconds latency = 0;                                            ///< L
@@ -81,7 +81,7 @@ struct link_model {
   taquin::logp logp;        ///< of packets
   taquin::loggp loggp;      ///< with long messages
   taquin::plogp plogp;      ///< with figures by size
-  /// What one message costs under a model, by what is busy.
+  /// The cost of one message under a model, by what is busy.
   [[nodiscard]] message_cost cost(model_kind kind, count_t bytes) const noexcept;
   /// From the call of the sender to the end of the receive, nothing else going on.
   [[nodiscard]] seconds time(model_kind kind, count_t bytes) const noexcept;
@@ -102,17 +102,17 @@ struct machine_model {
   local_cost copy;                      ///< a copy in memory, per run of bytes
   seconds line = 0;                     ///< a cache line for another rank in shared memory: to write it and to read it
   local_cost pack;                      ///< packing or unpacking, per run of bytes
-  /// Messages that pass at once, each way: within a node by a rank's port, between nodes by the link that the ranks of
-  /// a node share.
+  /// Concurrent messages, each way: within a node by a rank's port, between nodes by the link that the ranks of a node
+  /// share.
   int ports = 1;
-  double ranks_per_core = 1;  ///< above 1, ranks share processors: their work takes that much longer
+  double ranks_per_core = 1;  ///< above 1: oversubscribed, work takes that much longer
   seconds wait = 0;           ///< completing a round: what a rank loses when it must wait for others
   int ranks = 0;              ///< ranks that it was measured with; 0: not measured
   std::string machine;        ///< what it was measured on: cores, nodes, MPI library
-  /// What a message costs at a level, under the model in use.
+  /// The cost of a message at a level, under the model in use.
   [[nodiscard]] message_cost cost(int level, count_t bytes) const noexcept;
 
-  /// What serves when nothing was measured: shared memory on a few cores, 10 Gbit/s between nodes.
+  /// The model when nothing was measured: shared memory on a few cores, 10 Gbit/s between nodes.
   static machine_model built_in();
 };
 

@@ -101,9 +101,9 @@ void pack(const void* from, count_t count, MPI_Datatype type, void* to);
 /// The reverse.
 void unpack(const void* from, void* to, count_t count, MPI_Datatype type);
 
-/// The signature of a datatype: its basic types, in order, without holes and as a committed datatype of its own. Memory
+/// The signature of a datatype: its basic types, in order, without gaps and as a committed datatype of its own. Memory
 /// that holds elements of `type` between two messages has this type. Local. Throws usage_error (MPI_ERR_TYPE) when the
-/// MPI library does not tell what the datatype is made of.
+/// MPI library cannot decode the datatype.
 [[nodiscard]] datatype signature_type(MPI_Datatype type);
 
 /// Copies `count` elements of `type` at `from` to `to_count` elements of `to_type` at `to`. Both are the same number of

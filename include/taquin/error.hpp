@@ -19,8 +19,8 @@ class error : public std::runtime_error {
   /// MPI_ERR_….
   [[nodiscard]] int mpi_class() const noexcept { return mpi_class_; }
   /// True where all ranks of the communicator have thrown this error, because they agreed on it before the data
-  /// moved; docs/guide/8-hangs.md has the table of who has which error, and what it leaves. Only then may a program
-  /// take another way on all ranks without asking them. False: what others have is not known.
+  /// moved; docs/guide/8-hangs.md has the table of errors, the ranks that get them, and the state afterwards. Only then
+  /// may a program choose another algorithm on all ranks without communication. False: the others' state is unknown.
   [[nodiscard]] bool collective() const noexcept { return collective_; }
   /// For the place that throws on all ranks.
   void set_collective() noexcept { collective_ = true; }
@@ -70,9 +70,9 @@ class budget_exceeded : public error {
  public:
   /// A text and the bytes it is about.
   budget_exceeded(const std::string& what, std::size_t requested, std::size_t used, std::size_t limit);
-  /// Bytes that were asked for, on top of `used()`.
+  /// Bytes requested, on top of `used()`.
   [[nodiscard]] std::size_t requested() const noexcept { return requested_; }
-  /// Bytes in use when they were asked for.
+  /// Bytes in use at the request.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
   /// Bytes allowed.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
@@ -83,21 +83,21 @@ class budget_exceeded : public error {
   std::size_t limit_;
 };
 
-/// A call has waited longer than its timeout, and `on_timeout` is `fail`. Thrown on this rank alone. What other ranks
-/// do is not known, so taquin cannot use the communicator any more.
+/// A call has waited longer than its timeout, and `on_timeout` is `fail`. Thrown on this rank alone. The state of
+/// the other ranks is unknown, so taquin cannot use the communicator any more.
 class timed_out : public error {
  public:
   using error::error;
 };
 
-/// Another rank of the communicator has left a call in the middle, because of an error of its own, which the text
-/// tells. Thrown on the ranks that wait for it. taquin cannot use the communicator any more.
+/// Another rank of the communicator has aborted a call after the agreement, because of an error that the text
+/// contains. Thrown on the ranks that wait for it. taquin cannot use the communicator any more.
 class peer_left : public error {
  public:
   /// A text, its class, the rank, and the text of its error.
   peer_left(const std::string& what, int mpi_class, int rank, std::string_view reason)
       : error(what, mpi_class), rank_(rank), reason_(reason) {}
-  /// The rank that has left.
+  /// The rank that has aborted.
   [[nodiscard]] int rank() const noexcept { return rank_; }
   /// Its error; empty where that is not known.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }

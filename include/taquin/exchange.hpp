@@ -75,11 +75,11 @@ struct element {
   /// type.
   const detail::type_map* map = nullptr;
 
-  /// Data without holes and in order: n elements are n·size bytes in a row from the origin.
+  /// Data without gaps and in order: n elements are n·size consecutive bytes from the origin.
   [[nodiscard]] constexpr bool contiguous() const noexcept {
     return map == nullptr && size == extent && size == true_extent && true_lb == 0;
   }
-  /// Asks the MPI library. The type may be MPI_DATATYPE_NULL: all figures are then zero.
+  /// Queries the MPI library. The type may be MPI_DATATYPE_NULL: all figures are then zero.
   static element of(MPI_Datatype type);
   /// n bytes as one element, for schedules that run without MPI.
   static element bytes(count_t n) noexcept { return {MPI_BYTE, n, n, 0, n}; }
@@ -130,8 +130,8 @@ struct exchange {
   form kind = form::alltoall;     ///< which call
   bool in_place = false;          ///< both sides share one buffer
   bool symmetric = true;  ///< in place: each pair's two blocks lie at the same place with the same count and type
-  blocks send{};          ///< what goes to each peer
-  blocks recv{};          ///< what comes from each peer
+  blocks send{};          ///< the block for each peer
+  blocks recv{};          ///< the block from each peer
 
   /// MPI_Alltoall's arguments; `sendbuf` may be MPI_IN_PLACE.
   static exchange alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf,

@@ -1,4 +1,4 @@
-// What a program that survives is told: which ranks have failed, and which data are whole.
+// For programs that survive a failure: which ranks have failed, and which data are whole.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ class peer_failed : public error {
   std::vector<int> ranks_;
 };
 
-/// What is whole after an exchange in place, a redistribution or a migration has failed. With separate buffers nothing
-/// of the send side is ever changed.
+/// The data that are whole after a failed exchange in place, redistribution or migration. With separate buffers the
+/// send side is never changed.
 namespace failure {
 
-/// What has become of a run of data.
+/// The state of a run of data.
 enum class state : int {
   stands,    ///< of this rank's for a peer: whole, at `at`; the peer may have it as well
   arrived,   ///< from a peer: whole and in its place, at `at`
@@ -42,12 +42,12 @@ enum class state : int {
   displaced  ///< a block of a redistribution for this rank: whole, at `at`, which is not its place
 };
 
-/// `length` units from unit `offset` on, in a row. In an exchange in place `offset` counts the units of the block for
+/// `length` consecutive units from unit `offset` on. In an exchange in place `offset` counts the units of the block for
 /// or from `peer`; places count units from the buffer. A migration is such an exchange of elements, sorted by
 /// destination: `offset` counts those for or from `peer`. In a redistribution a unit is a block, and `offset` is the
 /// place in the array of the rank that it goes to.
 struct part {
-  state what = state::missing;  ///< what has become of it
+  state what = state::missing;  ///< its state
   int peer = 0;                 ///< the rank that it goes to or comes from
   count_t offset = 0;           ///< units of the block before it; of a redistribution: the place that it goes to
   count_t length = 0;           ///< units of it
@@ -58,10 +58,10 @@ struct part {
 struct block_map {
   bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
   count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution; in place an element, or a byte
-                                 ///< where no rank's type has holes
-  std::vector<part> outgoing{};  ///< what is to leave: stands, unknown, or, of a redistribution, staged
-  std::vector<part> incoming{};  ///< all that comes to this rank or stays there, in order of place
-  std::vector<std::byte> staged{};  ///< data, without holes
+                                 ///< where no rank's type has gaps
+  std::vector<part> outgoing{};  ///< data to be sent: stands, unknown, or, of a redistribution, staged
+  std::vector<part> incoming{};  ///< all data that this rank receives or keeps, in order of place
+  std::vector<std::byte> staged{};  ///< data, without gaps
 };
 
 /// The map of this rank for the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration

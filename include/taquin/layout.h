@@ -14,7 +14,7 @@ extern "C" {
 enum {
   TAQUIN_EVEN = 0,    /* one block per process, the first ones one longer: 2DECOMP&FFT, mpi4py-fft */
   TAQUIN_BLOCK,       /* one block per process of the same length, the last ones shorter: FFTW, MPI_DISTRIBUTE_BLOCK */
-  TAQUIN_BLOCK_CYCLIC /* blocks of a given length, dealt to the processes in turn: ScaLAPACK; of 1: cyclic */
+  TAQUIN_BLOCK_CYCLIC /* blocks of a given length, assigned to the processes cyclically: ScaLAPACK; of 1: cyclic */
 };
 
 /* A layout: dimensions, process grid, storage. Ranks outside the grid hold nothing. */
@@ -44,7 +44,7 @@ int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const 
 /* The layout of MPI_Type_create_darray with these arguments. Local. */
 int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[],
                          int order, TAQUIN_Layout *layout);
-/* What `rank` owns along each dimension. Local. */
+/* The elements that `rank` owns along each dimension. Local. */
 int TAQUIN_Layout_local_extents(TAQUIN_Layout layout, int rank, MPI_Count extents[]);
 /* The elements that the local array of `rank` must have room for, halo and leading dimensions included. Local. */
 int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count *elements);
@@ -65,7 +65,7 @@ int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, 
 /* A redistribution that can run again and again. */
 typedef struct TAQUIN_Layout_plan_state *TAQUIN_Layout_plan;
 #define TAQUIN_LAYOUT_PLAN_NULL ((TAQUIN_Layout_plan)0)
-/* As TAQUIN_Redistribute_layout, but nothing moves yet. Collective. */
+/* Prepares TAQUIN_Redistribute_layout, without moving data. Collective. */
 int TAQUIN_Redistribute_layout_init(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
                                     const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan *plan);
 /* Begins to move. Nonblocking; all ranks start what they start in the same order. */

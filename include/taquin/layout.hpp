@@ -24,7 +24,7 @@ struct layout_access;
 struct dimension {
   count_t extent = 0;  ///< indices 0 … extent − 1
   int processes = 1;   ///< along this dimension of the process grid
-  /// Block-cyclic: indices per block; the blocks are dealt to the processes in turn. 0: one block per process, given by
+  /// Block-cyclic: indices per block, assigned to the processes cyclically. 0: one block per process, given by
   /// `bounds` or, where that is empty, even.
   count_t block = 0;
   int first = 0;                  ///< block-cyclic: the process that owns the first block
@@ -65,7 +65,7 @@ enum class storage_order : std::uint8_t {
 /// All ranks give the same layout, except for leading dimensions (`allocated`), which are each rank's own.
 class layout {
  public:
-  /// No dimensions: nobody holds anything.
+  /// No dimensions: every rank's part is empty.
   layout() = default;
   /// Position k of the process grid, counted in `grid` order, is rank k; local arrays are stored in `storage` order
   /// without gaps.
@@ -97,7 +97,7 @@ class layout {
   [[nodiscard]] const std::vector<dimension>& dimensions() const noexcept { return dimensions_; }
   /// Ranks in the process grid.
   [[nodiscard]] count_t processes() const noexcept;
-  /// What `rank` owns along each dimension; zeros where the rank is not in the grid.
+  /// The elements that `rank` owns along each dimension; zeros where the rank is not in the grid.
   [[nodiscard]] std::vector<count_t> local_extents(int rank) const;
   /// The elements that the local array of `rank` must have room for, halos and leading dimensions included. (Leading
   /// dimensions are those of the calling rank.) 0 where the rank owns nothing.
@@ -109,7 +109,7 @@ class layout {
   };
   /// The place of an element; `index` has one number for each dimension, and is inside the array.
   [[nodiscard]] place find(std::span<const count_t> index) const;
-  /// What is wrong with it on a communicator of so many ranks; empty: nothing.
+  /// The reason why it is invalid on a communicator of so many ranks; empty: it is valid.
   [[nodiscard]] std::string invalid_on(int ranks) const;
 
  private:
@@ -140,9 +140,9 @@ struct layout_options {
   std::vector<count_t> extents{};
   /// Filled when set; must outlive the redistribution. Default: none.
   statistics* stats = nullptr;
-  /// Who makes progress between start and wait, as redistribute_options::progress.
+  /// Selects progress between start and wait, as redistribute_options::progress.
   progress_by progress = progress_by::library;
-  /// After `timeout`; default: the rank goes on waiting.
+  /// After `timeout`; default: the rank continues to wait.
   after_timeout on_timeout = after_timeout::wait;
   /// As in taquin::options.
   time_limit timeout{};
@@ -180,9 +180,9 @@ class layout_redistribution {
   void wait();
   /// start() and wait(). Collective, blocking.
   void operator()();
-  /// Goes on with other arrays of the same layouts. Local.
+  /// Continues with other arrays of the same layouts. Local.
   void set_data(const void* from_array, void* to_array) noexcept;
-  /// The most extra bytes that were in use at once. Local.
+  /// The most scratch bytes in use at any time. Local.
   [[nodiscard]] std::size_t peak_memory() const noexcept;
 
  private:

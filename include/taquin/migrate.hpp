@@ -74,7 +74,7 @@ class migration {
   std::unique_ptr<state> state_;
 };
 
-/// What is wrong with a rank's elements, or what the program's own code threw, until all ranks know of it.
+/// The error of a rank's elements, or of the program's own code, until all ranks have it.
 struct invalid_elements {
   std::string what;  ///< empty: nothing is wrong
   int mpi_class = MPI_ERR_ARG;

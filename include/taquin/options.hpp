@@ -1,4 +1,4 @@
-// What a caller may choose, and what it may learn.
+// Options of a call, and its statistics.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace taquin {
 
-/// What a plan did, added up over its starts. Bytes are data bytes, without MPI's own envelopes.
+/// The work of a plan, summed over its starts. Bytes are data bytes, without MPI's own envelopes.
 struct statistics {
-  std::uint64_t starts = 0;        ///< exchanges begun
+  std::uint64_t starts = 0;        ///< exchanges started
   std::uint64_t rounds = 0;        ///< communication rounds
   std::uint64_t messages = 0;      ///< messages sent to other ranks by this rank
   std::uint64_t bytes_sent = 0;    ///< bytes sent to other ranks by this rank
   std::uint64_t bytes_copied = 0;  ///< bytes copied inside this rank's memory, packing included
-  std::size_t peak_memory = 0;     ///< most bytes of scratch held at once by this rank
+  std::size_t peak_memory = 0;     ///< most bytes of scratch memory in use at any time on this rank
   std::string_view algorithm{};    ///< name of the algorithm that ran
 
   /// Seconds that in_place_phases takes.
@@ -34,13 +34,13 @@ struct statistics {
 enum class bruck_layout : std::uint8_t {
   automatic,  ///< chosen by the algorithm: `packed`, but for two of them (bruck_options::layout)
   indexed,    ///< a datatype that lists each block: an indexed type where one base type is enough
-  regular,    ///< bounded and circular vectors: a datatype that joins what lies in a row or at equal distances
+  regular,    ///< bounded and circular vectors: a datatype that joins blocks that are consecutive or at equal distances
   elements,   ///< a structured datatype that lists each block
   blocks,     ///< a structured datatype of rows of up to radix^k blocks
   packed      ///< no datatype: taquin packs and unpacks
 };
 
-/// Who makes progress with a started plan while the program does other work. A plan of several rounds needs its rank to
+/// Selects what progresses a started plan while the program does other work. A plan of several rounds needs its rank to
 /// post the next round: while that rank computes, or is in a call of the MPI library such as a barrier, its peers wait.
 enum class progress_by : std::uint8_t {
   /// The MPI library. With the algorithm "auto" a plan then is an exchange of one round, where an algorithm of one
@@ -54,9 +54,9 @@ enum class progress_by : std::uint8_t {
   thread
 };
 
-/// What a rank does when a wait has lasted longer than its timeout. It first reports what it waits for.
+/// The action of a rank when a wait has lasted longer than its timeout, after the rank's report.
 enum class after_timeout : std::uint8_t {
-  wait,   ///< goes on waiting
+  wait,   ///< continues to wait
   abort,  ///< MPI_Abort
   fail    ///< throws `timed_out` on this rank; the communicator cannot be used with taquin any more
 };
@@ -89,14 +89,14 @@ struct multilevel_options {
 /// Options of node_aggregated.
 struct node_aggregated_options {
   /// How many ranks of a node exchange messages with other nodes; 0, the default: all. It holds for plans and for
-  /// algorithms that are named. Small blocks that travel with the agreement of a blocking call are sent and received by
-  /// all.
+  /// named algorithms. Small blocks that are piggybacked on the agreement of a blocking call are sent and received by
+  /// all ranks.
   int leaders = 0;
 };
 
 /// Options of hierarchical_factor.
 struct hierarchical_factor_options {
-  /// Exchanges of a node at once, at most 30; 0, the default: 8.
+  /// Concurrent exchanges of a node, at most 30; 0, the default: 8.
   int ports = 0;
 };
 
@@ -126,33 +126,33 @@ struct options {
   /// A name that `taquin list` prints. Default: "auto", the one that is expected or was measured to be the fastest of
   /// those that fit the memory; TAQUIN_ALGORITHM overrides it.
   std::string_view algorithm = "auto";
-  /// Extra bytes per rank that taquin may take; default: no limit. For alltoallv_in_place, which every byte more makes
+  /// Bytes of scratch memory per rank; default: no limit. For alltoallv_in_place, which every byte more makes
   /// faster, the default is 1% of the most that any rank sends or receives, but at least 64 KiB and at least four times
   /// the least that the algorithm needs. To lift that limit give a large number other than `unlimited`.
   std::size_t memory = unlimited;
   /// The most messages that a rank has sent and its peers have not received, and the most that reach a rank before it
   /// has posted receives for them (unexpected messages); 0, the default: 32. A large number lifts the limit. It holds
   /// for taquin's own messages with data (docs/internals/flow-control.md). Where it is not set, plans with
-  /// `progress_by::library` send all at once, because nobody would post the rest between their start and their end.
+  /// `progress_by::library` send all immediately, because no call would post the rest between start and completion.
   int in_flight = 0;
   /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or found out.
   std::span<const int> nodes{};
   /// Before anything is sent, blocking calls on one node compare what ranks send with what their peers expect. A block
-  /// that is longer or shorter than expected is then an error on all ranks. All other calls always compare. Default:
-  /// what TAQUIN_CHECK says; otherwise they do not.
+  /// that is longer or shorter than expected is then an error on all ranks. Plans, calls on several nodes
+  /// and calls in place compare in any case, except on intercommunicators. Default: TAQUIN_CHECK, or false.
   bool check = false;
   /// For plans with the algorithm "auto": the first starts run the few algorithms of least predicted time in turn, each
-  /// three times, as many of them as the memory holds at once. Then all ranks stay with the fastest. Blocking calls do
+  /// three times, as many of them as fit the memory together. Then all ranks stay with the fastest. Blocking calls do
   /// not tune. Default: off.
   bool tune = false;
-  /// Who makes progress with a plan between its start and its wait. Default: the MPI library, or a thread where
+  /// Selects what progresses a plan between its start and its wait. Default: the MPI library, or a thread where
   /// TAQUIN_PROGRESS_THREAD=1 is set and the MPI library provides MPI_THREAD_MULTIPLE.
   progress_by progress = progress_by::library;
-  /// After `timeout`; default: the rank goes on waiting, or does what TAQUIN_TIMEOUT says after its comma.
+  /// After `timeout`; default: the rank continues to wait, or TAQUIN_TIMEOUT's word after the comma.
   after_timeout on_timeout = after_timeout::wait;
-  /// How long a call may wait before it reports, once, on standard error: which call it is, which ranks have not come
-  /// or not answered, and where those were last. In seconds, or a duration of std::chrono. 0, the default: what
-  /// TAQUIN_TIMEOUT says, or never.
+  /// How long a call may wait before it reports, once, on standard error: its name, the ranks that are missing or have
+  /// not answered, and where those were last. In seconds, or a duration of std::chrono. 0, the default: TAQUIN_TIMEOUT,
+  /// or never.
   time_limit timeout{};
 
   bruck_options bruck{};                              ///< of the Bruck algorithms

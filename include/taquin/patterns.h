@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* ---- Permutations and collectives. Blocking and collective; counts are the same on all ranks where nothing else is
- * said. What is wrong on one rank is an error on all. ---- */
+/* ---- Permutations and collectives. Blocking and collective; counts are the same on all ranks unless stated
+ * otherwise. An error of one rank is an error on all. ---- */
 
 /* Values of TAQUIN_Permute's `permutation`. */
 enum {
@@ -53,12 +53,12 @@ int TAQUIN_Scan_elements(const void *sendbuf, void *recvbuf, MPI_Count count, MP
  * below `block`. */
 int TAQUIN_Type_bounded_vector(MPI_Count bound, MPI_Count block, MPI_Count stride, MPI_Datatype base,
                                MPI_Datatype *type);
-/* A bounded vector on a circle of `extent` elements: starts at element `start` and goes on at 0 after the last one. */
+/* A bounded vector on a circle of `extent` elements: starts at element `start`, and continues at 0 after the last. */
 int TAQUIN_Type_circular_vector(MPI_Count extent, MPI_Count bound, MPI_Count start, MPI_Count block, MPI_Count stride,
                                 MPI_Datatype base, MPI_Datatype *type);
 /* So many buckets of `size` elements side by side, with counts[i] elements at the front of the i-th. */
 int TAQUIN_Type_bucket(MPI_Count size, int buckets, const MPI_Count counts[], MPI_Datatype base, MPI_Datatype *type);
-/* The basic types of a datatype, in order and without holes: the type of memory that holds its elements between two
+/* The basic types of a datatype, in order and without gaps: the type of memory that holds its elements between two
  * messages. */
 int TAQUIN_Type_signature(MPI_Datatype of, MPI_Datatype *type);
 /* Copies `count` elements of `type` at `from` to `to_count` elements of `to_type`, as many bytes with the same

@@ -43,9 +43,9 @@ class plan {
 
   /// The algorithm's name; of the exchange started last, where the plan tunes itself.
   [[nodiscard]] std::string_view algorithm() const noexcept;
-  /// Extra bytes in use now. Local.
+  /// Scratch bytes in use now. Local.
   [[nodiscard]] std::size_t memory() const noexcept;
-  /// The most extra bytes that were in use at once. Local.
+  /// The most scratch bytes in use at any time. Local.
   [[nodiscard]] std::size_t peak_memory() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // Plans of ranges, and exchanges in place of one: any contiguous range, counts of any integer type.
-// Blocks are in a row, or where displacements say. A thin layer on taquin::plan.
+// Blocks are consecutive, or placed by displacements. A thin layer on taquin::plan.
 #pragma once
 
 #include <mpi.h>
@@ -39,7 +39,7 @@ struct side_of_ranges {
     counts.resize(peers);
     displs.resize(peers);
   }
-  /// Blocks in a row.
+  /// Consecutive blocks.
   side_of_ranges(std::vector<count_t> given, std::size_t peers, std::size_t size) {
     row_of_blocks row(std::move(given), peers);
     invalid_text = row.invalid_text != nullptr              ? row.invalid_text
@@ -63,7 +63,7 @@ constexpr void are_alike() {
                 "what is sent and what is received must be of the same type");
 }
 
-/// What `use` makes of an exchange of two ranges.
+/// The result of `use` for an exchange of two ranges.
 template <class Send, class Recv, class Use>
 auto with_exchange(const Send& data, const side_of_ranges& to, Recv& recv, const side_of_ranges& from, MPI_Comm comm,
                    Use use) {
@@ -152,7 +152,7 @@ void alltoallv_in_place(Buffer&& buffer, const SendCounts& sendcounts, const Sen
                                  [&](const exchange& x) { run(x, o); });
 }
 
-/// The same for blocks in a row, from the begin of the range, on both sides.
+/// The same for consecutive blocks from the begin of the range, on both sides.
 template <element_range Buffer, count_range SendCounts, count_range RecvCounts>
 void alltoallv_in_place(Buffer&& buffer, const SendCounts& sendcounts, const RecvCounts& recvcounts, MPI_Comm comm,
                         const options& o = {}) {
@@ -179,7 +179,7 @@ template <element_range Buffer, count_range SendCounts, count_range SendDispls, 
                                         [&](const exchange& x) { return plan(x, o); });
 }
 
-/// The same for blocks in a row, from the begin of the range, on both sides.
+/// The same for consecutive blocks from the begin of the range, on both sides.
 template <element_range Buffer, count_range SendCounts, count_range RecvCounts>
 [[nodiscard]] plan plan_alltoallv_in_place(Buffer&& buffer, const SendCounts& sendcounts, const RecvCounts& recvcounts,
                                            MPI_Comm comm, const options& o = {}) {

@@ -24,11 +24,11 @@
 
 namespace taquin {
 
-/// A range whose elements lie in a row. They must be able to travel: see taquin::transferable.
+/// A contiguous range. Its elements must be transferable: see taquin::transferable.
 template <class R>
 concept element_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
 
-/// Such a range, whose elements can travel.
+/// Such a range of transferable elements.
 template <class R>
 concept transferable_range = element_range<R> && transferable<std::ranges::range_value_t<R>>;
 
@@ -36,17 +36,17 @@ concept transferable_range = element_range<R> && transferable<std::ranges::range
 template <class R>
 concept count_range = std::ranges::forward_range<R> && std::integral<std::ranges::range_value_t<R>>;
 
-/// What alltoallv brought: the elements in the order of their sources, and how many came from each rank. It can be
-/// taken apart: auto [data, counts] = ….
+/// The result of alltoallv: the elements in the order of their sources, and the number from each rank. It can be
+/// decomposed: auto [data, counts] = ….
 template <class T>
 class received {
  public:
   std::vector<T> data;          ///< all elements, those of rank 0 first
   std::vector<count_t> counts;  ///< elements from each rank
 
-  /// Nothing from nobody.
+  /// Empty result.
   received() = default;
-  /// What has come.
+  /// The received elements.
   received(std::vector<T> elements, std::vector<count_t> of_each)
       : data(std::move(elements)), counts(std::move(of_each)), before_(counts.size()) {
     std::exclusive_scan(counts.begin(), counts.end(), before_.begin(), count_t{0});
@@ -91,7 +91,7 @@ class received {
 
 namespace detail {
 
-/// Counts as the library takes them, the displacements of blocks in a row, and what is wrong with them.
+/// Counts as the library takes them, the displacements of consecutive blocks, and their error.
 struct row_of_blocks {
   std::vector<count_t> counts;
   std::vector<count_t> displs;
@@ -136,7 +136,7 @@ inline std::vector<count_t> exchange_counts(const std::vector<count_t>& to, cons
   return from;
 }
 
-/// Gives the vector this size. What is wrong, or null: a rank that has no memory must tell the others.
+/// Resizes the vector. Returns the error, or null: a rank without memory must report it to the others.
 template <class T>
 const char* give_size(std::vector<T>& v, std::size_t n) {
   try {

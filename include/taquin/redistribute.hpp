@@ -36,17 +36,16 @@ struct redistribute_options {
   double least_progress = 0;
   /// Filled when set; must outlive the redistribution. Default: none.
   statistics* stats = nullptr;
-  /// Who makes progress with it between its start and its wait: calls of taquin, and with `thread` a thread of the
+  /// Selects what progresses it between its start and its wait: calls of taquin, and with `thread` a thread of the
   /// process as well. The MPI library alone cannot, so `library` means `calls`, or `thread` where
   /// TAQUIN_PROGRESS_THREAD=1.
   progress_by progress = progress_by::library;
-  /// After `timeout`; default: the rank goes on waiting.
+  /// After `timeout`; default: the rank continues to wait.
   after_timeout on_timeout = after_timeout::wait;
   /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
   time_limit timeout{};
-  /// The most requests of a rank, and blocks that it has requested, that are under way, and the most messages that come
-  /// to a rank unexpected; docs/internals/flow-control.md has the exceptions. 0, the default: 32. A large number lifts
-  /// the limit.
+  /// The most requests of a rank, and blocks that it has requested, in flight, and the most unexpected messages at a
+  /// rank; docs/internals/flow-control.md has the exceptions. 0, the default: 32. A large number lifts the limit.
   int in_flight = 0;
   /// Of migrate: the function for destinations is called once for each element, and the elements of a source keep their
   /// order. Otherwise see there. Default: it is.
@@ -81,7 +80,7 @@ class redistribution {
   /// The same with 64-bit indices.
   void start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
   /// Makes progress; true when all blocks of this rank are where they belong and its own have left (or nothing is
-  /// started). Nonblocking. What dead blocks and places that nothing goes to hold then is not specified.
+  /// started). Nonblocking. Dead blocks, and places without a block, are unspecified then.
   /// Throws `usage_error` on every rank, naming rank and block, with the data untouched: a rank or an index out of
   /// range, more destinations than blocks, and (unless `check` is off) two blocks for one place. With `check` off such
   /// a map's result is not specified.
@@ -120,7 +119,7 @@ class redistribution {
   ///   (missing; `peer` is the rank that it was for), or listed by the rank that has it.
   /// - A block of another rank is listed with that rank and its place there (`outgoing`: stands, or staged). Of a rank
   ///   that has failed: with peer and offset −1.
-  /// Where this rank's part had ended well, blocks that have come from ranks that have failed are where they arrived,
+  /// Where this rank's part had ended well, blocks received from failed ranks are where they arrived,
   /// and are not listed.
   failure::block_map roll_back(MPI_Comm survivors, std::span<const int> dest_ranks, std::span<const int> dest_indices);
   /// The same with 64-bit indices.
@@ -132,9 +131,9 @@ class redistribution {
 
   /// Goes on with another array of the same shape. Local.
   void set_data(void* data) noexcept;
-  /// Extra bytes in use now. Local.
+  /// Scratch bytes in use now. Local.
   [[nodiscard]] std::size_t memory() const noexcept;
-  /// The most extra bytes that were in use at once. Local.
+  /// The most scratch bytes in use at any time. Local.
   [[nodiscard]] std::size_t peak_memory() const noexcept;
   /// The algorithm's name, "auto" resolved.
   [[nodiscard]] std::string_view algorithm() const noexcept;

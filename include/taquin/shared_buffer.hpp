@@ -21,7 +21,7 @@ namespace taquin {
 /// fork() does not copy it: parent and child share it. Local. Throws std::bad_alloc, also where the limit on the size
 /// of files (RLIMIT_FSIZE) is less.
 void* allocate_shared(std::size_t bytes);
-/// Gives such memory back; no exchange may be under way in it. Null is nothing. Local.
+/// Frees such memory; no exchange may be in progress in it. Null is allowed. Local.
 void free_shared(void* memory) noexcept;
 /// The same for containers of std::pmr. Allocations of less than a page are dear: a page and a file descriptor each.
 std::pmr::memory_resource& shared_resource() noexcept;

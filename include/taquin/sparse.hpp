@@ -25,8 +25,8 @@ namespace detail {
 struct sparse_access;
 }
 
-/// What a rank has for others: `destinations.size()` blocks, which lie in `data` one behind the other. A rank may be a
-/// destination several times, and its own; a block of no elements arrives as such.
+/// The data of a rank for others: `destinations.size()` consecutive blocks in `data`. A rank may be a destination
+/// several times, and its own; a block of no elements arrives as such.
 struct sparse_blocks {
   const void* data = nullptr;             ///< the first element; must live until the data are received
   std::span<const int> destinations{};    ///< a rank for each block
@@ -35,22 +35,22 @@ struct sparse_blocks {
 };
 
 /// A sparse exchange in two steps. The first, which is the constructor, finds the sources of this rank and the sizes of
-/// what comes from them; the second, receive() or deliver(), moves the data, as often as they change. Move-only.
+/// their blocks; the second, receive() or deliver(), moves the data, as often as they change. Move-only.
 ///
-/// Data move when their receiver asks for them: at most 32 pieces that a rank has asked for are on their way to it, or
-/// `in_flight` where that is set, fewer where the memory has no room for them, and at most as many from it. So no
-/// rank gets data that it has no place for, whoever sends how much to whom.
+/// A receiver requests data: at most 32 requested chunks are in flight to it, or `in_flight` where that is set, fewer
+/// where the memory does not suffice, and at most as many from it. So no rank receives data without a place for them,
+/// for any pattern.
 ///
-/// Scratch memory: 36 bytes for each block that comes to this rank, 16 KiB, and 24 bytes for each block whose notice
-/// passes through this rank on its way; all within `options::memory`, of which the smallest of any rank rules.
-/// Messages: ⌈log2 p⌉, and two for each block that comes.
+/// Scratch memory: 36 bytes for each block for this rank, 16 KiB, and 24 bytes for each block whose header is routed
+/// through this rank; all within `options::memory`, of which the smallest of any rank rules. Messages of a
+/// rank: two for each block, and for headers ⌈log2 p⌉ (notify_tree) or about 2·√p (notify_grid).
 ///
-/// On one node it is a step of its memory for sizes and one for the data; in sparse_exchange() one step is both, and
-/// there are no messages. It takes 48 bytes there for each block, and what of the node's memory its blocks need.
-/// Between nodes whose ranks share memory the messages in which ranks agree have the notices, and in sparse_exchange()
-/// the data of small blocks. That step's memory counts: with a limit below it the exchange goes without.
+/// On one node there are no messages: one step in shared memory for the sizes and one for the data, in
+/// sparse_exchange() one for both. It uses 48 bytes for each block, and shared memory for the blocks.
+/// Between nodes whose ranks share memory the headers are piggybacked on the agreement, in sparse_exchange() with the
+/// data of small blocks. That memory counts: with a limit below it the headers are messages of their own.
 ///
-/// Collective. The constructor, receive() and deliver() throw on every rank alike, before any data have moved:
+/// Collective. The constructor, receive() and deliver() throw the same on every rank, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
 /// other ranks; `budget_exceeded` when the memory is too small.
 class sparse_call {
@@ -71,35 +71,35 @@ class sparse_call {
   /// Elements of all of them.
   [[nodiscard]] count_t total() const noexcept;
 
-  /// A part of a block that has come.
+  /// A part of a received block.
   struct piece {
     std::size_t block = 0;       ///< its number in sources() and counts()
     count_t first = 0;           ///< elements of the block before it
     count_t count = 0;           ///< elements of it
     const void* data = nullptr;  ///< valid until the function returns
   };
-  /// What takes pieces. An exception that it throws is thrown by deliver() at the end, on this rank; the pieces that
-  /// follow are dropped. It may call taquin on other communicators, where all of their ranks make as many calls in the
+  /// The consumer of pieces. An exception that it throws is thrown by deliver() at the end, on this rank; later pieces
+  /// are dropped. It may call taquin on other communicators, where all of their ranks make as many calls in the
   /// same order; waits in these calls serve this exchange as well. A call on the communicator of this exchange, which
   /// is pending, throws usage_error (MPI_ERR_COMM) on all ranks that make it, and communicates nothing. The function
   /// must not wait for other ranks' functions in calls of the MPI library: there nothing serves this exchange.
   using taker = std::function<void(const piece&)>;
 
-  /// Receives all blocks, one behind the other, into `into`, which has room for total() elements. Collective. May be
+  /// Receives all blocks, consecutively, into `into`, which has room for total() elements. Collective. May be
   /// called again, and so may deliver(): sources and sizes stay, and what `data` holds then is sent.
   void receive(void* into);
   /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in
-  /// memory as there is room for, one at least. While `take` works nothing more is asked for: who writes to a disk
-  /// slows down those that send to it. Collective, each rank with its own piece size, or receive() on some ranks.
+  /// memory as fit, one at least. While `take` works nothing more is requested: a consumer that writes to a disk
+  /// slows down its senders. Collective, each rank with its own piece size, or receive() on some ranks.
   void deliver(count_t elements, const taker& take);
 
-  /// The way back, for answers to what was asked: sends to the source of each block that has come to this rank as
-  /// many elements of `type` as the block has, from `answers`, in the order of sources(). What comes are the
-  /// answers to this rank's own blocks, as many elements as each has, into `into` in the order in which this rank
-  /// gave them. Collective, with the same `type` each time, as often as there is something to answer, whether or
-  /// not data were received. `destinations` and `counts` of the constructor must live until the last one, and so
-  /// must the communicator. The first finds the way, which takes 36 bytes more for each block; blocks that are
-  /// not in ascending order of destinations take 24 more and up to 64 KiB, or one element.
+  /// The reverse exchange, for answers: sends to the source of each received block as many elements of `type` as the
+  /// block has, from `answers`, in the order of sources(). The answers to this rank's own blocks, as many elements as
+  /// each has, arrive in `into`, in the order in which this rank gave them. Collective, with the same `type` each
+  /// time, as often as there is something to answer, whether or not data were received. `destinations` and `counts`
+  /// of the constructor must live until the last one, and so must the communicator. The first call finds the routes,
+  /// which uses 36 bytes more for each block; blocks that are not in ascending order of destinations take 24 more and
+  /// up to 64 KiB, or one element.
   void reply(const void* answers, MPI_Datatype type, void* into);
 
  private:
@@ -125,16 +125,16 @@ struct sparse_access {
 
 }  // namespace detail
 
-/// What a sparse exchange brought.
+/// The result of a sparse exchange.
 template <class T>
 struct sparse_received {
   std::vector<int> sources;     ///< of each block, ascending
   std::vector<count_t> counts;  ///< elements of each block
-  std::vector<T> data;          ///< all blocks, one behind the other
+  std::vector<T> data;          ///< all blocks, consecutively
 };
 
 /// Sends the first `counts[0]` elements of `data` to rank `destinations[0]`, the next `counts[1]` to `destinations[1]`,
-/// and so on; returns what came to this rank, by source:
+/// and so on; returns the received data by source:
 ///
 ///     auto [sources, counts, data] = taquin::sparse_exchange(destinations, counts_to, particles, comm);
 ///
@@ -163,7 +163,7 @@ template <std::ranges::contiguous_range Destinations, count_range Counts, transf
 }
 
 /// The same for pairs of a rank and a range of elements; pairs of a source and its elements come back. Beside the
-/// memory of the other form it takes that of one copy of what is sent and of what comes.
+/// memory of the other form it uses that of one copy of the sent and of the received data.
 template <transferable T>
 [[nodiscard]] std::vector<std::pair<int, std::vector<T>>> sparse_exchange(
     const std::vector<std::pair<int, std::vector<T>>>& blocks, MPI_Comm comm, const options& o = {}) {
@@ -195,7 +195,7 @@ template <transferable T>
   return result;
 }
 
-/// As sparse_exchange, but what comes is given to `take(source, elements)` in pieces of at most `piece` elements,
+/// As sparse_exchange, but received data are passed to `take(source, elements)` in pieces of at most `piece` elements,
 /// ordered by source, and need not fit into memory: see sparse_call::deliver.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data, class Take>
 void sparse_exchange_pieces(const Destinations& destinations, const Counts& counts, const Data& data, count_t piece,
