@@ -123,13 +123,13 @@ TEST_F(migration_memory, a_limit_that_growth_does_not_fit_is_kept_on_every_rank)
 template <std::size_t Bytes>
 using numbered = std::array<unsigned char, Bytes>;
 
+// Appended in place: large elements would fill the stack.
 template <std::size_t Bytes>
-numbered<Bytes> element_of(int ranks, int from, std::size_t k) {
-  numbered<Bytes> e;
+void append_element(std::vector<numbered<Bytes>>& items, int ranks, int from, std::size_t k) {
+  auto& e = items.emplace_back();
   for (std::size_t i = 1; i < Bytes; ++i)
     e[i] = static_cast<unsigned char>(k * 37 + static_cast<std::size_t>(from) + i);
   e[0] = static_cast<unsigned char>((k * 7 + k / 5 + static_cast<std::size_t>(from)) % static_cast<std::size_t>(ranks));
-  return e;
 }
 
 // "At least N" is exact: with N it works, with N − 1 it does not; and from there on nothing beyond the limit is taken.
@@ -139,7 +139,7 @@ void expect_exact_limit(int ranks, int rank, std::size_t n) {
     const auto attempt = [&](std::size_t memory) {
       std::vector<numbered<Bytes>> items;
       items.reserve(2 * n + 64);
-      for (std::size_t k = 0; k < n; ++k) items.push_back(element_of<Bytes>(ranks, rank, k));
+      for (std::size_t k = 0; k < n; ++k) append_element(items, ranks, rank, k);
       const test::heap_watch watch;
       migrate(items, [](const auto& e) { return static_cast<int>(e[0]); }, MPI_COMM_WORLD,
               {.memory = memory, .once = once});
@@ -147,8 +147,10 @@ void expect_exact_limit(int ranks, int rank, std::size_t n) {
       std::size_t at = 0;
       for (int r = 0; r < ranks; ++r) {
         std::vector<numbered<Bytes>> expected;
-        for (std::size_t k = 0; k < n; ++k)
-          if (const auto e = element_of<Bytes>(ranks, r, k); e[0] == rank) expected.push_back(e);
+        for (std::size_t k = 0; k < n; ++k) {
+          append_element(expected, ranks, r, k);
+          if (expected.back()[0] != rank) expected.pop_back();
+        }
         ASSERT_LE(at + expected.size(), items.size());
         const auto part = std::span(items).subspan(at, expected.size());
         if (!once) {  // the order of one source is not promised
