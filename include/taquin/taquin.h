@@ -5,7 +5,8 @@
  * a failure ends the program as MPI's own calls do. Data have not moved when arguments or memory are refused, which
  * all ranks see alike (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG,
  * MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory allowed is too small).
- * TAQUIN_Last_error says more.
+ * TAQUIN_Last_error says more. Before MPI_Init and after MPI_Finalize a call is MPI_ERR_OTHER; no handler is called.
+ * A datatype that is not committed is an error on all ranks where the MPI library checks datatypes.
  *
  * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
 #ifndef TAQUIN_TAQUIN_H
@@ -229,8 +230,8 @@ int TAQUIN_Wait(TAQUIN_Plan plan);
 int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t *bytes);
 /* What the plan's starts did. Local. */
 int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics *statistics);
-/* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL.
- * Local. */
+/* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL. A
+ * null plan is MPI_ERR_REQUEST; no handler is called. Local. */
 int TAQUIN_Plan_free(TAQUIN_Plan *plan);
 
 /* ---- Errors ---- */
@@ -301,7 +302,7 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
  * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `in_flight`,
  * `timeout` and `on_timeout`. Collective. What is wrong on one rank is an error on all; only a null communicator is an
- * error on this rank alone. */
+ * error on this rank alone. The communicator may be freed: errors then call the handler that it has now. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
 /* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
@@ -337,7 +338,8 @@ int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *d
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
 /* What it has done. Local. */
 int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics *statistics);
-/* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. Local. */
+/* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. A null handle is MPI_ERR_ARG; no handler is called.
+ * Local. */
 int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
 
 /* ---- Sparse exchange: each rank knows to whom it sends; the exchange finds out from whom it receives. ---- */
@@ -372,7 +374,7 @@ int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
  * until the last one. */
 int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void *answers, MPI_Datatype type, void *buffer);
 /* Frees it and sets the handle to TAQUIN_SPARSE_NULL. It may be freed without having received the data, if all ranks do
- * so. Local. */
+ * so. A null handle is MPI_ERR_ARG; no handler is called. Local. */
 int TAQUIN_Sparse_end(TAQUIN_Sparse *sparse);
 /* All of it in one call. `allocate` is called three times, with `context`: for *sources, *recvcounts and *buffer, which
  * are the caller's from then on, after an error as well. Where it gives NULL for more than 0 bytes, this rank gets

@@ -18,9 +18,15 @@ inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_ME
 
 /// What an interface on top of the library says where it lacks memory itself.
 inline constexpr const char* lacks_memory_text = "out of memory";
+inline constexpr const char* uncommitted_text = "a datatype that MPI_Type_commit has not been called for";
+inline constexpr const char* in_place_receive_text =
+    "MPI_IN_PLACE as the receive buffer: only the send buffer may be MPI_IN_PLACE";
 /// What such an interface has found wrong.
 inline invalid_argument of_interface(const char* invalid_text) {
-  return invalid_text == lacks_memory_text ? out_of_memory() : invalid_argument{invalid_text, MPI_ERR_ARG};
+  if (invalid_text == lacks_memory_text) return out_of_memory();
+  if (invalid_text == uncommitted_text) return {uncommitted_text, MPI_ERR_TYPE};
+  if (invalid_text == in_place_receive_text) return {in_place_receive_text, MPI_ERR_BUFFER};
+  return {invalid_text, MPI_ERR_ARG};
 }
 
 }  // namespace taquin::detail

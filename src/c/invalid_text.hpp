@@ -8,10 +8,10 @@ namespace taquin::detail {
 /// What TAQUIN_Set_invalid_argument set on this thread, or null; forgotten from now on.
 const char* take_invalid_text() noexcept;
 
-/// The exchange, made invalid by that text where there is one.
-inline exchange with_invalid_text(exchange x) noexcept {
-  if (const char* text = take_invalid_text(); text != nullptr) invalid_exchange::set(x, text);
-  return x;
-}
+/// What is wrong with a datatype that cannot be sent, or null. Local.
+const char* invalid_text_of(MPI_Datatype type) noexcept;
+
+/// The exchange, made invalid by the text that was set, or by a datatype that was not committed.
+exchange with_invalid_text(exchange x) noexcept;
 
 }  // namespace taquin::detail

@@ -40,15 +40,21 @@ struct TAQUIN_Layout_state {
 };
 
 struct TAQUIN_Layout_plan_state {
-  MPI_Comm comm;
-  taquin::layout_redistribution redistribution;
+  taquin::detail::handle_comm comm;
+  std::optional<taquin::layout_redistribution> redistribution{};
 };
 
 namespace {
 
+// MPI need not run.
 template <class F>
 int locally(F f) noexcept {
-  return guarded(MPI_COMM_NULL, f);
+  try {
+    f();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return taquin::detail::call_errhandler(MPI_COMM_NULL, taquin::detail::code_of_current_exception());
+  }
 }
 
 void need(bool holds, const char* otherwise) {
@@ -96,6 +102,7 @@ struct call_arguments {
                  MPI_Datatype type, MPI_Comm comm) {
     x = {.from_array = from_array, .from = &from, .to_array = to_array, .to = &to, .type = type, .comm = comm};
     x.invalid_text = taquin::detail::take_invalid_text();  // of Fortran's arrays
+    if (x.invalid_text == nullptr) x.invalid_text = taquin::detail::invalid_text_of(type);
     if (source == nullptr || target == nullptr) {
       x.invalid_text = "null layout";
     } else {
@@ -121,11 +128,12 @@ struct call_arguments {
 };
 
 template <class F>
-int with_plan(TAQUIN_Layout_plan plan, F f) noexcept {
-  return guarded(plan == nullptr ? MPI_COMM_NULL : plan->comm, [&] {
-    need(plan != nullptr, "null plan");
-    f(plan->redistribution);
-  });
+int with_plan(TAQUIN_Layout_plan plan, F f, const char* function = __builtin_FUNCTION()) noexcept {
+  if (plan == nullptr)
+    return guarded(
+        MPI_COMM_NULL, [] { need(false, "null plan"); }, function);
+  return guarded(
+      plan->comm, [&] { f(*plan->redistribution); }, function);
 }
 
 }  // namespace
@@ -136,7 +144,7 @@ int TAQUIN_Layout_create(int ndims, const MPI_Count extents[], const int distrib
                          const MPI_Count blocks[], const int firsts[], int order, TAQUIN_Layout* layout) {
   return locally([&] {
     need(layout != nullptr, "null address for the layout");
-    *layout = TAQUIN_LAYOUT_NULL;
+    *layout = nullptr;
     need(ndims > 0 && extents != nullptr && processes != nullptr, "no dimensions, extents or processes");
     auto made = std::make_unique<TAQUIN_Layout_state>();
     for (std::size_t d = 0; d < as_size(ndims); ++d)
@@ -181,7 +189,7 @@ int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const
 int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const int ranks[], TAQUIN_Layout* layout) {
   return locally([&] {
     need(layout != nullptr, "null address for the layout");
-    *layout = TAQUIN_LAYOUT_NULL;
+    *layout = nullptr;
     need(descriptor != nullptr, "null descriptor");
     need(descriptor[0] == 1, "the descriptor is not one of a dense matrix (type 1)");
     auto made = std::make_unique<TAQUIN_Layout_state>();
@@ -199,7 +207,7 @@ int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], co
                          int order, TAQUIN_Layout* layout) {
   return locally([&] {
     need(layout != nullptr, "null address for the layout");
-    *layout = TAQUIN_LAYOUT_NULL;
+    *layout = nullptr;
     need(ndims > 0 && gsizes != nullptr && distribs != nullptr && dargs != nullptr && psizes != nullptr,
          "no dimensions, or a null list");
     auto made = std::make_unique<TAQUIN_Layout_state>();
@@ -227,11 +235,10 @@ int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count* elements
 }
 
 int TAQUIN_Layout_free(TAQUIN_Layout* layout) {
-  return locally([&] {
-    need(layout != nullptr, "null address of the layout");
-    delete *layout;
-    *layout = TAQUIN_LAYOUT_NULL;
-  });
+  if (layout == nullptr || *layout == nullptr) return taquin::detail::refuse(__func__, "null layout", MPI_ERR_ARG);
+  delete *layout;
+  *layout = nullptr;
+  return MPI_SUCCESS;
 }
 
 int TAQUIN_Redistribute_layout(const void* from_array, TAQUIN_Layout from, void* to_array, TAQUIN_Layout to,
@@ -257,8 +264,15 @@ int TAQUIN_Redistribute_layout_init(const void* from_array, TAQUIN_Layout from, 
   return guarded(comm, [&] {
     call_arguments all(from_array, from, to_array, to, axes, type, comm);
     if (plan == nullptr) all.x.invalid_text = "null address for the plan";
-    auto made = all.make();
-    *plan = new TAQUIN_Layout_plan_state{comm, std::move(made)};
+    // A rank without memory for the handle says so in the call.
+    std::unique_ptr<TAQUIN_Layout_plan_state> made(
+        new (std::nothrow) TAQUIN_Layout_plan_state{.comm = taquin::detail::handle_comm(comm)});
+    if (made == nullptr) all.x.invalid_text = taquin::detail::lacks_memory_text;
+    taquin::layout_redistribution redistribution = all.make();
+    if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
+    made->redistribution.emplace(std::move(redistribution));
+    made->comm.keep();
+    *plan = made.release();
   });
 }
 
@@ -278,11 +292,10 @@ int TAQUIN_Redistribute_layout_wait(TAQUIN_Layout_plan plan) {
 }
 
 int TAQUIN_Redistribute_layout_free(TAQUIN_Layout_plan* plan) {
-  return locally([&] {
-    need(plan != nullptr, "null address of the plan");
-    delete *plan;
-    *plan = TAQUIN_LAYOUT_PLAN_NULL;
-  });
+  if (plan == nullptr || *plan == nullptr) return taquin::detail::refuse(__func__, "null plan", MPI_ERR_ARG);
+  delete *plan;
+  *plan = nullptr;
+  return MPI_SUCCESS;
 }
 
 }  // extern "C"

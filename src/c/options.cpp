@@ -25,7 +25,7 @@ namespace {
 // What the C API knows of a communicator.
 struct kept_for {
   owned_options chosen;
-  std::unique_ptr<statistics> counted;  // of its calls, where that was asked for; not of duplicates
+  std::shared_ptr<statistics> counted;  // of its calls, where that was asked for; not of duplicates
 };
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
@@ -107,6 +107,11 @@ options options_of(MPI_Comm comm) {
   return o;
 }
 
+std::shared_ptr<statistics> statistics_of(MPI_Comm comm) {
+  const kept_for* stored = find(comm);
+  return stored != nullptr ? stored->counted : nullptr;
+}
+
 owned_options options_of(MPI_Comm comm, MPI_Info info) {
   const kept_for* stored = find(comm);
   owned_options o = stored != nullptr ? stored->chosen : owned_options{};
@@ -169,7 +174,7 @@ int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options* options) {
 
 int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on) {
   return taquin::detail::guarded(
-      comm, [&] { taquin::detail::of(comm).counted = on != 0 ? std::make_unique<taquin::statistics>() : nullptr; });
+      comm, [&] { taquin::detail::of(comm).counted = on != 0 ? std::make_shared<taquin::statistics>() : nullptr; });
 }
 
 int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics* statistics) {

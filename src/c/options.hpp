@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 #include "base/option_table.hpp"
 #include "taquin/options.hpp"
 #include "taquin/taquin.h"
@@ -12,8 +14,12 @@ namespace taquin::detail {
 /// What TAQUIN_Comm_set_options set on `comm`, or the defaults. The texts live as long as the setting.
 options options_of(MPI_Comm comm);
 
-/// The same with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for a hint of
-/// taquin's that there is not, and for a value that is not what its key asks for.
+/// Where the calls on `comm` are counted, as options_of() says; null where they are not. For those that last: the
+/// program may set them anew meanwhile.
+std::shared_ptr<statistics> statistics_of(MPI_Comm comm);
+
+/// What was set on `comm`, with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for a hint
+/// of taquin's that there is not, and for a value that is not what its key asks for.
 owned_options options_of(MPI_Comm comm, MPI_Info info);
 
 /// `wanted` as far as its caller knows it. Throws usage_error for null and for a struct without its size.

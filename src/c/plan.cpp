@@ -19,7 +19,7 @@ using taquin::usage_error;
 using namespace taquin::detail;
 
 struct TAQUIN_Plan_state {
-  MPI_Comm comm;  // whose error handler is called
+  handle_comm comm;
   taquin::statistics counted{};
   std::optional<taquin::plan> plan{};
 };
@@ -27,12 +27,12 @@ struct TAQUIN_Plan_state {
 namespace {
 
 template <class Build>
-int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept {
-  return guarded(comm, [&] {
+int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan, const char* function) noexcept {
+  const auto make = [&] {
     if (plan != nullptr) *plan = TAQUIN_PLAN_NULL;
     // An error on this rank alone goes into the call, so that all ranks have it.
     const char* invalid_text = plan == nullptr ? "null address for the plan" : nullptr;
-    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = comm});
+    std::unique_ptr<TAQUIN_Plan_state> made(new (std::nothrow) TAQUIN_Plan_state{.comm = handle_comm(comm)});
     if (made == nullptr) invalid_text = lacks_memory_text;
     std::optional<owned_options> own;
     std::optional<usage_error> wrong_hint;
@@ -50,16 +50,19 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan) noexcept 
     taquin::plan p(x, o);
     if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
     made->plan.emplace(std::move(p));
+    made->comm.keep();
     *plan = made.release();
-  });
+  };
+  return guarded(comm, make, function);
 }
 
 template <class F>
-int with(TAQUIN_Plan plan, F f) noexcept {
-  return guarded(plan != nullptr ? plan->comm : MPI_COMM_NULL, [&] {
-    if (plan == nullptr) throw usage_error("null plan", MPI_ERR_REQUEST);
-    f(*plan->plan);
-  });
+int with(TAQUIN_Plan plan, F f, const char* function = __builtin_FUNCTION()) noexcept {
+  if (plan == nullptr)
+    return guarded(
+        MPI_COMM_NULL, [] { throw usage_error("null plan", MPI_ERR_REQUEST); }, function);
+  return guarded(
+      plan->comm, [&] { f(*plan->plan); }, function);
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ int with(TAQUIN_Plan plan, F f) noexcept {
 #define TAQUIN_PREPARING(NAME, FORM, SUFFIX, COUNT, DISPL)                                                        \
   int TAQUIN_##NAME##_init##SUFFIX(TAQUIN_PARAMETERS_##FORM(COUNT, DISPL, MPI_Datatype, MPI_Comm), MPI_Info info, \
                                    TAQUIN_Plan* plan) {                                                           \
-    return init([&] { return TAQUIN_EXCHANGE_##FORM; }, comm, info, plan);                                        \
+    return init([&] { return TAQUIN_EXCHANGE_##FORM; }, comm, info, plan, __func__);                              \
   }
 TAQUIN_EACH_EXCHANGE(TAQUIN_PREPARING)
 
@@ -98,7 +101,7 @@ int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics* statistics) 
 }
 
 int TAQUIN_Plan_free(TAQUIN_Plan* plan) {
-  if (plan == nullptr || *plan == nullptr) return with(nullptr, [](taquin::plan&) {});
+  if (plan == nullptr || *plan == nullptr) return refuse(__func__, "null plan", MPI_ERR_REQUEST);
   delete *plan;
   *plan = TAQUIN_PLAN_NULL;
   return MPI_SUCCESS;

@@ -20,11 +20,12 @@ using taquin::count_view;
 using taquin::usage_error;
 using taquin::detail::as_c;
 using taquin::detail::guarded;
+using taquin::detail::handle_comm;
 using taquin::detail::redistribution_access;
 using taquin::detail::take_invalid_text;
 
 struct TAQUIN_Redistribution_state {
-  MPI_Comm comm;  // whose error handler is called
+  taquin::detail::handle_comm comm;
   taquin::statistics counted{};
   std::optional<taquin::redistribution> redistribution{};
   taquin::failure::block_map repaired{};  // what a program's map points into
@@ -33,22 +34,26 @@ struct TAQUIN_Redistribution_state {
 namespace {
 
 template <class F>
-int with(TAQUIN_Redistribution r, F f) noexcept {
-  return guarded(r == nullptr ? MPI_COMM_NULL : r->comm, [&] {
-    if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
-    f(*r->redistribution);
-  });
+int with(TAQUIN_Redistribution r, F f, const char* function = __builtin_FUNCTION()) noexcept {
+  if (r == nullptr)
+    return guarded(
+        MPI_COMM_NULL, [] { throw usage_error("null redistribution", MPI_ERR_ARG); }, function);
+  return guarded(
+      r->comm, [&] { f(*r->redistribution); }, function);
 }
 
 // `repair(redistribution, invalid text)`, after which its communicator is `survivors`.
 template <class Repair>
-int repaired(TAQUIN_Redistribution r, MPI_Comm survivors, TAQUIN_Block_map* map, Repair repair) noexcept {
-  return guarded(survivors, [&] {
+int repaired(TAQUIN_Redistribution r, MPI_Comm survivors, TAQUIN_Block_map* map, Repair repair,
+             const char* function = __builtin_FUNCTION()) noexcept {
+  const auto work = [&] {
     if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
     r->repaired = repair(*r->redistribution, map == nullptr ? "null address for the map" : nullptr);
-    r->comm = survivors;
+    r->comm = handle_comm(survivors);
+    r->comm.keep();
     if (map != nullptr) *map = as_c(r->repaired);
-  });
+  };
+  return guarded(survivors, work, function);
 }
 
 }  // namespace
@@ -60,9 +65,11 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
   return guarded(comm, [&] {
     if (redistribution != nullptr) *redistribution = TAQUIN_REDISTRIBUTION_NULL;
     const char* invalid_text = take_invalid_text();
+    if (invalid_text == nullptr) invalid_text = taquin::detail::invalid_text_of(type);
     if (redistribution == nullptr) invalid_text = "null address for the redistribution";
     // A rank without memory for the handle says so in the call.
-    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow) TAQUIN_Redistribution_state{.comm = comm});
+    std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
+                                                          TAQUIN_Redistribution_state{.comm = handle_comm(comm)});
     if (made == nullptr) invalid_text = taquin::detail::lacks_memory_text;
     const taquin::options of_comm = taquin::detail::options_of(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
@@ -76,6 +83,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
                                          comm, o, invalid_text);
     if (made == nullptr || redistribution == nullptr) return;  // never: all ranks have thrown
     made->redistribution.emplace(std::move(r));
+    made->comm.keep();
     *redistribution = made.release();
   });
 }
@@ -139,12 +147,10 @@ int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, T
 }
 
 int TAQUIN_Redistribution_free(TAQUIN_Redistribution* redistribution) {
-  return guarded(redistribution == nullptr || *redistribution == nullptr ? MPI_COMM_NULL : (*redistribution)->comm,
-                 [&] {
-                   if (redistribution == nullptr) throw usage_error("null address of the redistribution", MPI_ERR_ARG);
-                   const std::unique_ptr<TAQUIN_Redistribution_state> gone(*redistribution);
-                   *redistribution = TAQUIN_REDISTRIBUTION_NULL;
-                 });
+  if (redistribution == nullptr || *redistribution == nullptr)
+    return taquin::detail::refuse(__func__, "null redistribution", MPI_ERR_ARG);
+  delete std::exchange(*redistribution, nullptr);
+  return MPI_SUCCESS;
 }
 
 }  // extern "C"

@@ -7,13 +7,18 @@
 #include "taquin/shared_buffer.hpp"
 #include "taquin/taquin.h"
 
+// MPI need not run.
 int TAQUIN_Alloc_shared(MPI_Aint size, void* baseptr) {
-  return taquin::detail::guarded(MPI_COMM_NULL, [&] {
+  using namespace taquin::detail;
+  try {
     if (baseptr == nullptr) throw taquin::usage_error("null address for the memory", MPI_ERR_ARG);
     if (size < 0) throw taquin::usage_error("a negative size", MPI_ERR_SIZE);
     *static_cast<void**>(baseptr) = nullptr;
-    *static_cast<void**>(baseptr) = taquin::allocate_shared(taquin::detail::as_size(size));
-  });
+    *static_cast<void**>(baseptr) = taquin::allocate_shared(as_size(size));
+    return MPI_SUCCESS;
+  } catch (...) {
+    return call_errhandler(MPI_COMM_NULL, code_of_current_exception());
+  }
 }
 
 int TAQUIN_Free_shared(void* base) {

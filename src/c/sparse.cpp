@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/invalid_argument.hpp"
 #include "base/sizes.hpp"
@@ -23,17 +24,18 @@ using taquin::detail::guarded;
 using taquin::detail::sparse_access;
 
 struct TAQUIN_Sparse_state {
-  MPI_Comm comm;  // whose error handler is called
+  detail::handle_comm comm;
+  std::shared_ptr<statistics> counted;  // also after the communicator's were set anew
   std::optional<sparse_call> call;
 };
 
 namespace {
 
-const char* invalid_text_of(int blocks, bool lacks_address) {
+const char* invalid_text_of(int blocks, MPI_Datatype type, bool lacks_address) {
   const char* invalid_text = detail::take_invalid_text();
   if (invalid_text != nullptr) return invalid_text;
   if (blocks < 0) return "the number of blocks must be 0 or more";
-  return lacks_address ? "null address for a result" : nullptr;
+  return lacks_address ? "null address for a result" : detail::invalid_text_of(type);
 }
 
 sparse_blocks blocks_of(const void* data, int blocks, const int* destinations, const MPI_Count* counts,
@@ -49,11 +51,12 @@ int number_of(const sparse_call& call) {
 }
 
 template <class F>
-int with(TAQUIN_Sparse s, F f) noexcept {
-  return guarded(s == nullptr ? MPI_COMM_NULL : s->comm, [&] {
-    if (s == nullptr) throw usage_error("null sparse exchange", MPI_ERR_ARG);
-    f(*s->call);
-  });
+int with(TAQUIN_Sparse s, F f, const char* function = __builtin_FUNCTION()) noexcept {
+  if (s == nullptr)
+    return guarded(
+        MPI_COMM_NULL, [] { throw usage_error("null sparse exchange", MPI_ERR_ARG); }, function);
+  return guarded(
+      s->comm, [&] { f(*s->call); }, function);
 }
 
 }  // namespace
@@ -64,9 +67,12 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse* sparse, int* incoming, MPI_Count* elements) {
   return guarded(comm, [&] {
     if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
-    const char* invalid_text = invalid_text_of(blocks, sparse == nullptr || incoming == nullptr || elements == nullptr);
+    const char* invalid_text =
+        invalid_text_of(blocks, type, sparse == nullptr || incoming == nullptr || elements == nullptr);
     // A rank without memory for the handle says so in the call.
-    std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{comm, std::nullopt});
+    const auto counted = detail::statistics_of(comm);
+    std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{
+        .comm = detail::handle_comm(comm), .counted = counted, .call = std::nullopt});
     if (made == nullptr) invalid_text = detail::lacks_memory_text;
     sparse_call call = sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
                                            detail::options_of(comm), invalid_text, nullptr);
@@ -75,6 +81,7 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
     *incoming = number_of(call);
     *elements = static_cast<MPI_Count>(call.total());
     made->call.emplace(std::move(call));
+    made->comm.keep();
     *sparse = made.release();
   });
 }
@@ -97,11 +104,9 @@ int TAQUIN_Sparse_reply(TAQUIN_Sparse sparse, const void* answers, MPI_Datatype 
 }
 
 int TAQUIN_Sparse_end(TAQUIN_Sparse* sparse) {
-  return guarded(sparse == nullptr || *sparse == nullptr ? MPI_COMM_NULL : (*sparse)->comm, [&] {
-    if (sparse == nullptr) throw usage_error("null address of the sparse exchange", MPI_ERR_ARG);
-    const std::unique_ptr<TAQUIN_Sparse_state> gone(*sparse);
-    *sparse = TAQUIN_SPARSE_NULL;
-  });
+  if (sparse == nullptr || *sparse == nullptr) return detail::refuse(__func__, "null sparse exchange", MPI_ERR_ARG);
+  const std::unique_ptr<TAQUIN_Sparse_state> gone(std::exchange(*sparse, nullptr));
+  return guarded(gone->comm, [&] { gone->call.reset(); });
 }
 
 int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[], const MPI_Count counts[],
@@ -117,6 +122,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       *recvcounts = nullptr;
       *static_cast<void**>(buffer) = nullptr;
     }
+    const auto counted = detail::statistics_of(comm);  // `allocate` may set them anew
     const auto make_room = [&](const sparse_call& call) -> void* {
       *incoming = number_of(call);
       const auto n = detail::as_size(*incoming);
@@ -133,7 +139,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       return into;
     };
     static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
-                                          detail::options_of(comm), invalid_text_of(blocks, lacks),
+                                          detail::options_of(comm), invalid_text_of(blocks, type, lacks),
                                           std::cref(make_room)));  // takes no memory
   });
 }

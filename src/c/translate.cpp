@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
 
+#include "mpi/check.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -14,6 +17,18 @@ namespace {
 
 // A fixed array, because reporting a lack of memory must take none.
 thread_local std::array<char, 1024> text{};
+
+// MPI must not be asked for more than this before MPI_Init and after MPI_Finalize.
+bool is_running() noexcept {
+  static std::atomic<bool> begun{false};
+  if (!begun.load(std::memory_order_relaxed)) {
+    int initialized = 0;
+    if (PMPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return false;
+    begun.store(true, std::memory_order_relaxed);
+  }
+  int over = 0;
+  return PMPI_Finalized(&over) == MPI_SUCCESS && over == 0;
+}
 
 int keep(const char* what, int code) noexcept {
   const std::size_t n = std::min(std::strlen(what), text.size() - 1);
@@ -41,7 +56,41 @@ int code_of_current_exception() noexcept {
 }
 
 int call_errhandler(MPI_Comm comm, int code) noexcept {
-  PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  if (is_running()) PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  return code;
+}
+
+int refuse(const char* function, const char* what, int code) noexcept {
+  std::snprintf(text.data(), text.size(), "%s: %s", function, what);
+  return code;
+}
+
+int refuse_without_mpi(const char* function) noexcept {
+  if (is_running()) return MPI_SUCCESS;
+  return refuse(function, mpi::finalized() ? "called after MPI_Finalize" : "called before MPI_Init", MPI_ERR_OTHER);
+}
+
+handle_comm::~handle_comm() {
+  if (handler_ != MPI_ERRHANDLER_NULL && is_running()) PMPI_Errhandler_free(&handler_);
+}
+
+void handle_comm::keep() noexcept {
+  try {
+    if (mpi::communicator* const known = mpi::communicator::known(comm_)) state_ = known->keep();
+    if (state_ != nullptr) TAQUIN_MPI(PMPI_Comm_get_errhandler(comm_, &handler_));
+  } catch (const std::exception&) {  // no private communicator: errors are the program's communicator's
+    state_.reset();
+  }
+}
+
+int handle_comm::raise(int code) const noexcept {
+  if (state_ == nullptr || state_->has_user() || !is_running()) return call_errhandler(comm_, code);
+  MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(state_->get(), &own);
+  PMPI_Comm_set_errhandler(state_->get(), handler_);
+  call_errhandler(state_->get(), code);
+  PMPI_Comm_set_errhandler(state_->get(), own);
+  if (own != MPI_ERRHANDLER_NULL) PMPI_Errhandler_free(&own);
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/invalid_argument.hpp"
 #include "datatypes/envelope.hpp"
 #include "datatypes/type_map.hpp"
 #include "mpi/big_count.hpp"
@@ -63,6 +64,7 @@ void look_for_arrays(exchange& x) {
 void finish(exchange& x) {
   x.in_place = x.send.base == MPI_IN_PLACE;
   if (x.in_place) x.send = x.recv;
+  if (x.recv.base == MPI_IN_PLACE) detail::invalid_exchange::set(x, detail::in_place_receive_text);
   look_for_arrays(x);
 }
 
