@@ -1,4 +1,4 @@
-// What a subcommand is. To add one: a file in this folder that defines `const command taquin::cli::NAME_command`, and
+// A subcommand. To add one: a file in this folder that defines `const command taquin::cli::NAME_command`, and
 // one line in commands.def.
 #pragma once
 

@@ -165,7 +165,7 @@ unset launcher
 // In zsh's _arguments and _describe a bracket ends a description, and a colon ends the text before it.
 std::string in_zsh(const std::string& text) { return escaped(text, "[]:"); }
 
-// The last lines tell whether zsh loads it as a function from its path or reads it in a shell.
+// The last lines detect whether zsh loads it as a function from its path or reads it in a shell.
 std::string zsh(const std::vector<const CLI::App*>& all) {
   std::string commands;
   std::string cases;

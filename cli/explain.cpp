@@ -251,7 +251,7 @@ int work_sparse(const arguments& a, int rank, int world) {
   return 0;
 }
 
-// Everything that can be wrong on its own is told before MPI starts.
+// Arguments that are invalid on their own are refused before MPI starts.
 int start(const arguments& a) {
   static_cast<void>(parse_workload(a.workload));
   if (a.collective == "sparse") {

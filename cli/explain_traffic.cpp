@@ -18,7 +18,7 @@ namespace taquin::cli {
 
 namespace {
 
-// Calls that are explained alike.
+// Calls with the same explanation.
 struct kind_of_call {
   workloads::call_kind kind;
   bool in_place;

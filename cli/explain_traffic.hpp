@@ -12,7 +12,7 @@ namespace taquin::cli {
 
 /// Prints, where `speaks`, or writes as JSON where `json` names a file or "-", a row for each kind of call: the
 /// choice and its predicted time. `profile_for` gives the profile for a number of ranks. All ranks lie on one node,
-/// for a recording does not tell. Returns the exit status.
+/// because a recording has no nodes. Returns the exit status.
 int explain_traffic(const workloads::traffic& t, const harness::memory_choice& memory,
                     const std::function<detail::profile(int ranks)>& profile_for, bool persistent,
                     const std::string& json, bool speaks);

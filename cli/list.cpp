@@ -64,7 +64,7 @@ std::size_t memory_of(const algorithm& a) {
   return 0;
 }
 
-// The algorithms of sparse exchanges, and those written by hand that they are measured against.
+// The algorithms of sparse exchanges, and the hand-written ones that they are measured against.
 struct sparse_row {
   std::string_view name;
   std::string_view summary;

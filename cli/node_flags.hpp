@@ -23,11 +23,11 @@ struct node_flags {
   [[nodiscard]] int ranks() const;
   /// The nodes of `ranks` ranks; none where nothing is given. Throws usage where they are listed for other numbers.
   [[nodiscard]] std::optional<detail::topology> of(int ranks) const;
-  /// Ranks per node of a sparse exchange, whose nodes are all alike but the last; 0: not given. Throws usage.
+  /// Ranks per node of a sparse exchange, whose nodes are equal except for the last; 0: not given. Throws usage.
   [[nodiscard]] int alike(int ranks) const;
 };
 
-/// Adds --nodes, --per-node and, where its default is told, --cores.
+/// Adds --nodes, --per-node and, where its default is given, --cores.
 void add_node_flags(CLI::App& app, node_flags& into, const std::string& otherwise, const std::string& cores = {});
 
 /// "one node", "4 nodes of 16 ranks" or "4 nodes of 1, 4, 2 and 8 ranks".

@@ -1,4 +1,4 @@
-// What the page of `taquin report` shows: files read, told apart, checked, and turned into what the page reads.
+// The inputs of the page of `taquin report`: files read, told apart, checked, and converted for the page.
 #pragma once
 
 #include <filesystem>

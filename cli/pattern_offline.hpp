@@ -20,7 +20,7 @@ struct pattern {
   int by = 1;
   detail::collective collective = detail::collective::barrier;
 
-  /// What one rank does with `bytes` bytes of its own.
+  /// The work of one rank with `bytes` bytes of its own.
   [[nodiscard]] detail::schedule build(int rank, int ranks, count_t bytes) const;
   /// Of Hockney's model, without nodes.
   [[nodiscard]] seconds closed_form(int ranks, count_t bytes, const hockney& h) const;

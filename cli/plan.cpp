@@ -55,7 +55,7 @@ void write_plan(const std::string& path, const std::string& text) {
   if (path != "-") fmt::print(stderr, "plan written to {}\n", path);
 }
 
-// What all ranks do, for the report page.
+// The schedules of all ranks, for the report page.
 nlohmann::json all_ranks(const arguments& a) {
   const count_t bytes = parse_size(a.bytes);
   if (const auto* moved = detail::find_redistribution(a.algorithm); moved != nullptr && a.algorithm != "auto") {
@@ -82,7 +82,7 @@ nlohmann::json all_ranks(const arguments& a) {
   return plan_of_moves(*chosen, p);
 }
 
-// What each message of the rank carries: all ranks' schedules are run with blocks that hold their two ranks.
+// The contents of each message of the rank: all ranks' schedules are run with blocks that hold their two ranks.
 std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
                                          const arguments& a, const detail::topology& nodes) {
   using name = std::array<std::int32_t, 2>;
@@ -168,7 +168,7 @@ int work(const arguments& given) {
   const options o = options_of(a);
   auto local = mine.local();
   local.nodes = &nodes;
-  // Among more ranks nobody reads them.
+  // With more ranks the output is unreadable.
   constexpr int most_shown = 256;
   std::vector<detail::payload> payloads;
   if (shape.uniform && shape.max_block_bytes > 0 && a.ranks <= most_shown && kind != exchange::form::alltoallw)

@@ -20,7 +20,7 @@ constexpr int most_ranks = 64;
 constexpr std::size_t most_events = 100000;
 constexpr count_t units_of_a_rank = 64;  // a byte for each would be as many events
 
-// Blocks in a row, empty ones left out.
+// Consecutive blocks, without empty ones.
 std::vector<peer_block> in_a_row(const std::vector<count_t>& counts) {
   std::vector<peer_block> blocks;
   count_t at = 0;
@@ -41,7 +41,7 @@ json json_of(const std::vector<peer_block>& blocks) {
   return list;
 }
 
-// What each rank sends to each, and the bytes of a unit: as many as keep a picture readable.
+// The counts between all ranks, and the bytes of a unit: as many as keep a picture readable.
 struct unit_counts {
   std::vector<std::vector<count_t>> counts;
   count_t unit = 1;

@@ -14,7 +14,7 @@
 
 namespace taquin::cli {
 
-/// What is to be planned, whatever the algorithm.
+/// The exchange to be planned, for any algorithm.
 struct planned {
   std::string workload;
   workloads::workload what;
@@ -24,7 +24,7 @@ struct planned {
   std::optional<detail::topology> nodes;  ///< none: each rank alone, or all on one node where only that is served
 };
 
-/// What a plan says of its nodes: "nodes", the ranks of each, and "per_node", 0 where they differ.
+/// The nodes of a plan: "nodes", the ranks of each, and "per_node", 0 where they differ.
 void write_nodes(nlohmann::json& plan, const detail::topology& nodes);
 
 /// Rounds as the file has them; `traced`: with what messages carry.

@@ -1,4 +1,4 @@
-// What a redistribution does over time, from a run of all ranks in one process.
+// The moves of a redistribution over time, from a run of all ranks in one process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr int most_ranks = 64;
 constexpr count_t most_blocks = 4096;  // of all ranks: every one is looked at after every event
 constexpr std::size_t most_steps = 400;
 
-// A block is its destination, so that the array itself tells what is in place.
+// A block is its destination, so that the array itself shows which blocks are in place.
 std::uint64_t word_of(int rank, int index) {
   return static_cast<std::uint64_t>(rank) << 32U | static_cast<std::uint32_t>(index);
 }

@@ -29,7 +29,7 @@ detail::whole_exchange whole_of(const planned& p) {
   return x;
 }
 
-// What all ranks know alike, on nodes of that many ranks.
+// The shape, identical on all ranks, on nodes of that many ranks.
 detail::shape shape_on(const detail::algorithm& a, const planned& p, const detail::topology& nodes) {
   detail::shape s = offline_shape(p.what, p.size, p.kind, buffering::separate);
   if (a.needs_nodes) describe(nodes, s);
@@ -37,7 +37,7 @@ detail::shape shape_on(const detail::algorithm& a, const planned& p, const detai
   return s;
 }
 
-// Whether it is told what messages carry: the exchange is run for it, and nobody reads more.
+// Whether the contents of messages are shown: this runs the exchange, and larger output is unreadable.
 bool can_be_traced(const detail::whole_exchange& x) {
   constexpr count_t most_bytes = count_t{64} << 20;
   if (x.ranks() > detail::whole_exchange::most_traced) return false;

@@ -22,7 +22,7 @@ void set_variable(const char* name, const std::string& value);
 /// written, before the program runs for hours. Does not create or change the file, because the program may still fail.
 std::filesystem::path writable(const std::string& name);
 
-/// What the preloaded library writes beside a recording or a report. Empty: nothing.
+/// The files that the preload library writes beside a recording or a report. Empty: nothing.
 struct observation_files {
   std::string trace;
   std::string trace_limit;

@@ -15,7 +15,7 @@ namespace taquin::cli {
 
 namespace {
 
-// The loader that an ELF program asks for; empty for everything else.
+// The loader that an ELF program names; empty for everything else.
 std::string loader_of(const std::filesystem::path& program) {
   std::ifstream in(program, std::ios::binary);
   Elf64_Ehdr head{};

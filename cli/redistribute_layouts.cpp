@@ -61,7 +61,7 @@ layout read_layout(std::string text, const std::vector<count_t>& shape, const ch
   return layout(std::move(dimensions), order, order);
 }
 
-// One rank's part of the array: fills it and compares it, and moves it by hand as a program would without taquin.
+// One rank's part of the array: fills it and compares it, and moves it as a program would without taquin.
 class layout_problem_of_rank {
  public:
   layout_problem_of_rank(layout from, layout to, layout_options o, std::size_t element, int rank, int ranks)

@@ -74,7 +74,7 @@ ruling rules_of(const std::vector<measured_call>& calls) {
     std::string followed;  // the last size's rule; empty: it has none
     for (const auto& [bytes, what] : sizes) {
       auto by = what.times;
-      by.erase("auto");  // no name to ask for
+      by.erase("auto");  // no name of an algorithm
       if (by.empty()) continue;
       const auto best = std::ranges::min_element(by, {}, [](const auto& t) { return t.second.median; });
       const auto other = rival(what.times, best->first);

@@ -124,7 +124,7 @@ std::vector<contender> line_up(const choices& c, const test_case& test, std::siz
   return contenders;
 }
 
-// What a model says of a contender's exchange.
+// A model's prediction for a contender's exchange.
 using model_of = std::function<std::optional<seconds>(const contender&)>;
 
 // On all ranks, or failure on all where one lacks the memory. Collective over the world.
@@ -175,7 +175,7 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
   return status;
 }
 
-// At once: a long recording takes a while before there is a table.
+// Immediately: a long recording runs for a while before there is a table.
 void announce(const workloads::traffic& t, const std::string& path, output& out) {
   if (out.text() == nullptr) return;
   std::uint64_t calls = 0;

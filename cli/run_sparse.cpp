@@ -19,7 +19,7 @@ namespace taquin::cli {
 
 namespace {
 
-// The ways by hand first; then what was named, or all.
+// The hand-written ones first; then the named algorithms, or all.
 std::vector<std::string> names_of(const sparse_run& a) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {

@@ -9,7 +9,7 @@
 
 namespace taquin::cli {
 
-/// What the command line says, as in `taquin run`.
+/// The arguments, as in `taquin run`.
 struct sparse_run {
   std::string workload;
   std::string bytes;

@@ -208,7 +208,7 @@ int work_sparse(const arguments& a) {
   return show(all, a);
 }
 
-// The closed forms are Hockney's, of ranks that are alike.
+// The closed forms are Hockney's, of equal ranks.
 int work_patterns(const arguments& a) {
   const auto asked = parse_patterns(a.algorithms);
   const auto counts = ranks_of(a);

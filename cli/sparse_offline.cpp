@@ -26,7 +26,7 @@ namespace {
 constexpr int most_ranks = 4096;
 constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be looked at one by one
 
-// An algorithm of sparse.def, or a way by hand.
+// An algorithm of sparse.def, or a hand-written one.
 struct named {
   std::string_view name;
   const detail::sparse_algorithm* algorithm = nullptr;
@@ -202,7 +202,7 @@ std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std
 
 namespace {
 
-// What ranks that go by messages know of each other when they choose.
+// The agreed properties of ranks that use messages, when they choose.
 detail::sparse_shape shape_of(const detail::sparse_pattern& x, std::size_t memory) {
   detail::sparse_shape s{.ranks = x.ranks(), .in_flight = x.in_flight, .memory = memory};
   for (const auto& mine : x.blocks) s.blocks = std::max<std::uint64_t>(s.blocks, mine.size());
@@ -249,7 +249,7 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
     all.push_back(std::move(c));
   }
   for (const auto& w : sparse_ways()) {
-    sparse_candidate c{.algorithm = w.name, .by_hand = true, .why = "by hand"};
+    sparse_candidate c{.algorithm = w.name, .by_hand = true, .why = "hand-written"};
     if (const auto p = predict({.name = w.name, .way = &w}, x, m)) c.time = p->time;
     all.push_back(std::move(c));
   }

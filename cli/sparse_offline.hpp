@@ -14,7 +14,7 @@ namespace taquin::cli {
 
 /// A sparse exchange without ranks.
 struct sparse_offline {
-  std::vector<std::string> algorithms;  ///< names of sparse.def; to be predicted also ways by hand, or all
+  std::vector<std::string> algorithms;  ///< names of sparse.def; for predictions also hand-written ones, or all
   std::string workload;
   std::string bytes;  ///< of a rank, or for each destination
   bool per_pair = false;
@@ -27,7 +27,7 @@ struct sparse_offline {
 int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string& json,
                 void (*write)(const std::string& path, const std::string& text));
 
-/// What `simulate` predicts of an algorithm or of a way by hand.
+/// A prediction of `simulate` for an algorithm of the list or a hand-written one.
 struct sparse_prediction {
   std::string_view algorithm;
   int ranks = 0;
@@ -35,12 +35,12 @@ struct sparse_prediction {
   std::optional<seconds> time;  ///< none: it has too many messages to be looked at one by one
 };
 
-/// Of all that serve, message by message, on nodes with so many processors; 0: one for each rank. Throws usage where a
+/// Of all that serve, message by message, on nodes with so many cores; 0: one for each rank. Throws usage where a
 /// name is unknown, and where none serves.
 std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std::vector<count_t>& ranks,
                                               const machine_model& model, int cores);
 
-/// What `explain` says of an algorithm or of a way by hand.
+/// A row of `explain` for an algorithm of the list or a hand-written one.
 struct sparse_candidate {
   std::string_view algorithm;
   std::optional<seconds> time{};  ///< as above; none: it does not serve, or has too many messages
@@ -50,7 +50,7 @@ struct sparse_candidate {
   std::string why{};
 };
 
-/// All of the list in its order, then the ways by hand, on nodes with so many processors, and which `auto` takes where
+/// All of the list in its order, then the hand-written ones, on nodes with so many cores, and which `auto` takes where
 /// a rank has `memory` bytes.
 std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks, std::size_t memory,
                                              const machine_model& model, int cores);

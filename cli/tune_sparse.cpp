@@ -24,7 +24,7 @@ sparse_problem problem_of(int peers, count_t bytes) {
   return {parse_workload(fmt::format("sparse:{}", peers)), bytes, true, 1};
 }
 
-// What auto goes by where nothing is to be chosen; empty where it goes by messages.
+// The only algorithm of auto where it has no choice; empty where it uses messages.
 std::string only_way(const sparse_problem& x) {
   std::vector<contender> one(1);
   one[0].asked = "auto";

@@ -2,8 +2,8 @@
 //
 //   move       those that left their slab go to its rank, in one buffer           taquin::alltoallv_in_place
 //   balance    slabs change so that each has as many particles, which follow      taquin::migrate
-//   ghosts     ranks tell others what lies within the reach of their particles    taquin::sparse_exchange
-//   errors     all ranks have them before anything has moved, so that they can mend what was wrong and go on
+//   ghosts     ranks send others the particles within their reach                taquin::sparse_exchange
+//   errors     all ranks have them before anything has moved, so that they can correct the cause and continue
 //
 // No particle is ever lost, doubled or changed: checked by count, sum and identity.
 //
@@ -67,7 +67,7 @@ class slabs {
     const auto behind = std::upper_bound(edges_.begin() + 1, edges_.end() - 1, x);
     return static_cast<int>(behind - edges_.begin()) - 1;
   }
-  // Edges between which there are as many of all ranks' particles, as a histogram tells.
+  // Edges between which there are as many of all ranks' particles, by a histogram.
   void even_out(const std::vector<particle>& mine) {
     constexpr std::size_t bins = 4096;
     std::vector<std::int64_t> histogram(bins);
@@ -135,7 +135,7 @@ class simulation {
   flows sort_by_owner() {
     const auto ranks = static_cast<std::size_t>(world_size());
     flows f{std::vector<count_t>(ranks), std::vector<count_t>(ranks), {}, std::vector<count_t>(ranks)};
-    // What has no place stays here: balance() tells all ranks of it.
+    // A particle without a place stays here: balance() reports it to all ranks.
     const auto target = [this](const particle& p) { return std::isnan(p.x) ? rank_ : owner(p); };
     std::ranges::sort(mine_, {}, target);
     for (const particle& p : mine_) ++f.to[static_cast<std::size_t>(target(p))];
@@ -238,7 +238,7 @@ class simulation {
   std::vector<particle> mine_;
 };
 
-// What no step may change: how many there are, and two sums over their identities.
+// Invariants of all steps: the number of particles, and two sums over their identities.
 using census = std::array<std::uint64_t, 3>;
 census take_census(const std::vector<particle>& mine) {
   census c{mine.size(), 0, 0};

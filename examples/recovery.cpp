@@ -42,7 +42,7 @@ std::size_t at(taquin::count_t i) { return static_cast<std::size_t>(i); }
 MPI_Comm those_left(MPI_Comm comm) {
   MPI_Comm left = MPI_COMM_NULL;
 #if defined(OPEN_MPI) && defined(MPIX_ERR_PROC_FAILED)
-  MPIX_Comm_revoke(comm);  // those that still wait hear of it
+  MPIX_Comm_revoke(comm);  // ends the waits of others
   MPIX_Comm_shrink(comm, &left);
 #else
   MPI_Comm_dup(comm, &left);
@@ -78,7 +78,7 @@ class line {
     } catch (const std::exception& e) {
       std::fprintf(stderr, "rank %d: %s\n", rank_, e.what());
     }
-    // A rank whose part had ended well has to hear of the others.
+    // A rank whose part was complete must learn the state of the others.
     int all_moved = moved ? 1 : 0;
     if (MPI_Allreduce(MPI_IN_PLACE, &all_moved, 1, MPI_INT, MPI_MIN, comm_) != MPI_SUCCESS) all_moved = 0;
     if (all_moved == 0) return go_on(begun_ && !moved, moved ? coming : here_), false;

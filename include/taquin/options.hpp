@@ -15,7 +15,7 @@ namespace taquin {
 struct statistics {
   std::uint64_t starts = 0;        ///< exchanges started
   std::uint64_t rounds = 0;        ///< communication rounds
-  std::uint64_t messages = 0;      ///< messages sent to other ranks by this rank
+  std::uint64_t messages = 0;      ///< messages sent to other ranks by this rank; through shared memory: blocks
   std::uint64_t bytes_sent = 0;    ///< bytes sent to other ranks by this rank
   std::uint64_t bytes_copied = 0;  ///< bytes copied inside this rank's memory, packing included
   std::size_t peak_memory = 0;     ///< most bytes of scratch memory in use at any time on this rank

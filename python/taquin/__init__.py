@@ -1,6 +1,6 @@
 """All-to-all exchange and redistribution over MPI, in the memory that you allow.
 
-The calls take mpi4py's communicators, datatypes and descriptions of buffers. Every exchange is collective and takes
+The calls take mpi4py's communicators, datatypes and descriptions of buffers. Every exchange is collective and accepts
 ``memory=``, the bytes of scratch memory per rank that it may use. When that is too little (:class:`BudgetExceeded`), or
 an argument of any rank is invalid (:class:`UsageError`), every rank has the error, before data are received
 (``docs/guide/8-hangs.md``). Other threads run while a call waits. The arrays of counts and displacements, 8 bytes for

@@ -52,11 +52,11 @@ class TimedOut(Error, TimeoutError):
 
 
 class PeerLeft(Error):
-    """Rank ``rank`` has left a call on the communicator before its end, because of an error of its own, which the
-    message contains. taquin cannot use the communicator any more.
+    """Rank ``rank`` has aborted a call on the communicator, because of an error of its own, which the message
+    contains. taquin cannot use the communicator any more.
 
     >>> import taquin
-    >>> taquin.PeerLeft("rank 3 has left a call", rank=3).rank
+    >>> taquin.PeerLeft("rank 3 has aborted a call", rank=3).rank
     3
     """
 

@@ -36,7 +36,7 @@ class Description:
             self.send = None if in_place else _nothing  # type: ignore[assignment]
 
     def refuse(self, invalid: Exception) -> None:
-        """Has an invalid argument told to every rank, unless there is one already."""
+        """Reports an invalid argument to every rank, unless there is one already."""
         if self.invalid is None:
             self.invalid = invalid
             self.options["invalid"] = describe(invalid)
@@ -164,14 +164,14 @@ def alltoall(
     :param timeout: seconds, or a ``datetime.timedelta``, that the call may wait before it reports, once, on standard
         error, which ranks are missing and where they are; None: what ``TAQUIN_TIMEOUT`` says, otherwise no limit. On
         all ranks or on none.
-    :param on_timeout: afterwards "wait" goes on waiting, "abort" ends the program, "fail" raises :class:`TimedOut`.
+    :param on_timeout: afterwards "wait" continues to wait, "abort" ends the program, "fail" raises :class:`TimedOut`.
     :param options: options of single algorithms (:class:`Options`).
     :param statistics: the call's figures are added to it.
     :raises UsageError: on every rank, when an argument of any rank is invalid. ``docs/guide/8-hangs.md`` says which
         ranks have other errors.
     :raises BudgetExceeded: on every rank, when `memory` is too small on any rank.
     :raises TimedOut: see `on_timeout`.
-    :raises PeerLeft: when another rank has left the call because of an error.
+    :raises PeerLeft: when another rank has aborted the call because of an error.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

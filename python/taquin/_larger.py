@@ -22,7 +22,7 @@ _handler_of = getattr(_multiarray, "get_handler_name", lambda _: "default_alloca
 class Larger:
     """An array of `items`, to hold what `array` holds, which has memory for fewer.
 
-    Made before ranks agree on a call, because then all hear of it where there is no memory: its pages are taken when
+    Made before ranks agree on a call, so that a lack of memory is an error on all ranks: its pages are taken when
     they are written. Where NumPy has allocated `array`, its pages move, and what it holds is lost; otherwise, it is
     copied.
     """

@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def peak_memory(self) -> int:
-        """The most extra bytes that were in use at once."""
+        """The most scratch bytes in use at any time."""
         return self._plan.peak_memory
 
     @property

@@ -36,10 +36,10 @@ def redistribute_nd(
     """Brings an n-dimensional array from one block distribution to another, in place: from slabs along one axis to
     slabs along another, from pencils to pencils.
 
-    What this rank has in `target` is returned, in the memory of `array` or of `storage`. Where that is too small (a
+    The block of this rank in `target` is returned, in the memory of `array` or of `storage`. Where that is too small (a
     larger block, on grids that do not divide the shape) a new array is returned. The pages of the old one move into it
-    where NumPy has allocated it; other memory (files, MPI's, buffers of other objects) is copied, and counts as extra
-    memory. :func:`allocate` gives storage that suffices. What `array` held is lost.
+    where NumPy has allocated it; other memory (files, MPI's, buffers of other objects) is copied, and counts as scratch
+    memory. :func:`allocate` gives storage that suffices. The contents of `array` are lost.
 
     :param array: this rank's block in `source`; contiguous in C order, of any dtype without Python objects.
     :param source: the distribution that `array` is in. All ranks give the same.
@@ -51,7 +51,7 @@ def redistribute_nd(
     :param algorithm: a name that ``python3 -m taquin list --redistribution`` prints.
     :param check: no effect: every item has one place.
     :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
-    :param in_flight: the most requests and blocks under way that a rank has asked for; 0, the default: 32.
+    :param in_flight: the most requests of a rank, and requested blocks, in flight; 0, the default: 32.
     :raises UsageError: on every rank with the array kept, when an argument of any rank is wrong.
     :raises BudgetExceeded: on every rank with the array kept, when `memory` is too small.
 

@@ -188,7 +188,7 @@ class Redistribution:
 
     @property
     def peak_memory(self) -> int:
-        """The most extra bytes that were in use at once."""
+        """The most scratch bytes in use at any time."""
         return self._redistribution.peak_memory
 
     @property

@@ -1,4 +1,4 @@
-"""What calls did."""
+"""Statistics of calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class Statistics:
-    """What calls did on this rank, added up. Give it as ``statistics=``. Bytes are data, without MPI's envelopes.
+    """The work of calls on this rank, summed. Pass it as ``statistics=``. Bytes are data, without MPI's envelopes.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI
@@ -19,17 +19,17 @@ class Statistics:
     """
 
     starts: int = 0
-    """Exchanges begun."""
+    """Exchanges started."""
     rounds: int = 0
     """Communication rounds."""
     messages: int = 0
-    """Messages sent to other ranks."""
+    """Messages sent to other ranks; through shared memory: blocks."""
     bytes_sent: int = 0
     """Bytes sent to other ranks."""
     bytes_copied: int = 0
     """Bytes copied inside this rank's memory, packing included."""
     peak_memory: int = 0
-    """Most bytes of scratch memory held at once."""
+    """Most bytes of scratch memory in use at any time."""
     algorithm: str = ""
     """The algorithm that ran last."""
 

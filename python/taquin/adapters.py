@@ -43,7 +43,7 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
     unchanged.
 
     Collective over the array's communicator. The errors are those of :func:`redistribute_nd`; UsageError on every rank
-    also where ranks ask for different axes.
+    also where ranks pass different axes.
 
     :param array: an MPIArray: a NumPy array with ``axis``, ``global_shape`` and ``comm``, of a class with
         ``wrap(block, axis, comm)``. Where an axis does not divide evenly the first ranks have one more.
@@ -53,11 +53,11 @@ def redistribute_mpi_array(array: Any, axis: int, *, memory: Memory = None) -> A
     if array.comm is None:
         return array
     axes = range(len(array.global_shape))
-    asked = array.comm.allgather((str(axis), str(array.axis)))  # alike before any rank returns
+    asked = array.comm.allgather((str(axis), str(array.axis)))  # compared before any rank returns
     for rank, (to, at) in enumerate(asked):
         if (to, at) != asked[0]:
             first = f"rank 0 for axis {asked[0][0]} of one along axis {asked[0][1]}"
-            raise UsageError(f"rank {rank} asks for axis {to} of an array along axis {at}, {first}", rank)
+            raise UsageError(f"rank {rank} requests axis {to} of an array along axis {at}, {first}", rank)
     if axis == array.axis:
         return array
     if axis not in axes:
@@ -113,11 +113,11 @@ def alltoall_in_place(arrays: Sequence[Any], comm: Any, concat_axis: int = 0, *,
 
 
 class _Parts(NamedTuple):
-    """What a rank tells the others of its arrays."""
+    """Properties of a rank's arrays, for the others."""
 
     wrong: str = ""
     length: int = 0  # along concat_axis
-    kind: int = 0  # a fingerprint of what must be alike on all ranks
+    kind: int = 0  # a fingerprint of properties that must be identical on all ranks
     axes: tuple[int, ...] = ()  # along which they can be joined
     joined: tuple[int, ...] = ()  # along which they are parts of one array in memory
 

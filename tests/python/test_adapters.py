@@ -72,7 +72,7 @@ def test_an_axis_that_differs_between_ranks_is_an_error_on_every_rank(comm, axes
     if comm.size == 1:
         return
     array = MPIArray.wrap(np.full((2, comm.size, 3), comm.rank), 0, comm)
-    with pytest.raises(UsageError, match="rank 1 asks for axis .* of an array along axis 0, rank 0 for") as caught:
+    with pytest.raises(UsageError, match="rank 1 requests axis .* of an array along axis 0, rank 0 for") as caught:
         adapters.redistribute_mpi_array(array, axes[comm.rank > 0])
     assert caught.value.rank == 1 and (array == comm.rank).all()
 
