@@ -159,6 +159,8 @@ struct advice {
   std::string text;
   std::string command;
   double saves = 0;
+  std::size_t site = 0;  ///< of the report's list
+  bool measured = true;  ///< what it saves; otherwise computed
 };
 
 // All call sites together; the time is that of the rank with the most.
@@ -234,7 +236,7 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
       all.push_back({"Balance the work before a call",
                      fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),
                                  100 * m.waiting_share(), m.world_ranks[static_cast<std::size_t>(worst->first)]),
-                     "", saved_by_balance(m, worst->second)});
+                     "", saved_by_balance(m, worst->second), static_cast<std::size_t>(&m - sites.data()), false});
     const double saves = m.compared.own - m.compared.native;
     const std::string site = m.rule_site();
     if (!m.is_native() && m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
@@ -242,7 +244,8 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
                      fmt::format("{} is faster in the MPI library, measured in {} of {} calls: give it a rule in the "
                                  "profile of TAQUIN_PROFILE",
                                  m.place(), m.compared.sampled, m.calls),
-                     json{{"algorithm", "native"}, {"site", site}}.dump(), saves});
+                     json{{"algorithm", "native"}, {"site", site}}.dump(), saves,
+                     static_cast<std::size_t>(&m - sites.data())});
   }
   std::ranges::stable_sort(all, std::greater{}, &advice::saves);
   return all;
@@ -389,7 +392,11 @@ void write_report(const std::vector<rank_log>& logs) {
   if (s.memory != unlimited) j["memory_limit"] = s.memory;
   for (const merged& m : sites) j["sites"].push_back(to_json(m));
   for (const advice& a : advices) {
-    j["advice"].push_back({{"title", a.title}, {"text", a.text}, {"saves_seconds", a.saves}, {"basis", "measured"}});
+    j["advice"].push_back({{"title", a.title},
+                           {"text", a.text},
+                           {"saves_seconds", a.saves},
+                           {"basis", a.measured ? "measured" : "estimated"},
+                           {"site", a.site}});
     if (!a.command.empty()) j["advice"].back()["command"] = a.command;
   }
   // A command line need not be UTF-8: what is not is replaced.

@@ -43,10 +43,6 @@ function themeButton() {
 function sectionOf(description, model) {
   const title = h("h2", { id: `${description.id}-title` }, description.title);
   const section = h("section", { id: description.id, "aria-labelledby": `${description.id}-title` }, title);
-  if (!description.has(model)) {
-    section.append(h("p", { class: "note" }, `These files hold nothing for this section. It shows ${description.need}.`));
-    return section;
-  }
   try {
     section.append(description.make(model));
   } catch (fault) {
@@ -59,10 +55,16 @@ const model = collect(read());
 const names = model.files.map((f) => f.name.split("/").at(-1));
 document.title = names.length ? `taquin: ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}` : "taquin";
 const main = document.querySelector("main");
-const nav = h("nav", { "aria-label": "Sections" }, SECTIONS.map((s) => h("a", { href: `#${s.id}` }, s.title)));
+const shown = SECTIONS.filter((s) => s.has(model));
+// Plots that come into sight grow: what lies above a section has its height before the page goes there.
+const nav = h("nav", { "aria-label": "Sections" }, shown.map((s) => h("a", { href: `#${s.id}`, onclick: drawAll }, s.title)));
 document.querySelector("header").append(nav, themeButton());
-for (const s of SECTIONS) main.append(sectionOf(s, model));
-main.append(files(model));
+for (const s of shown) main.append(sectionOf(s, model));
+main.append(files(model, SECTIONS.filter((s) => !s.has(model))));
+if (location.hash) {
+  drawAll();
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
 window.addEventListener("beforeprint", drawAll);
 requestAnimationFrame(() =>
   setTimeout(() => {

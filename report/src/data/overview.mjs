@@ -66,17 +66,17 @@ function fasterAlgorithms(model) {
 // A case's label begins with its workload, which for a replay is the recording's path.
 const labelFile = (label) => label.split(", ")[0];
 
-// What the run itself measured, in the terminal's words. Advice without a measurement is not repeated.
+// What the run itself measured or estimated from what it measured, in the terminal's words.
 function fromReport(source) {
   return (source.advice ?? [])
-    .filter((a) => a.basis === "measured")
+    .filter((a) => a.basis === "measured" || a.basis === "estimated")
     .map((a) => ({
       title: a.title ?? "From the report of the run",
       text: `${a.text}.`.replace(/\.\.$/, "."),
       command: a.command ?? null,
       saves: a.saves_seconds ?? null,
       part: source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0,
-      basis: "measured",
+      basis: a.basis,
       per: "in this run",
       weight: 0.3 + (source.totals.seconds > 0 && a.saves_seconds ? a.saves_seconds / source.totals.seconds : 0),
       topic: `advice ${a.text}`,

@@ -26,8 +26,11 @@ export function spreadWide(values, times = 20) {
 /// Not all pairs of ranks exchange the same at a site: its heat map tells something.
 export const pairsDiffer = (source, site) => site.matrices.some(([matrix]) => source.matrices[matrix].uniform === undefined);
 
-/// The site to begin with: of those whose pairs differ, else of all, the one with most bytes.
+/// The site to begin with: the one that the first advice is about; else of those whose pairs differ, else of all, the
+/// one with most bytes.
 export function tellingSite(source) {
+  const advised = source.advice?.find((a) => source.sites[a.site] !== undefined);
+  if (advised) return source.sites[advised.site];
   const differ = source.sites.filter((s) => pairsDiffer(source, s));
   return (differ.length ? differ : source.sites).reduce((best, s) => (s.bytes > (best?.bytes ?? -1) ? s : best), undefined);
 }

@@ -41,9 +41,16 @@ function thing(t, index) {
 
 const OVERSUBSCRIBED = "Oversubscribed: more ranks than cores, so times include waiting for a core.";
 
-/// What the page was made of, at its end.
-export function files(model) {
-  return h("details", { class: "more" }, h("summary", {}, `Made of ${counted(model.files.length, "file")}`), h("ul", { class: "files" }, model.files.map((f) => h("li", {}, h("code", {}, f.name), ` (${f.kind})`))));
+/// What the page was made of, at its end, and which other sections there are.
+export function files(model, absent) {
+  return h(
+    "details",
+    { class: "more" },
+    h("summary", {}, `Made of ${counted(model.files.length, "file")}`),
+    h("ul", { class: "files" }, model.files.map((f) => h("li", {}, h("code", {}, f.name), ` (${f.kind})`))),
+    absent.length ? h("p", { class: "note" }, "The page has more sections for other files:") : null,
+    h("ul", {}, absent.map((s) => h("li", {}, `${s.title}: ${s.need}`))),
+  );
 }
 
 export function overview(model) {

@@ -20,7 +20,7 @@ function distribution(get) {
       const sizes = get().site.sizes;
       const blocks = sum(sizes.map((s) => s.blocks));
       const none = sum(sizes.filter((s) => s.from === 0).map((s) => s.blocks));
-      return blocks > 0 ? `${counted(blocks, "block")}, ${percent(none / blocks)} of them empty. Each bar holds sizes up to twice its label.` : "The file does not tell.";
+      return blocks > 0 ? `${counted(blocks, "block")}, ${percent(none / blocks)} of them empty. Each bar holds sizes up to twice its label.${get().source.kind === "report" ? " Bytes are estimated from the bars' sizes." : ""}` : "The file does not tell.";
     },
     draw: (width) => {
       const sizes = get().site.sizes;
@@ -188,7 +188,12 @@ function siteTable(get) {
   return figure({
     title: "Call sites",
     min: 0,
-    note: () => "Time is the slowest rank's.",
+    note: () => {
+      const { sites, totals } = get().source;
+      const all = sum(sites.map((s) => s.seconds));
+      const apart = totals.seconds !== null && Math.abs(all - totals.seconds) > 0.01 * all;
+      return `The time of a call site is its slowest rank's.${apart ? ` They add up to ${seconds(all)}, because different sites have different slowest ranks; no rank spent more than ${seconds(totals.seconds)} in all.` : ""}`;
+    },
     draw: (width) => {
       const { sites } = get().source;
       const bars = [...sites].sort((a, b) => b.seconds - a.seconds).slice(0, 20);

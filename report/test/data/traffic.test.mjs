@@ -135,3 +135,13 @@ test("a page begins with the recording, and the calls, whose pairs differ", () =
   assert.equal(tellingSite(model.sources[0]).index, 1);
   assert.equal(tellingSite(model.sources[1]).index, 0);
 });
+
+test("a page begins with the call site that the advice is about", () => {
+  const data = {
+    taquin_report: 1, ranks: 2, seconds: 9, totals: { seconds: 5 }, advice: [{ title: "t", text: "x", basis: "measured", saves_seconds: 1, site: 1 }],
+    sites: [9, 1, 5].map((bytes, i) => ({ form: "alltoall", file: "a.c", line: i, calls: 1, bytes, seconds: i, sent: [], received: [], sizes: [], flows: [[0, 1, 5]] })),
+  };
+  const model = collect({ taquin_page: 1, files: [{ kind: "report", name: "r", data }] });
+  assert.equal(tellingSite(model.sources[0]).index, 1);
+  assert.equal(tellingSite({ ...model.sources[0], advice: [] }).index, 0);
+});

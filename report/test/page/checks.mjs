@@ -95,6 +95,28 @@ export const checks = {
     assert.deepEqual(await page.evaluate(brokenOptions), []);
   },
 
+  "navigation lands at the section, also where plots above it were not drawn": async ({ page, made }) => {
+    for (const width of [420, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const id of SECTIONS.slice(1)) {
+        await open(page, made.small);
+        await page.locator(`nav a[href="#${id}"]`).click();
+        await page.waitForTimeout(400);
+        const top = await page.locator(`section#${id}`).evaluate((e) => e.getBoundingClientRect().top);
+        const atEnd = await page.evaluate(() => window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 2);
+        assert.ok(atEnd || Math.abs(top) < 150, `${id} at ${width} px: ${Math.round(top)} px from the top`);
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  },
+
+  "sections without data are named at the end, and nowhere else": async ({ page, made }) => {
+    await open(page, made.large);
+    assert.equal(await page.locator("section#regret").count(), 0);
+    assert.equal(await page.locator('nav a[href="#regret"]').count(), 0);
+    assert.equal(await page.locator('details li:has-text("Regret: records of random calls")').count(), 1);
+  },
+
   "no fault of accessibility, light": async ({ page, made }) => {
     await open(page, made.small);
     await drawAll(page);
@@ -224,7 +246,7 @@ export const checks = {
     await page.locator(".heatmap svg").first().waitFor();
     say(`first drawing of 1,024 ranks after ${await page.evaluate(() => document.documentElement.dataset.firstDrawing)} ms`);
     await compare(figure(page, "Bytes from rank to rank").locator(".plot"), "large", update);
-    assert.equal(await page.locator("section").count(), SECTIONS.length);
+    assert.equal(await page.locator("section").count(), 2);
   },
 
   "damaged files are one line each, and no script of theirs runs": async ({ page, made, bad }) => {
