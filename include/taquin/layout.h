@@ -19,7 +19,7 @@ enum {
 
 /* A layout: dimensions, process grid, storage. Ranks outside the grid hold nothing. */
 typedef struct TAQUIN_Layout_state *TAQUIN_Layout;
-#define TAQUIN_LAYOUT_NULL ((TAQUIN_Layout)0)
+#define TAQUIN_LAYOUT_NULL NULL
 
 /* A layout of `ndims` dimensions with these extents. `distributions`: one of the above for each; NULL: TAQUIN_EVEN.
  * `processes`: of the grid, for each. `blocks` and `firsts`: the length of a block and the process that owns the first
@@ -64,7 +64,7 @@ int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, 
 
 /* A redistribution that can run again and again. */
 typedef struct TAQUIN_Layout_plan_state *TAQUIN_Layout_plan;
-#define TAQUIN_LAYOUT_PLAN_NULL ((TAQUIN_Layout_plan)0)
+#define TAQUIN_LAYOUT_PLAN_NULL NULL
 /* Prepares TAQUIN_Redistribute_layout, without moving data. Collective. */
 int TAQUIN_Redistribute_layout_init(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
                                     const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan *plan);
