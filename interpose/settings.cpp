@@ -83,8 +83,8 @@ settings read() {
          "TAQUIN_ALGORITHM: unknown algorithm '" + std::string(name) + "'; known are auto, " +
              detail::algorithm_names());
   // The library reports only the invalid variable that it reads last, so these are checked in the reverse order.
-  for (const char* name : {"TAQUIN_NODES", "TAQUIN_TIMEOUT", "TAQUIN_REMEMBER", "TAQUIN_PROGRESS_THREAD",
-                           "TAQUIN_SINGLE_COPY", "TAQUIN_SHARED_MEMORY", "TAQUIN_CHECK"})
+  for (const char* name : {"TAQUIN_NODES", "TAQUIN_TIMEOUT", "TAQUIN_PROGRESS_THREAD", "TAQUIN_SINGLE_COPY",
+                           "TAQUIN_SHARED_MEMORY", "TAQUIN_CHECK"})
     if (const auto why = detail::environment::invalid_text_of(name); !why.empty()) drop(s, name, why);
   const std::string_view memory = variable("TAQUIN_MEMORY");
   s.route = s.record.empty() || !variable("TAQUIN_ALGORITHM").empty() || !memory.empty();

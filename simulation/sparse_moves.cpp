@@ -54,7 +54,7 @@ refusal moves<between_nodes_way>(sparse_drawing& d) {
   if (!step_suits(x)) return "it serves fewer ranks and nodes";
   constexpr auto of_count = static_cast<count_t>(carried_notices::of_count);
   constexpr auto of_notice = static_cast<count_t>(carried_notices::of_notice);
-  const auto room = static_cast<count_t>(internode::most_bytes_of(x.ranks()));
+  const auto room = static_cast<count_t>(internode::most_bytes_of(x.ranks(), 2));
   if (room < of_notice) return "it has no room for notices of so many ranks";
   const count_t most = room - of_count;
   d.own();

@@ -36,19 +36,10 @@ struct context {
   std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
 };
 
-/// For algorithms whose small blocks the agreement of a blocking call can carry. All are null for others.
-struct piggybacking {
-  /// Predicted time that a blocking call takes beside its agreement.
+/// For an algorithm whose small blocks the step of a blocking call carries (carried_exchange.hpp).
+struct carrying {
+  /// Predicted time that a call takes beside its agreement; null for all other algorithms.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
-  /// Most bytes that a message of the agreement carries, from what all ranks know alike. 0: none.
-  std::size_t (*capacity)(int ranks, const options&) noexcept = nullptr;
-  /// The longest block that such a message carries straight to its rank; 0 where blocks are forwarded.
-  std::size_t (*one_hop)(int ranks, const options&) noexcept = nullptr;
-  /// Before the agreement, with valid arguments. Throws budget_exceeded where this rank's limit is too small, in which
-  /// case memory() must be over that limit as well: the exchange then fails on all ranks.
-  piggyback_ptr (*prepare)(const exchange&, mpi::communicator&, int tag, const options&, memory_budget&) = nullptr;
-  /// Instead of all these: an agreement in a step among nodes carries them (carried_exchange.hpp).
-  bool between_nodes = false;
 };
 
 /// Ranks of one group, with separate buffers.
@@ -81,7 +72,7 @@ struct algorithm {
   /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike: the ranks
   /// cannot have the shared memory that the algorithm needs.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
-  piggybacking carried{};
+  carrying carried{};
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

@@ -63,7 +63,6 @@ environment read() {
   read_switch("TAQUIN_SHARED_MEMORY", e.shared_memory, e);
   read_switch("TAQUIN_SINGLE_COPY", e.single_copy, e);
   read_switch("TAQUIN_PROGRESS_THREAD", e.progress_thread, e);
-  read_switch("TAQUIN_REMEMBER", e.remember, e);
   read_timeout(e);
   if (const char* text = std::getenv("TAQUIN_NODES");
       text != nullptr && *text != '\0' && !parse_nodes(text, e.nodes, e.groups))

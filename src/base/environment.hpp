@@ -21,7 +21,6 @@ struct environment {
   static constexpr std::size_t most_groups = 2;  ///< lists after the first
   bool shared_memory = true;  ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
   bool single_copy = true;    ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
-  bool remember = true;       ///< TAQUIN_REMEMBER=0: nothing is kept for later runs in the user's cache directory
   bool progress_thread =
       false;          ///< TAQUIN_PROGRESS_THREAD=1: a thread goes on with started plans, where there can be one
   float timeout = 0;  ///< TAQUIN_TIMEOUT=5 or 5,abort or 5,fail: seconds, and what follows; 0: never

@@ -7,10 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory_resource>
-#include <vector>
 
-#include "base/environment.hpp"
-#include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
 #include "call/log_round.hpp"
@@ -30,85 +27,48 @@ using record = fact_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-// Ranks that do not share memory may be on one machine all the same.
-bool may_share_machines() noexcept {
-  const environment& e = environment::get();
-  return !mpi::simulated && (!e.shared_memory || !e.nodes.empty());
-}
-
-/// The rounds of the reduction. A message is a record and its payload.
+/// The rounds of the reduction. Records of exchanges in place are longer; every rank can receive the longest.
 class dissemination {
  public:
-  dissemination(mpi::communicator& comm, int tag, bool in_place, piggyback* payload, std::pmr::memory_resource* memory)
+  dissemination(mpi::communicator& comm, int tag, bool in_place, std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
         rounds_(comm.size()),
-        payload_(payload),
         memory_(memory),
-        head_(agreement_head(in_place)),
-        size_(head_ + (payload == nullptr ? 0 : payload->capacity())),
-        drops_(agreement_radix(comm.size()) >= comm.size() && may_share_machines()),
-        buffer_(payload == nullptr ? 0 : agreement_bytes(comm.size(), payload->outgoing()), memory) {}
+        size_(in_place ? sizeof(fact_record) : fact_record::head) {}
 
-  /// Reduces `v` over all ranks. A rank with another payload, or with none, may be sent a longer message than it can
-  /// receive. Every rank then has either the whole result or the flag that something was lost.
+  /// Reduces `v` over all ranks.
   void run(record& v) {
     std::array<MPI_Request, most_radix - 1> requests;
-    for (int k = 0; !rounds_.over(); rounds_.next(), ++k) {
+    for (; !rounds_.over(); rounds_.next()) {
       told_ = v;
       rounds_.begin(v);
-      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v, k, buffer_.data()},
-                drops_);
+      log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v});
     }
     rounds_.end(v);
   }
 
  private:
-  // Without payload the same record goes to all peers. Messages with a payload are sent from one buffer, one behind the
-  // other.
+  // The same record goes to all peers.
   struct ends {
     dissemination* all;
     record& v;
-    int round;
-    std::byte* next;
-    std::span<const std::byte> load(int digit) {
-      if (all->payload_ == nullptr) return std::as_bytes(std::span(&all->told_, 1)).first(all->head_);
-      std::byte* const message = next;
-      std::memcpy(message, &all->told_, all->head_);
-      next += all->head_;
-      next += all->payload_->load(round, digit, {next, all->size_ - all->head_});
-      return {message, next};
-    }
-    std::span<std::byte> room() const {
-      if (all->payload_ == nullptr) return std::as_writable_bytes(std::span(&all->theirs_, 1)).first(all->size_);
-      return {all->payload_->receive_slot(), all->size_};
-    }
+    std::span<const std::byte> load(int) { return std::as_bytes(std::span(&all->told_, 1)).first(all->size_); }
+    std::span<std::byte> room() const { return std::as_writable_bytes(std::span(&all->theirs_, 1)); }
     // A rank that takes part in another form of exchange may have sent a shorter record.
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
-      std::memcpy(&theirs, from.data(), std::min(all->head_, from.size()));
+      std::memcpy(&theirs, from.data(), std::min(all->size_, from.size()));
       v.learn(theirs);
       all->rounds_.add_up(v, digit, theirs);
-      if (all->payload_ != nullptr && from.size() >= all->head_)
-        all->payload_->unload(round, digit, from.subspan(all->head_));
-    }
-    // After a message that was too long the rounds go on, so that no rank waits for this one. The record tells the
-    // others that something was lost.
-    void lost(int code) const {
-      if (mpi::class_of(code) != MPI_ERR_TRUNCATE) mpi::check(code, "MPI_Recv");
-      v.flags |= 1U << record::lost_bit;
     }
   };
 
   mpi::communicator& comm_;
   int tag_;
   agreement_rounds rounds_;
-  piggyback* payload_;
   std::pmr::memory_resource* memory_;
-  std::size_t head_;
   std::size_t size_;
-  bool drops_;  // messages of one round may be longer than what MPI libraries send at once
-  raw_buffer buffer_;
   record told_;
   record theirs_;
 };
@@ -154,7 +114,6 @@ void combine_between(int tag, const agreement_way& way, record& v) {
   internode::record told{};
   std::memcpy(told.data(), &v, sizeof v);
   step.publish(told);
-  if (way.early != nullptr) way.early->begin();
   const auto learn = [](internode::record& into, const internode::record& from) {
     record all;
     record theirs;
@@ -163,7 +122,7 @@ void combine_between(int tag, const agreement_way& way, record& v) {
     all.learn(theirs);
     std::memcpy(into.data(), &all, sizeof all);
   };
-  told = step.complete(learn, way.early != nullptr);
+  told = step.complete(learn);
   std::memcpy(&v, told.data(), sizeof v);
 }
 
@@ -182,25 +141,6 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
     throw;
   }
   return theirs;
-}
-
-// Receives and drops the messages of an exchange that some ranks have begun early and that will not take place, so that
-// their sends complete. Peer by peer, in memory for one message (early_start::most_bytes). Collective.
-void take_unwanted(mpi::communicator& comm, const early_start* mine, int tag, int early_tag) {
-  const int p = comm.size();
-  std::vector<std::byte> unwanted;
-  for (int distance = 1; distance < p; ++distance) {
-    const int to = (comm.rank() + distance) % p;
-    const int from = (comm.rank() - distance + p) % p;
-    const std::int64_t bytes = mine == nullptr ? 0 : mine->sent(to);
-    const auto theirs = trade(comm, tag, std::array<std::int64_t, 2>{bytes, early_tag}, to, from);
-    if (theirs[0] == 0) continue;
-    unwanted.resize(early_start::most_bytes);
-    MPI_Status status;
-    mpi::check(mpi::receive(std::span(unwanted).first(as_size(theirs[0])), from, static_cast<int>(theirs[1]),
-                            comm.get(), status),
-               "MPI_Recv");
-  }
 }
 
 // The rank with the invalid argument broadcasts it. Where all ranks have the same one, no rank is named.
@@ -263,33 +203,21 @@ int agreement_radix(int ranks) noexcept {
   return radix;
 }
 
-std::size_t agreement_bytes(int ranks, std::size_t outgoing) noexcept {
-  return as_size(agreement_radix(ranks) - 1) * agreement_head(true) + outgoing;
-}
-
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory) {
   rank_facts ours = static_cast<const rank_facts&>(mine);
-  ours.carried = way.blocks != nullptr || (way.payload != nullptr && way.payload->whole());
-  ours.early = ours.begun = way.early != nullptr;
+  ours.carried = way.blocks != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
   v.tell(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
   else if (way.between != nullptr)
     combine_between(tag, way, v);
-  else {
-    if (way.early != nullptr) way.early->begin();
-    dissemination(comm, tag, mine.in_place, way.payload, memory).run(v);
-  }
-  // Where something was lost, the result is not complete on some rank. All ranks know that, come here, and learn which
-  // rank has the invalid argument.
+  else
+    dissemination(comm, tag, mine.in_place, memory).run(v);
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
-  const bool alltoall = mpi::whereabouts::kind(mine.facts) == mpi::call_kind::alltoall;
-  const bool alike = combine::alike::holds(v.numbers.data() + record::choices) && !all.lost;
-  const bool wrong = v.invalid_rank != 0 || !alike || (alltoall && !all.uniform) || all.unmatched != 0;
-  if (all.begun && (wrong || !all.early)) take_unwanted(comm, way.early, tag, way.early_tag);
+  const bool alike = combine::alike::holds(v.numbers.data() + record::choices);
   if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
   if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.invalid);
   if (!alike) report_calls(comm, mine);

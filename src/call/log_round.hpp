@@ -21,15 +21,13 @@ namespace taquin::detail {
 /// For each digit z of 1 … `digits`, rank u sends one message to u + z·weight and receives one from u − z·weight (mod
 /// p). All messages are sent before any is received, so that a rank does all it can before it waits. Messages are
 /// received one by one in the order of their digits, so that each can be placed right behind the one before.
-/// `requests` has room for `digits`; messages are sent from `memory`. With `drops`, messages that are longer than their
-/// room are expected, however long. `ends` has
+/// `requests` has room for `digits`; messages are sent from `memory`. `ends` has
 ///   std::span<const std::byte> load(int digit)                    the message; unchanged until the round is over
 ///   std::span<std::byte> room()                                   where the next message is received
 ///   void unload(int digit, std::span<const std::byte> from)       a message that has been received
-///   void lost(int code)                                           one that could not be: MPI's error code
 template <class Ends>
 void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
-               std::pmr::memory_resource* memory, Ends&& ends, bool drops = false) {
+               std::pmr::memory_resource* memory, Ends&& ends) {
   const int p = comm.size();
   struct sends {
     std::span<MPI_Request> requests;
@@ -51,12 +49,7 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
     const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
     const std::span<std::byte> room = ends.room();
     MPI_Status status;
-    const int code = drops ? mpi::receive_or_drop(room, from, tag, comm.get(), status)
-                           : mpi::receive(room, from, tag, comm.get(), status);
-    if (code != MPI_SUCCESS) {
-      ends.lost(code);
-      continue;
-    }
+    mpi::check(mpi::receive(room, from, tag, comm.get(), status), "MPI_Recv");
     int bytes = 0;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
     ends.unload(z, room.first(as_size(bytes)));

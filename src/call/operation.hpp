@@ -29,10 +29,6 @@ class operation {
   virtual void account(statistics& s) const = 0;
 };
 
-/// An operation whose small blocks travel with the agreement; run() moves only the others. The user's receive buffer
-/// must not be written before run(), because the agreement may fail.
-class piggyback_operation : public operation, public piggyback {};
-
 /// Gives a body back to the memory it came from.
 struct operation_deleter {
   std::pmr::memory_resource* memory = nullptr;
@@ -45,7 +41,6 @@ struct operation_deleter {
   }
 };
 using operation_ptr = std::unique_ptr<operation, operation_deleter>;
-using piggyback_ptr = std::unique_ptr<piggyback_operation, operation_deleter>;
 
 /// Makes a body in the budget's memory.
 template <class Body, class... Args>

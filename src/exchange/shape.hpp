@@ -58,12 +58,9 @@ struct shape {
   /// What lies inside nodes: levels from the outermost inwards.
   int levels_inside = 0;
   std::array<level_shape, most_levels_inside> inside{};
-  /// The longest block that the agreement on a blocking call carries in a step among nodes; 0: there is no such step,
-  /// or it may not carry this call.
+  /// The longest block that a step between nodes carries, where it has carried what it can of this call on all ranks;
+  /// otherwise 0.
   std::size_t carried_block = 0;
-  /// The longest block that goes straight to its rank with the agreement on a blocking call, where ranks agree by
-  /// messages; 0: that may not carry this call, or blocks are forwarded.
-  std::size_t one_hop_block = 0;
   /// What an algorithm may take on any rank.
   std::size_t memory_limit = unlimited;
 
@@ -76,7 +73,6 @@ struct shape {
     return carries_all() || (carried_block > 0 && !in_place && average <= carried_block / short_on_average);
   }
   static constexpr std::uint64_t short_on_average = 4;  // of the longest block that is carried
-  [[nodiscard]] bool in_one_hop() const noexcept { return one_hop_block > 0 && max_block_bytes <= one_hop_block; }
 };
 
 /// Sets the figures that ranks have agreed on; `uniform` besides. A fact that a shape does not have is left out.

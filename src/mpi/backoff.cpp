@@ -113,17 +113,6 @@ int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Sta
   return PMPI_Recv(into.data(), size, MPI_BYTE, from, tag, comm, &status);
 }
 
-int receive_or_drop(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
-  await_message(from, tag, comm, status);
-  int bytes = 0;
-  check(PMPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-  if (static_cast<std::size_t>(bytes) <= into.size())
-    return PMPI_Recv(into.data(), bytes, MPI_BYTE, from, tag, comm, &status);
-  std::vector<std::byte> dropped(static_cast<std::size_t>(bytes));
-  check(PMPI_Recv(dropped.data(), bytes, MPI_BYTE, from, tag, comm, &status), "MPI_Recv");
-  return MPI_ERR_TRUNCATE;
-}
-
 void backoff::progress() const {
   int any = 0;
   check(PMPI_Iprobe(MPI_ANY_SOURCE, tag_, comm_, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");

@@ -64,8 +64,4 @@ void complete(std::span<MPI_Request> requests, const char* call);
 /// Receives a message as MPI_Recv does, and waits so; what MPI returned.
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status);
 
-/// The same for a message that may be longer: it is then received elsewhere, and the result is MPI_ERR_TRUNCATE. Open
-/// MPI 4 and 5 write a longer message of a rank of the same machine beyond the room of its receive.
-int receive_or_drop(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status);
-
 }  // namespace taquin::mpi

@@ -160,6 +160,8 @@ std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<con
   return comm.kept.share(nodes_kept_as::given);
 }
 
+const node_view* known_nodes(const mpi::communicator& comm) noexcept { return comm.kept.get(nodes_kept_as::found); }
+
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));

@@ -41,6 +41,9 @@ std::optional<invalid_argument> check_nodes(const mpi::communicator& comm, std::
 /// the communicator.
 std::shared_ptr<const node_view> nodes_of(mpi::communicator& comm, std::span<const int> option);
 
+/// What nodes_of has found out, or null. Local.
+const node_view* known_nodes(const mpi::communicator& comm) noexcept;
+
 /// The channel of the ranks of this rank's node, with room for their offers: those of calls in which the ranks of a
 /// node read each other's memory. Null where they cannot. Collective among them when asked for the first time; takes no
 /// memory that one rank might lack. Kept with the view.

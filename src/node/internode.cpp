@@ -98,38 +98,49 @@ void internode_memory::raise(std::byte* at) const noexcept {
 }
 
 // A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
-std::size_t internode::most_bytes_of(int ranks) noexcept {
+std::size_t internode::most_bytes_of(int ranks, int largest) noexcept {
   const std::size_t block = most_share / (5 * as_size(ranks));
-  return block < cache_line ? block / 8 * 8 : std::min(block / cache_line * cache_line, most_block);
+  const std::size_t most = largest == 1 ? most_block_alone : most_block;
+  return block < cache_line ? block / 8 * 8 : std::min(block / cache_line * cache_line, most);
 }
 
 bool internode::suits(int ranks, int nodes, int largest, int smallest) noexcept {
-  return ranks >= least_ranks && nodes > 1 && largest > 1 && most_bytes_of(ranks) >= least_block &&
-         nodes - 1 <= most_messages * smallest;
+  if (largest == 1) return ranks > 1 && ranks <= most_alone;
+  return nodes > 1 && most_bytes_of(ranks, largest) >= least_block && nodes - 1 <= most_messages * smallest;
 }
 
 internode* internode::of(mpi::communicator& comm) {
   if (comm.kept.has(kept_as)) return known(comm);
   comm.kept.put(kept_as, {});
-  if (comm.size() < least_ranks) return nullptr;
+  if (comm.size() == 1) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
-  if (!mpi::holds_everywhere(room && environment::get().shared_memory && !check_nodes(comm, {}), comm.get()))
-    return nullptr;
+  if (!mpi::holds_everywhere(room && !check_nodes(comm, {}), comm.get())) return nullptr;
   auto view = nodes_of(comm, {});
   const level& nodes = view->topology.nodes();
-  if (!suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest())) return nullptr;
-  auto made = std::shared_ptr<internode>(new internode(comm, view, most_bytes_of(comm.size())));
-  view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
-  return view->shares ? comm.kept.put(kept_as, std::move(made)) : nullptr;
+  if (nodes.largest() > 1 && suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()) &&
+      mpi::holds_everywhere(environment::get().shared_memory, comm.get())) {
+    auto made = std::shared_ptr<internode>(new internode(comm, view));
+    view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
+    if (view->shares) return comm.kept.put(kept_as, std::move(made));
+  }
+  if (!suits(comm.size(), comm.size(), 1, 1)) return nullptr;
+  if (nodes.largest() > 1) {  // which share no memory
+    auto alone = std::make_shared<node_view>();
+    alone->topology = topology::of_sizes(std::vector<int>(as_size(comm.size()), 1));
+    view = std::move(alone);
+  }
+  auto made = std::shared_ptr<internode>(new internode(comm, view));
+  made->memory_.make(MPI_COMM_NULL);  // of this rank alone
+  return comm.kept.put(kept_as, std::move(made));
 }
 
-internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most)
+internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes)
     : comm_(comm),
       nodes_(std::move(nodes)),
       node_(all_nodes().group[as_size(comm.rank())]),
       local_(all_nodes().index[as_size(comm.rank())]),
       members_(all_nodes().size(node_)),
-      memory_(all_nodes(), node_, most),
+      memory_(all_nodes(), node_, most_bytes_of(comm.size(), all_nodes().largest())),
       requests_(0, std::pmr::new_delete_resource()),
       missing_(as_size(all_nodes().groups())) {
   std::size_t staged = 0;

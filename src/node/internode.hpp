@@ -88,20 +88,25 @@ class internode final : private mpi::awaited {
   /// Puts the second record into the first, in any order.
   using combine = void (*)(record&, const record&);
 
-  /// For a communicator with several nodes, on one of which there are several ranks; null on all ranks where it has
-  /// none, where any node's ranks cannot share memory, or where they are too many. Collective when asked for the first
-  /// time; kept with the communicator.
+  /// For a communicator with several nodes whose ranks share memory, or of up to 16 ranks that share none: each is a
+  /// node of its own. Null on all ranks where it has none, or where ranks are too many. Collective when asked for the
+  /// first time; kept with the communicator.
   static internode* of(mpi::communicator& comm);
   /// The object that `of` has made, or null. Local.
   static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
+  /// There is such an object, and ranks of a node share memory in its steps. Local.
+  static bool joins_nodes(const mpi::communicator& comm) noexcept {
+    const internode* const step = known(comm);
+    return step != nullptr && step->all_nodes().largest() > 1;
+  }
   internode(const internode&) = delete;
   internode& operator=(const internode&) = delete;
   ~internode();
 
   /// Whether nodes of these sizes can take such steps, where their ranks share memory.
   static bool suits(int ranks, int nodes, int largest, int smallest) noexcept;
-  /// The longest block that a step among so many ranks carries.
-  static std::size_t most_bytes_of(int ranks) noexcept;
+  /// The longest block that a step among so many ranks carries; `largest`: ranks of the largest node.
+  static std::size_t most_bytes_of(int ranks, int largest) noexcept;
   /// The longest block that a step carries.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
@@ -116,6 +121,8 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::size_t share_with(const amount& a) const noexcept;
 
   [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
+  /// The nodes whose messages its steps exchange.
+  [[nodiscard]] const level& nodes() const noexcept { return all_nodes(); }
 
   /// Begins a step, whose messages have the tag. Ranks that carry no blocks give empty ones to all.
   void begin(int tag);
@@ -129,7 +136,7 @@ class internode final : private mpi::awaited {
   /// Writes this rank's record and sets its flag: the node may read record and blocks.
   void publish(const record& mine);
   /// Waits until everything of the others is here. Returns all records, combined by `learn`. `busy`: this rank has
-  /// messages under way, which the MPI library makes progress with at every look.
+  /// pending messages, which the MPI library makes progress with at every poll.
   record complete(combine learn, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
   [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
@@ -145,13 +152,14 @@ class internode final : private mpi::awaited {
 
  private:
   inline static const mpi::slot<internode> kept_as;
-  static constexpr int least_ranks = 3;
   static constexpr std::size_t most_block = 8192;
+  static constexpr std::size_t most_block_alone = std::size_t{32} << 10U;  // where each node has one rank
+  static constexpr int most_alone = 16;                                    // such nodes
   static constexpr std::size_t least_block = 8;
   static constexpr int most_messages = 64;  // of one rank in a step
   /// A rank's sizes and blocks for those of this node.
   [[nodiscard]] block_run run_from(int rank) const noexcept;
-  internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes, std::size_t most);
+  internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes);
 
   [[nodiscard]] const level& all_nodes() const noexcept { return nodes_->topology.nodes(); }
   [[nodiscard]] int node_at(int distance) const noexcept { return (node_ + distance) % all_nodes().groups(); }

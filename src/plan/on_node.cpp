@@ -8,15 +8,19 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
+#include "base/environment.hpp"
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
+#include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/watch.hpp"
 #include "node/blocking_channel.hpp"
 #include "node/call_watch.hpp"
+#include "node/detect.hpp"
 #include "plan/plain_call.hpp"
 #include "plan/plan_state.hpp"
+#include "select/choose.hpp"
 
 namespace taquin::detail {
 
@@ -31,11 +35,42 @@ const char* without_blocks(const exchange& x, const options& o) {
   return nullptr;
 }
 
+// What all ranks would agree on, if all had the sizes of this one.
+shape shape_of_rank(const exchange& x, const channel& node, const mpi::communicator& comm) {
+  shape s{.ranks = node.size(),
+          .kind = x.kind,
+          .in_place = x.in_place,
+          .symmetric = x.symmetric,
+          .shared = true,
+          .single_copies = node.single_copies(),
+          .min_block_bytes = unlimited};
+  if (const node_view* const nodes = known_nodes(comm)) describe(nodes->topology, s);
+  for (int peer = 0; peer < s.ranks; ++peer) {
+    const auto sent = static_cast<std::uint64_t>(x.send.bytes(peer));
+    s.max_block_bytes = std::max(s.max_block_bytes, sent);
+    s.min_block_bytes = std::min(s.min_block_bytes, sent);
+    s.max_rank_bytes += sent;
+    s.max_received_bytes += static_cast<std::uint64_t>(x.recv.bytes(peer));
+  }
+  s.uniform = s.max_block_bytes == s.min_block_bytes;
+  return s;
+}
+
+// A profile may name another algorithm. It is read by the first call that continues as a plan.
+bool profile_leaves_to_step(const exchange& x, const options& o, const channel& node) {
+  static const bool none = environment::get().profile.empty();
+  if (none || by_name(o)) return true;
+  const mpi::communicator* const comm = mpi::communicator::known(x.comm);
+  chooser* const choices = comm == nullptr ? nullptr : chooser::known(*comm);
+  return choices != nullptr && choices->leaves_to_step(shared_memory, shape_of_rank(x, node, *comm), o);
+}
+
 // With types known.
 step_result exchange_on_node(const exchange& x, const options& o, channel& node, memory_budget& budget) {
   if (validate(x, node.size(), &budget)) return {"an invalid argument"};
   if (x.kind == exchange::form::alltoall && !x.in_place && x.send.bytes(0) != x.recv.bytes(0))
     return {"alltoall sends and receives blocks of different sizes"};
+  if (!profile_leaves_to_step(x, o, node)) return {"the profile names another algorithm, or is not read yet"};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return {"the blocks do not fit"};
   e.post(choices_of(x, by_name(o)));

@@ -23,7 +23,7 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-// The options allow the short way: the algorithm is "auto" or the one that the short way runs, options of a call are in
+// The options allow a step: the algorithm is "auto" or the one that a step on a node runs, options of a call are in
 // their range, and all others have their defaults.
 template <const option_row& row, class Value>
 bool says_nothing(const Value& value, const Value& by_default) {
@@ -39,8 +39,7 @@ bool says_nothing(const Value& value, const Value& by_default) {
 bool plain_environment() {
   static const bool plain = [] {
     const environment& e = environment::get();
-    return (e.algorithm.empty() || e.algorithm == shared_memory.name) && !e.check && e.profile.empty() &&
-           e.invalid_argument.empty();
+    return (e.algorithm.empty() || e.algorithm == shared_memory.name) && !e.check && e.invalid_argument.empty();
   }();
   return plain;
 }

@@ -1,4 +1,4 @@
-// What a blocking call asks for beside its exchange, as far as it decides which way the call goes.
+// What a blocking call requests beside its exchange, as far as it decides what its rank brings to a step.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-/// No variable in the environment concerns how a blocking call is done. Nodes may be given.
+/// No variable in the environment concerns how a blocking call is done. Nodes and a profile may be given.
 bool plain_environment();
 /// The algorithm is taquin's choice or the one of calls through a node's memory, and no option says how the exchange is
 /// done.

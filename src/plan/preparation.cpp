@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <new>
 
-#include "algorithms/direct/spread_out.hpp"
 #include "algorithms/nodes/carried_exchange.hpp"
 #include "base/environment.hpp"
 #include "call/failure_map.hpp"
@@ -88,7 +87,10 @@ void preparation::agree() {
     if (mine_.invalid) throw usage_error(mine_.invalid->what, mine_.invalid->mpi_class, -1, mine_.invalid->peer);
     return;
   }
-  all_ = agree_with_payload();
+  agreement_way way = way_of(*comm(), p_.running.node());
+  carry(way);
+  all_ = p_.running.agree(mine_, tag_ + mpi::communicator::agreement_tag, way, &p_.budget);
+  if (!all_.carried) p_.body.reset();
   if (chooser* const choices = chooser::known(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
     throw on_all_ranks(usage_error(
@@ -109,13 +111,7 @@ void preparation::describe_shape() {
        .single_copies = node != nullptr && node->single_copies(),
        .uniform = all_.uniform};
   detail::describe(all_, s);
-  // In place, one choice can be served by the agreement alone.
-  const bool carries = !x_.in_place || ((x_.symmetric || s.unit_span == 0) && free_choice());
-  if (inter() || reused_ || !carries) return;
-  if (const internode* const step = internode::known(*comm()))
-    s.carried_block = step->most_bytes();
-  else if (node == nullptr)
-    s.one_hop_block = bruck_v.carried.one_hop(ranks_, o_);
+  if (all_.carried) s.carried_block = internode::known(*comm())->most_bytes();
 }
 
 void preparation::choose() {
@@ -129,27 +125,27 @@ void preparation::choose() {
     s.nodes_share = p_.nodes->shares;
   }
   s.memory_limit = memory_left();
-  if (x_.in_place && s.carries() && carried_exchange::footprint(s) > s.memory_limit) s.carried_block = 0;
   if ((free_choice() || p_.chosen == &multilevel) && any_automatic(o_.multilevel.levels)) {
     p_.levels = chooser::of(*comm()).levels(s, o_);
     o_.multilevel.levels = p_.levels->view();
   }
   if (free_choice()) choose_freely();
+  if (p_.chosen != &node_aggregated) p_.body.reset();  // the blocks that the step has carried are not used
   check_memory();
   p_.running.algorithm = p_.chosen->name;
   if (p_.chosen != &native) p_.budget.drop_aside();
 }
 
 void preparation::choose_freely() {
+  if (is_done_by_step()) {
+    p_.chosen = &node_aggregated;
+    return;
+  }
+  p_.body.reset();
+  p_.shape.carried_block = 0;
   chooser& choices = chooser::of(*comm());
   p_.chosen = choices.choose(p_.shape, o_, reused_, p_.shape.memory_limit);
   took_heap_ = took_heap_ || choices.took_heap();
-  if (all_.early && p_.chosen != &spread_out) {
-    choices.forget_last();  // its time is not that of the choice
-    p_.chosen = &spread_out;
-  } else if (p_.chosen != begun_ && !all_.early) {
-    p_.body.reset();  // another algorithm was chosen: the blocks that travelled are not used
-  }
   // A plan in which no rank has data for another must not make ranks wait. Direct exchanges have no messages then.
   if (stays_local()) p_.chosen = &spread_out;
 }
@@ -159,7 +155,7 @@ bool preparation::stays_local() const noexcept {
 }
 
 void preparation::check_memory() const {
-  if (all_.memory == unlimited || all_.early) return;
+  if (all_.memory == unlimited || (free_choice() && p_.body != nullptr)) return;
   const std::size_t needed = element_bytes_ + p_.chosen->memory(p_.shape, o_);
   if (needed > all_.memory)
     throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of scratch memory, {} are allowed",
@@ -168,14 +164,6 @@ void preparation::check_memory() const {
 }
 
 void preparation::prepare() {
-  // No blocks travelled with the agreement, as not all ranks knew that this algorithm would be chosen. A second step
-  // with the blocks takes less time than preparing the algorithm.
-  if (p_.chosen->carried.between_nodes && (all_.memory == unlimited || x_.in_place) && p_.shape.carries()) {
-    auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
-    blocks->carry(tag_);
-    p_.body = std::move(blocks);
-    return;
-  }
   if (reused_) p_.types.keep(x_, p_.elements);
   // This rank would have to post the messages that are held back by the limit in flight.
   const bool all_at_once = free_choice() ? o_.progress == progress_by::library : p_.chosen == &spread_out;
@@ -224,55 +212,48 @@ void preparation::choose_without_shared_memory(context& c) {
   meet_before_native();
 }
 
-agreed preparation::agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory) {
-  return p_.running.agree(mine, tag_ + mpi::communicator::agreement_tag, way, memory);
+// Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
+// enters: where one rank brings no blocks, all ranks drop those of the others.
+bool preparation::may_carry(const agreement_way& way) const {
+  if (reused_ || way.between == nullptr || mine_.invalid || mine_.untold) return false;
+  if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
+  const level& steps = way.between->nodes();  // each rank that is alone gets a message of each other one
+  if (steps.largest() == 1 && steps.groups() - 1 > in_flight_of(o_)) return false;
+  if (!carried_exchange::possible(x_, *way.between, p_.budget)) return false;
+  if (name_ != automatic) return true;
+  chooser* const choices = chooser::known(*comm());
+  if (choices == nullptr) return environment::get().profile.empty();
+  shape s{.ranks = ranks_, .kind = x_.kind, .in_place = x_.in_place, .symmetric = x_.symmetric};
+  detail::describe(mine_, s);
+  s.uniform = s.max_block_bytes == s.min_block_bytes;
+  s.carried_block = way.between->most_bytes();
+  const auto nodes = nodes_of(*comm(), {});
+  detail::describe(nodes->topology, s);
+  s.nodes_share = nodes->shares;
+  return choices->leaves_to_step(node_aggregated, s, o_);
 }
 
-// The last call's algorithm has blocks for the messages of the agreement. The same on all ranks whose calls are alike.
-bool preparation::has_payload(const algorithm* last) const noexcept {
-  return last != nullptr && last->carried.prepare != nullptr && last->carried.capacity(ranks_, o_) > 0 &&
-         (!x_.in_place || (free_choice() && last->carried.one_hop(ranks_, o_) > 0));
-}
-
-// In place nothing may be left to be sent once blocks have arrived.
-bool preparation::fits_in_one_hop() const noexcept {
-  return mine_.max_block_bytes <= bruck_v.carried.one_hop(ranks_, o_) && (x_.symmetric || x_.send.element.contiguous());
-}
-
-agreed preparation::agree_with_payload() {
-  agreement_way way = way_of(*comm(), p_.running.node());
-  // Other ranks may not have asked for "auto"; only the agreement tells.
-  const algorithm* a = name_ == automatic ? chooser::last_choice(*comm(), x_.kind) : find_algorithm(name_);
-  const bool may = !reused_ && ranks_ > 1 && way.node == nullptr;
-  if (!may || way.between != nullptr || !has_payload(a)) return agree_and_begin(way, a, may);
-  const std::size_t capacity = a->carried.capacity(ranks_, o_);
-  begun_ = a;
+void preparation::carry(agreement_way& way) {
   try {
-    if (!mine_.invalid && (!x_.in_place || fits_in_one_hop())) {
-      piggyback_ptr payload;
-      try {
-        payload = a->carried.prepare(x_, *comm(), tag_, o_, p_.budget);
-      } catch (const std::bad_alloc&) {
-        mine_.invalid = out_of_memory();
-        return agree(mine_, way, &p_.budget);
-      }
-      way.payload = payload.get();
-      p_.body = std::move(payload);
-      const agreed all = agree(mine_, way, &p_.budget);
-      if (x_.in_place && !all.carried) p_.body.reset();
-      return all;
-    }
-    empty_piggyback nothing(capacity, &p_.budget);
-    way.payload = &nothing;
-    return agree(mine_, way, &p_.budget);
-  } catch (const budget_exceeded&) {
-    // Nothing is sent yet; the others learn of the limit and fail as well. Until then this rank receives their messages
-    // in memory outside its budget, because some MPI libraries crash on a message that is too long.
-    p_.body.reset();
-    empty_piggyback nothing(capacity, std::pmr::new_delete_resource());
-    way.payload = &nothing;
-    return agree(mine_, way, std::pmr::new_delete_resource());
+    if (!may_carry(way)) return;
+    auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
+    way.blocks = blocks.get();
+    p_.body = std::move(blocks);
+  } catch (const budget_exceeded&) {  // within so little memory this rank brings no blocks
+  } catch (const std::bad_alloc&) {
+    mine_.invalid = out_of_memory();
   }
+}
+
+// What the step has carried for all ranks is done, within the limit that each rank has looked at before.
+bool preparation::is_done_by_step() const noexcept {
+  if (p_.body == nullptr || !node_aggregated.supports(p_.shape)) return false;
+  const level& nodes = internode::known(*comm())->nodes();
+  shape s = p_.shape;
+  s.nodes = nodes.groups();
+  s.largest_node = nodes.largest();
+  s.smallest_node = nodes.smallest();
+  return carried_exchange::footprint(s) <= s.memory_limit;
 }
 
 // Prepares as many candidates as the memory holds; false if that is only one.
@@ -302,68 +283,6 @@ bool preparation::tune() {
   p_.chosen = p_.tuned->running();
   p_.body = std::move(made);
   return true;
-}
-
-// The algorithm of the last call of this form decides how this call begins: small blocks go into the messages of a step
-// among nodes, or large blocks are sent at once. Before the first call nothing was chosen.
-void preparation::begin(agreement_way& way, const algorithm* last) {
-  const bool first = free_choice() && chooser::known(*comm()) == nullptr;
-  const bool carries = way.between != nullptr && (first || (last != nullptr && last->carried.between_nodes));
-  if (carries && carried_exchange::possible(x_, *way.between, p_.budget)) {
-    auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
-    way.blocks = blocks.get();
-    begun_ = &node_aggregated;
-    p_.body = std::move(blocks);
-    return;
-  }
-  begin_early(way, last);
-}
-
-// Messages that are not too long are sent before ranks have agreed.
-void preparation::begin_early(agreement_way& way, const algorithm* last) {
-  const shape s{.ranks = ranks_,
-                .kind = x_.kind,
-                .in_place = x_.in_place,
-                .large = mine_.large,
-                .max_block_bytes = mine_.max_block_bytes};
-  if (last != &spread_out || !early_exchange::suits(s, o_)) return;
-  if (early_exchange::footprint(s) > o_.memory - std::min(o_.memory, p_.budget.used())) return;
-  const context c{comm(), tag_, &s, &o_, nullptr, false, unlimited};
-  auto direct = make_operation<early_exchange>(p_.budget, x_, c, p_.budget);
-  way.early = direct.get();
-  way.early_tag = tag_;
-  begun_ = &spread_out;
-  p_.body = std::move(direct);
-}
-
-agreed preparation::agree_and_begin(agreement_way& way, const algorithm* last, bool may) {
-  try {
-    if (may && !mine_.invalid) begin(way, last);
-  } catch (const std::bad_alloc&) {
-    mine_.invalid = out_of_memory();
-  }
-  agreed all;
-  try {
-    all = agree(mine_, way, &p_.budget);
-  } catch (const error& e) {
-    if (way.early != nullptr && e.collective()) complete_unwanted();
-    throw;
-  }
-  if (way.early != nullptr &&
-      (!all.early || all.unmatched != 0 || (x_.kind == exchange::form::alltoall && !all.uniform)))
-    complete_unwanted();
-  if (!all.carried && !all.early) p_.body.reset();
-  return all;
-}
-
-// The early sends of this rank complete, because the others have received and dropped them. The call fails with another
-// error, or exchanges the same blocks in another way, so the result of these sends does not count.
-void preparation::complete_unwanted() noexcept {
-  try {
-    p_.body->wait();
-  } catch (const error&) {
-  }
-  p_.body.reset();
 }
 
 }  // namespace taquin::detail

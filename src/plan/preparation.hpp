@@ -28,16 +28,10 @@ class preparation {
   void choose();
   void prepare();
 
-  // The agreement. Its messages carry the small blocks of a blocking call where the algorithm supports that.
-  agreed agree_with_payload();
-  // Between nodes a call begins before ranks have agreed on it: docs/internals/inter-node-agreement.md.
-  agreed agree_and_begin(agreement_way& way, const algorithm* last, bool may);
-  [[nodiscard]] bool has_payload(const algorithm* last) const noexcept;
-  [[nodiscard]] bool fits_in_one_hop() const noexcept;
-  void begin(agreement_way& way, const algorithm* last);
-  void begin_early(agreement_way& way, const algorithm* last);
-  void complete_unwanted() noexcept;
-  agreed agree(const proposal& mine, const agreement_way& way, std::pmr::memory_resource* memory);
+  // Where there is a step between nodes it carries the small blocks of a blocking call.
+  void carry(agreement_way& way);
+  [[nodiscard]] bool may_carry(const agreement_way& way) const;
+  [[nodiscard]] bool is_done_by_step() const noexcept;
 
   void describe_shape();
   void choose_freely();
@@ -63,8 +57,7 @@ class preparation {
   proposal mine_;
   int tag_ = 0;
   agreed all_;
-  const algorithm* begun_ = nullptr;  // the algorithm whose part comes with the agreement
-  bool took_heap_ = false;            // since the agreement, on all ranks
+  bool took_heap_ = false;  // since the agreement, on all ranks
 };
 
 }  // namespace taquin::detail

@@ -95,7 +95,7 @@ struct redistribution::state final {
     const auto ranks = detail::as_size(comm.size());
     if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
     blocks.emplace(ranks, 0, &budget);
-    if (detail::internode::known(comm) != nullptr) nodes = nodes_of(comm, {});
+    if (detail::internode::joins_nodes(comm)) nodes = nodes_of(comm, {});
     const channel* const node = running.node();
     const bool copies =
         node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;

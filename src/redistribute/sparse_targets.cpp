@@ -94,7 +94,7 @@ std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array
 bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory) {
   if (comm.size() < 2) return false;
   if (node != nullptr) return true;
-  if (internode::known(comm) == nullptr) return comm.size() >= least_alone;
+  if (!internode::joins_nodes(comm)) return comm.size() >= least_alone;
   const std::size_t peers = as_size(comm.size()) - 1;
   const std::size_t to_refuse = sparse_memory(peers) + mpi::request_set::bytes(2 * peers) + blocks * sizeof(slot);
   return comm.size() >= least_on_nodes && to_refuse <= memory;

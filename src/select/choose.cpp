@@ -15,7 +15,6 @@
 #include <string>
 #include <thread>
 
-#include "algorithms/direct/spread_out.hpp"
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
@@ -97,28 +96,21 @@ void tell(std::string& text, std::int64_t length, mpi::communicator& comm) {
 chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   const level& nodes = nodes_of(comm, {})->topology.nodes();
   std::string text;
-  std::string known;
   if (comm.rank() == 0) {
     if (!environment::get().profile.empty()) text = text_of_profile(environment::get().profile);
-    if (nodes.groups() > 1) known = recall();
   }
   const auto kind = static_cast<std::int64_t>(kind_of_processor());
-  std::array<std::int64_t, 5> most{kind, -kind, 0, 0, 0};
+  std::array<std::int64_t, 4> most{kind, -kind, 0, 0};
   if (comm.rank() == 0) {
     most[2] = static_cast<std::int64_t>(text.size());
-    most[3] = static_cast<std::int64_t>(known.size());
-    most[4] = std::thread::hardware_concurrency();
+    most[3] = std::thread::hardware_concurrency();
   }
   mpi::allreduce(std::span<std::int64_t>(most), MPI_MAX, comm.get());
   alike_ = most[0] == -most[1];
   tell(text, most[2], comm);
-  tell(known, most[3], comm);
-  if (!text.empty()) profile_ = from_json(text);
-  before_ = winners(known);
-  fingerprint layout;
-  for (const int n : {comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()}) layout.add(n);
-  layout_ = layout.value();
-  int cores = std::max(static_cast<int>(most[4]), 1);
+  has_profile_ = !text.empty();
+  if (has_profile_) profile_ = from_json(text);
+  int cores = std::max(static_cast<int>(most[3]), 1);
 #ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
   cores = nodes.largest();
   if (text.empty()) {
@@ -127,39 +119,6 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   }
 #endif
   share_cores(profile_.model, nodes.largest(), cores);
-}
-
-// What earlier runs have found, as text; empty where nothing is to be kept.
-std::string chooser::recall() {
-#ifndef TAQUIN_SMPI  // whose machines are not this one
-  if (!environment::get().remember) return {};
-  try {
-    file_ = file_of_winners();
-    winners known(read_winners(*file_));
-    known.forget_old(today());
-    return known.empty() ? std::string() : known.text();
-  } catch (const std::exception&) {  // as if there were none
-  }
-#endif
-  return {};
-}
-
-std::uint64_t chooser::kind_in_file(std::uint64_t kind) const noexcept {
-  fingerprint both;
-  both.add(layout_);
-  both.add(kind);
-  return both.value();
-}
-
-chooser::~chooser() {
-  if (!file_) return;
-  try {
-    winners news;
-    for (const auto& [kind, c] : contests_)
-      if (c.settled() && c.who(1) != nullptr) news.add(kind_in_file(kind), c.who(c.next()), today());
-    if (!news.empty()) remember_winners(*file_, news);
-  } catch (const std::bad_alloc&) {  // the next run measures again
-  }
 }
 
 chooser& chooser::of(mpi::communicator& comm) {
@@ -198,6 +157,18 @@ level_names chooser::levels(const shape& s, const options& o) {
   return names;
 }
 
+bool chooser::leaves_to_step(const algorithm& step, const shape& mine, const options& o) {
+  if (!has_profile_) return true;
+  if (const algorithm* const a = ruled(mine, o, false, o.memory, profile_)) return a == &step;
+  if (leaves_.size() >= most_remembered) leaves_.clear();
+  const auto [at, is_new] = leaves_.try_emplace(choice_key(mine, o, false, o.memory));
+  if (is_new) {
+    const auto best = ranking(mine, o, false, o.memory, profile_);
+    at->second = !best.empty() && best.front() == &step;
+  }
+  return at->second;
+}
+
 const algorithm* chooser::choose(const shape& s, const options& o, bool reused, std::size_t limit) {
   running_ = nullptr;
   took_heap_ = false;
@@ -205,7 +176,6 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
   const algorithm* a = ruled(s, o, reused, limit, profile_);
   followed_rule_ = a != nullptr;
   if (a == nullptr) a = measures ? measure(s, o, limit) : predicted(s, o, reused, limit);
-  if (!reused) last_[as_size(s.kind)] = a;
   return a;
 }
 
@@ -245,29 +215,15 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
 
 namespace {
 
-constexpr std::uint64_t always_carried = 4096;  // bytes that are copied twice in less time than a message takes
-constexpr double worth_measuring = 8;           // predicted times that differ by more are believed
+constexpr double worth_measuring = 8;  // predicted times that differ by more are believed
 
-// The form, how uneven blocks are, and the bytes to an octave.
+// The form, the buffers, how uneven blocks are, and the bytes to an octave.
 std::uint64_t kind_of(const shape& s) noexcept {
   const auto octave = static_cast<std::uint64_t>(std::bit_width(std::max(s.max_rank_bytes, s.max_received_bytes)));
   const auto largest = static_cast<std::uint64_t>(std::bit_width(s.max_block_bytes));
-  return ((octave << 8U | largest) << 4U | static_cast<std::uint64_t>(skew_of(s)) << 2U) |
+  const std::uint64_t buffers = s.in_place ? (s.symmetric ? 1U : 2U) : 0U;
+  return (((octave << 8U | largest) << 2U | buffers) << 4U | static_cast<std::uint64_t>(skew_of(s)) << 2U) |
          static_cast<std::uint64_t>(s.kind);
-}
-
-// Messages of spread_out are sent while ranks agree, those of the MPI library afterwards.
-bool begins_early(const shape& s, const options& o) noexcept {
-  return s.carried_block == 0 && early_exchange::suits(s, o);
-}
-
-// Whether it is worth while to measure both. Where the agreement can carry the blocks of one that serves, that is one
-// of the two.
-bool rivals(const algorithm& first, const algorithm& other, std::span<const algorithm* const> all, const shape& s,
-            const options& o) noexcept {
-  if (&first == &other) return false;
-  const auto carried = [&](const algorithm* a) { return carried_by_agreement(*a, s, o); };
-  return carried(&first) || carried(&other) || std::ranges::none_of(all, carried);
 }
 
 }  // namespace
@@ -278,22 +234,15 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   auto [at, is_new] = contests_.try_emplace(kind);
   contest& c = at->second;
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
-  const bool carried = s.in_one_hop() && s.max_block_bytes <= always_carried && serves(&bruck_v);
-  if (carried) {
-    c = contest(&bruck_v, nullptr);
-  } else if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
+  if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
     auto best = ranking(s, o, false, limit, profile_);
-    if (begins_early(s, o) && std::ranges::count(best, &spread_out) > 0) std::erase(best, &native);
     const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
     if (first == nullptr) refuse_unserved(s);
-    const auto rival =
-        std::ranges::find_if(best, [&](const algorithm* other) { return rivals(*first, *other, best, s, o); });
+    const auto rival = std::ranges::find_if(best, [&](const algorithm* other) { return other != first; });
     const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <
                                                   worth_measuring * predict(*first, s, o, false, profile_);
     std::array<const algorithm*, 2> both{first, close ? *rival : nullptr};
-    const algorithm* const faster = before_.of(kind_in_file(kind));
-    if (faster != nullptr && std::ranges::count(both, faster) > 0) both = {faster, nullptr};
     if (!alike_) std::ranges::copy(told(both), both.begin());
     c = contest(both[0], both[1]);
   }

@@ -1,9 +1,7 @@
 // `auto`: the choice of an algorithm for a communicator, the same on all its ranks.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,7 +16,6 @@
 #include "mpi/communicator.hpp"
 #include "select/contest.hpp"
 #include "select/selection.hpp"
-#include "select/winners.hpp"
 
 namespace taquin::detail {
 
@@ -31,7 +28,6 @@ class chooser {
   static chooser& of(mpi::communicator& comm);
   chooser(const chooser&) = delete;
   chooser& operator=(const chooser&) = delete;
-  ~chooser();
   /// What `of` has made, or null. Local.
   static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
 
@@ -51,20 +47,15 @@ class chooser {
   /// The levels of a multilevel exchange, where the options leave any of them to taquin. Collective in the same way.
   [[nodiscard]] level_names levels(const shape& s, const options& o);
 
-  /// What the last blocking call of this form was done by, null where there was none: the next one begins accordingly,
-  /// before ranks have agreed on it. The same on all ranks, because they choose alike. Local.
-  static const algorithm* last_choice(const mpi::communicator& comm, exchange::form kind) noexcept {
-    const chooser* const choices = known(comm);
-    return choices == nullptr ? nullptr : choices->last_[as_size(kind)];
-  }
+  /// Whether the profile leaves a blocking exchange of this rank's sizes to the step of that algorithm; without a
+  /// profile it does. A rank where it does not brings a header without blocks to the step. Local.
+  [[nodiscard]] bool leaves_to_step(const algorithm& step, const shape& mine, const options& o);
 
   /// Where blocking calls between nodes have no measured profile, they measure (contest).
   /// This rank's time of the call whose algorithm was chosen last. Local.
   void took(seconds time) noexcept { last_time_ = time; }
   /// The same in nanoseconds for the agreement; unlimited where none is asked for.
   [[nodiscard]] std::uint64_t last_time() const noexcept;
-  /// The call was done by another algorithm. Local.
-  void forget_last() noexcept { running_ = nullptr; }
   /// What ranks have agreed that it is. Local.
   void learn(std::uint64_t nanoseconds) noexcept;
 
@@ -74,6 +65,7 @@ class chooser {
   /// For tests: figures of this rank alone.
   void believe(profile p) noexcept {
     profile_ = std::move(p);
+    has_profile_ = true;
     alike_ = false;
   }
 
@@ -83,21 +75,15 @@ class chooser {
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
+  bool has_profile_ = false;  // that rank 0 has read
   bool alike_ = true;
   bool followed_rule_ = false;
   bool took_heap_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
-  std::array<const algorithm*, 3> last_{};
+  std::unordered_map<std::uint64_t, bool> leaves_;  // to a step, by this rank's shape
 
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
-  // What earlier runs have measured, and what this one has. Rank 0 reads it, and writes it at the end.
-  std::string recall();
-  [[nodiscard]] std::uint64_t kind_in_file(std::uint64_t kind) const noexcept;
-  std::optional<std::filesystem::path> file_;
-  std::uint64_t layout_ = 0;
-  winners before_;
-
   std::unordered_map<std::uint64_t, contest> contests_;
   contest* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;

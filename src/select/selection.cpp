@@ -32,15 +32,14 @@ shape scaled(shape s, double factor) {
 
 }  // namespace
 
-bool carried_by_agreement(const algorithm& a, const shape& s, const options& o) noexcept {
-  if (s.carried_block > 0) return a.carried.between_nodes && s.carries();
-  return a.carried.capacity != nullptr && a.carried.capacity(s.ranks, o) > 0;
+bool carried_by_agreement(const algorithm& a, const shape& s) noexcept {
+  return a.carried.cost != nullptr && s.carries();
 }
 
 namespace {
 
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  if (!reused && carried_by_agreement(a, s, o)) return a.carried.cost(s, o, m);
+  if (!reused && carried_by_agreement(a, s)) return a.carried.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));

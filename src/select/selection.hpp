@@ -82,8 +82,8 @@ void share_cores(machine_model& m, int on_node, int cores) noexcept;
 /// How uneven blocks are: 0 all alike, 1 largest below 4 times the mean, 2 more (sparse, or a few large blocks).
 int skew_of(const shape& s) noexcept;
 
-/// The agreement on a blocking call carries small blocks for `a`, in its messages or in those of a step among nodes.
-bool carried_by_agreement(const algorithm& a, const shape& s, const options& o) noexcept;
+/// The step of a blocking call has carried the small blocks of `a`.
+bool carried_by_agreement(const algorithm& a, const shape& s) noexcept;
 
 /// The time of one exchange with `a`. Where this algorithm was measured on as many ranks with a problem of the same
 /// kind and skew, between the nearest sizes (linear in the logarithms; beyond the ends the model's growth); otherwise

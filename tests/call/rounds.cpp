@@ -63,7 +63,7 @@ TEST(agreement, knows_the_most_the_least_and_the_limit_of_any_rank) {
       f.memory = rank == p / 2 ? 1000U : unlimited;
       f.large = rank == p - 1;
       f.carried = rank != 0;
-      f.begun = rank == 0;
+      f.moves = rank == 0;
       return f;
     }));
     for (const fact_record& v : all) {
@@ -73,7 +73,7 @@ TEST(agreement, knows_the_most_the_least_and_the_limit_of_any_rank) {
       EXPECT_EQ(f.memory, 1000U);
       EXPECT_TRUE(f.large);
       EXPECT_FALSE(f.carried);
-      EXPECT_TRUE(f.begun);
+      EXPECT_TRUE(f.moves);
     }
   }
 }

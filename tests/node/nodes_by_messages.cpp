@@ -18,7 +18,10 @@ TEST(nodes_by_messages, share_no_memory) {
   const auto view = nodes_of(comm, {});
   ASSERT_GT(view->topology.nodes().groups(), 1);
   EXPECT_TRUE(shared_scratch::make(view->local.get(), 64).empty());
-  EXPECT_EQ(internode::of(comm), nullptr);
+  const internode* const step = internode::of(comm);
+  ASSERT_NE(step, nullptr);
+  EXPECT_EQ(step->nodes().largest(), 1);
+  EXPECT_FALSE(internode::joins_nodes(comm));
 }
 
 TEST(nodes_by_messages, exchange_blocks_when_they_share_no_memory) {

@@ -1,5 +1,4 @@
-// Blocking calls between nodes, which TAQUIN_NODES makes of one machine: with small blocks in the agreement's messages,
-// begun early, and without an agreement.
+// Blocking calls between nodes, which TAQUIN_NODES makes of one machine: with small blocks in the step, and others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "mpi/communicator.hpp"
 #include "node/internode.hpp"
+#include "select/choose.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -84,7 +85,7 @@ class between_nodes : public testing::Test {
   }
 };
 
-constexpr int large = 20000;  // ints: no step carries them, and they may be sent before ranks have agreed
+constexpr int large = 20000;  // ints: no step carries them
 
 TEST_F(between_nodes, carry_small_blocks_from_the_first_call_on) {
   exchange_all(exchange::form::alltoallv, all_workloads[1], 5, automatic);
@@ -202,6 +203,33 @@ TEST_F(between_nodes, regimes_change_at_any_call) {
   }
 }
 
+// A program that exchanges as many bytes in place and with two buffers in turn comes to an end of measuring.
+TEST_F(between_nodes, exchanges_in_place_and_with_two_buffers_are_measured_on_their_own) {
+  auto& choices = detail::chooser::of(mpi::communicator::of(comm.get()));
+  detail::shape two{.ranks = p, .kind = exchange::form::alltoallv, .one_unit = true, .unit_size = 4};
+  two.max_block_bytes = two.min_block_bytes = 80000;
+  two.max_rank_bytes = two.max_received_bytes = 80000 * static_cast<std::uint64_t>(p);
+  two.nodes = 2;
+  two.largest_node = p - 1;
+  detail::shape one = two;
+  one.in_place = true;
+  bool measured = false;
+  const auto take_turns = [&](const detail::shape& s) {
+    EXPECT_NE(choices.choose(s, {}, false, unlimited), nullptr);
+    choices.took(1e-6);
+    const bool measures = choices.last_time() != unlimited;
+    choices.learn(choices.last_time());
+    return measures;
+  };
+  for (int i = 0; i < 20; ++i) {
+    measured = take_turns(two) || measured;
+    take_turns(one);
+  }
+  EXPECT_TRUE(measured);
+  EXPECT_FALSE(take_turns(two));
+  EXPECT_FALSE(take_turns(one));
+}
+
 TEST_F(between_nodes, errors_are_alike) {
   for (const int count : {3, large}) {
     for (int i = 0; i < 4; ++i) {
@@ -232,6 +260,21 @@ TEST_F(between_nodes, counts_that_do_not_match_are_an_error_on_all_ranks) {
       EXPECT_NE(what.find("rank 0, which expects"), std::string::npos) << what;
       EXPECT_EQ(error_of(count, leave, automatic), "");
     }
+  }
+}
+
+// Whatever the limit, ranks serve the call or refuse it together; nothing moves, so that a step needs least.
+TEST_F(between_nodes, empty_exchanges_in_place_hold_every_limit) {
+  int nothing = 0;
+  for (std::size_t limit = 0; limit <= 2048; limit += 52) {
+    bool refused = false;
+    try {
+      alltoall(MPI_IN_PLACE, 0, MPI_INT, &nothing, 0, MPI_INT, comm.get(), {.memory = limit});
+    } catch (const budget_exceeded& e) {
+      refused = true;
+      EXPECT_TRUE(e.collective()) << limit << ": " << e.what();
+    }
+    EXPECT_EQ(any_rank(refused), !any_rank(!refused)) << limit;
   }
 }
 

@@ -1,6 +1,6 @@
 // A rank whose time is over while others go on to a call of the MPI library that they cannot leave: it learns late that
-// all ranks have come. This process hears nothing for a while: its PMPI_Test says that requests are under way, and its
-// PMPI_Iprobe that there is no message.
+// all ranks have come. This process hears nothing for a while: its PMPI_Test and PMPI_Testsome say that requests are
+// pending, and its PMPI_Iprobe that there is no message.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -65,6 +65,14 @@ extern "C" int PMPI_Iprobe(int from, int tag, MPI_Comm c, int* there, MPI_Status
 extern "C" int PMPI_Test(MPI_Request* r, int* done, MPI_Status* s) {
   static auto* const real = next<decltype(&PMPI_Test)>("PMPI_Test");
   if (clock_type::now() >= deaf_until) return real(r, done, s);
+  std::this_thread::yield();
+  *done = 0;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Testsome(int n, MPI_Request r[], int* done, int numbers[], MPI_Status s[]) {
+  static auto* const real = next<decltype(&PMPI_Testsome)>("PMPI_Testsome");
+  if (clock_type::now() >= deaf_until) return real(n, r, done, numbers, s);
   std::this_thread::yield();
   *done = 0;
   return MPI_SUCCESS;

@@ -38,7 +38,7 @@ bool alike_on_all_ranks(const std::string& text) {
   return !any_rank(mine != first);
 }
 
-// Whatever an agreement carried in vain, or did not carry where it could have, the bytes are right.
+// Whatever a step carried in vain, or did not carry, the bytes are right.
 TEST(automatic, is_right_while_sizes_change_from_call_to_call) {
   std::vector<type_pair> types;
   types.push_back(all_types[0].make());

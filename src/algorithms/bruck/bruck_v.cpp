@@ -2,16 +2,14 @@
 //
 // Source:  beyond Träff, Rougier, Hunold, §3.5: sizes travel with the data, no rank needs the largest block of others,
 //          and each pair decides from its own size whether its block takes the log rounds.
-// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large. The log
-//          rounds of a blocking call are those of the agreement that every exchange needs: no further round.
+// Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large.
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
 //          is reused without these bytes, because sizes travel when it is made.
 // Memory:  when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
 //          reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
 //          threshold and the largest block.
-// Limits:  separate buffers; in place where the agreement carries all blocks in one round.
-// Wins:    small blocks, equal or not. Among at most four ranks each block goes straight to its rank, so that blocks of
-//          up to 32 KiB travel with the agreement.
+// Limits:  separate buffers.
+// Wins:    small blocks, equal or not, among many ranks.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -36,63 +34,17 @@ namespace {
 
 using namespace bruck;
 
-// A message of a blocking call, with the agreement's record, stays below the size from which MPI libraries use
+// A message of a blocking call stays below the size from which MPI libraries use
 // rendezvous (4 KB within a node). Copied twice, a block of more than 256 bytes costs as much as a message of its own.
 constexpr count_t message_bytes = 3584;
 constexpr count_t least_threshold = 16;
 constexpr count_t most_blocking = 256;
 
-// Where one round reaches all ranks no block is forwarded, and much longer ones travel with the agreement: as long as a
-// rank without memory can still receive them (piggyback_capacity).
-constexpr count_t most_in_one_hop(int radix) noexcept {
-  const count_t message = early_start::most_bytes / radix - static_cast<count_t>(agreement_head(true));
-  return std::min<count_t>(message - static_cast<count_t>(sizeof(size_field)), unknown_size - 1) / 8 * 8;
-}
-
-route blocking_route(int ranks, int radix) noexcept {
-  if (radix >= ranks) return {ranks, radix, most_in_one_hop(radix)};
+route blocking_route(int ranks, const options& o) noexcept {
+  const int radix = o.bruck.radix ? radix_of(o, ranks) : agreement_radix(ranks);
   const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
   const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
   return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
-}
-
-// The agreement carries blocks only with its own radix.
-bool piggybacks(const options& o) noexcept { return !o.bruck.radix; }
-
-route piggyback_route(int ranks, bool in_place) noexcept {
-  route r = blocking_route(ranks, agreement_radix(ranks));
-  r.head = agreement_head(in_place);
-  return r;
-}
-
-// With the agreement or after it.
-route route_of_call(int ranks, const options& o, bool in_place) noexcept {
-  return piggybacks(o) ? piggyback_route(ranks, in_place) : blocking_route(ranks, radix_of(o, ranks));
-}
-
-std::size_t one_hop(int ranks, const options& o) noexcept {
-  if (!piggybacks(o) || agreement_radix(ranks) < ranks) return 0;
-  return as_size(most_in_one_hop(agreement_radix(ranks)));
-}
-
-// Bytes of a round's messages at most, for a rank that sends as much in all.
-std::size_t outgoing(const route& r, std::uint64_t sent) noexcept {
-  const std::size_t most = as_size(r.radix - 1) * r.capacity(true);
-  return r.one_hop() ? std::min<std::size_t>(most, sent + as_size(r.ranks) * sizeof(size_field)) : most;
-}
-
-// Of the blocks that travel in the rounds.
-std::uint64_t bytes_in_rounds(const blocks& side, const route& r) noexcept {
-  std::uint64_t sum = 0;
-  for (int peer = 0; peer < r.ranks; ++peer)
-    if (const count_t bytes = side[peer].bytes(); bytes <= r.threshold) sum += static_cast<std::uint64_t>(bytes);
-  return sum;
-}
-
-// With what this rank receives, which its memory follows where no block is forwarded.
-route of_rank(route r, const exchange& x) noexcept {
-  if (r.one_hop()) r.most_received = bytes_in_rounds(x.recv, r);
-  return r;
 }
 
 local_exchange local(const exchange& x, const mpi::communicator& comm) {
@@ -115,7 +67,6 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
     }
     std::span<std::byte> room() const { return {machine.receive_slot(), capacity}; }
     void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
-    static void lost(int code) { mpi::check(code, "MPI_Recv"); }
   };
   const auto most = as_size(r.radix - 1);
   const raw_buffer buffer(machine.outgoing(), memory);
@@ -131,17 +82,11 @@ std::size_t log_rounds_bytes(const route& r, std::size_t messages) noexcept {
 }
 
 // One blocking call.
-class bruck_v_body final : public piggyback_operation {
+class bruck_v_body final : public operation {
  public:
-  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r, bool carried,
+  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r,
                std::pmr::memory_resource* memory)
-      : comm_(comm),
-        tag_(tag),
-        route_(r),
-        piggyback_(carried),
-        memory_(memory),
-        x_(local(x, comm)),
-        state_(x_, r, memory) {
+      : comm_(comm), tag_(tag), route_(r), memory_(memory), x_(local(x, comm)), state_(x_, r, memory) {
     if (!state_.any_direct()) return;
     const local_exchange& mine = x_;
     schedule s(memory, direct_size({.ranks = r.ranks, .kind = x.kind}));
@@ -151,21 +96,9 @@ class bruck_v_body final : public piggyback_operation {
                                        execution{comm.get(), tag + 1, x.send.base, x.recv.base, false}, memory);
   }
 
-  [[nodiscard]] std::size_t capacity() const noexcept override { return route_.capacity(true); }
-  [[nodiscard]] std::size_t outgoing() const noexcept override {
-    return detail::outgoing(route_, route_.one_hop() ? bytes_in_rounds(x_.send, route_) : 0);
-  }
-  [[nodiscard]] bool whole() const noexcept override { return route_.one_hop() && !state_.any_direct(); }
-  std::size_t load(int round, int digit, std::span<std::byte> to) override {
-    return load(weight_of(round), count_t{digit}, to);
-  }
-  void unload(int round, int digit, std::span<const std::byte> from) override {
-    state_.unload(weight_of(round), digit, from);
-  }
-
-  std::byte* receive_slot() noexcept override { return state_.receive_slot(); }
-
   // What run_log_rounds calls.
+  [[nodiscard]] std::size_t outgoing() const noexcept { return as_size(route_.radix - 1) * route_.capacity(true); }
+  std::byte* receive_slot() noexcept { return state_.receive_slot(); }
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {
     const std::size_t bytes = state_.load(weight, digit, to);
     ++messages_;
@@ -175,7 +108,7 @@ class bruck_v_body final : public piggyback_operation {
   void unload(count_t weight, count_t digit, std::span<const std::byte> from) { state_.unload(weight, digit, from); }
 
   void start() override {
-    if (!piggyback_) run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
+    run_log_rounds(comm_, tag_, route_, route_.capacity(true), *this, memory_);
     if (const auto invalid = state_.mismatch())
       throw usage_error(invalid->what, invalid->mpi_class, x_.rank, invalid->peer);
     state_.deliver();
@@ -195,16 +128,9 @@ class bruck_v_body final : public piggyback_operation {
   }
 
  private:
-  [[nodiscard]] count_t weight_of(int round) const noexcept {
-    count_t weight = 1;
-    for (int k = 0; k < round; ++k) weight *= route_.radix;
-    return weight;
-  }
-
   mpi::communicator& comm_;
   int tag_;
   route route_;
-  bool piggyback_;
   std::pmr::memory_resource* memory_;
   local_exchange x_;
   bruck_v_state state_;
@@ -214,35 +140,17 @@ class bruck_v_body final : public piggyback_operation {
 };
 
 std::size_t blocking_memory(const shape& s, const options& o) noexcept {
-  route r = route_of_call(s.ranks, o, s.in_place);
-  r.most_received = s.max_received_bytes;
+  const route r = blocking_route(s.ranks, o);
   const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
-  const std::size_t messages = outgoing(r, s.max_rank_bytes);
-  const std::size_t rounds = log_rounds_bytes(r, messages);
   return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
-         (piggybacks(o) ? std::max(rounds, agreement_bytes(s.ranks, messages)) : rounds);
-}
-
-// A rank whose budget is too small for its part must still receive the messages of the others, in memory that no budget
-// counts. So that memory is bounded; the bound is reached beyond some hundred ranks.
-std::size_t piggyback_capacity(int ranks, const options& o) noexcept {
-  if (!piggybacks(o)) return 0;
-  const route r = piggyback_route(ranks, true);
-  const std::size_t taken = agreement_bytes(ranks, outgoing(r, unlimited)) + r.head + r.capacity(true);
-  return taken <= as_size(early_start::most_bytes) ? r.capacity(true) : 0;
-}
-
-piggyback_ptr prepare_piggyback(const exchange& x, mpi::communicator& comm, int tag, const options& o,
-                                memory_budget& budget) {
-  const route r = of_rank(piggyback_route(comm.size(), x.in_place), x);
-  return make_operation<bruck_v_body>(budget, x, comm, tag, o, r, true, &budget);
+         log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(true));
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
-    const route r = of_rank(route_of_call(mine.ranks, *c.opts, x.in_place), x);
-    return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, false, &budget);
+    const route r = blocking_route(mine.ranks, *c.opts);
+    return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, &budget);
   }
   const route r = reused_route(mine.ranks, *c.opts);
   size_history sizes(mine, r, &budget);
@@ -252,13 +160,8 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
                                   execution_of(x, c), &budget);
 }
 
-bool supports(const shape& s) noexcept {
-  return separate_buffers(s) || (!s.inter && s.in_one_hop() && (s.one_unit || s.max_rank_bytes == 0));
-}
-
 std::size_t memory(const shape& s, const options& o) noexcept {
   const route r = reused_route(s.ranks, o);
-  if (s.in_place) return blocking_memory(s, o);
   const std::size_t reused =
       bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(false));
   return std::max(blocking_memory(s, o), reused);
@@ -294,24 +197,6 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.round(d.direct, d.direct_bytes, t.largest_block()) + t.copies(1, t.mean_block());
 }
 
-// A call has the agreement's rounds in any case. Only the added bytes of its messages count.
-seconds piggyback_cost(const shape& s, const options&, const machine_model& m) noexcept {
-  const terms t(s, m);
-  const route r = piggyback_route(s.ranks, s.in_place);
-  const figures f = bruck::count(r.ranks, r.radix);
-  if (f.rounds == 0) return t.copies(1, t.mean_block());
-  const division d(s, t, r.threshold);
-  const auto elements = static_cast<double>(f.elements);
-  const auto rounds = static_cast<double>(f.rounds);
-  const double messages = static_cast<double>(f.messages) / rounds;
-  const double bytes = elements * (d.small + sizeof(size_field)) / rounds;
-  const seconds longer = rounds * (t.round(messages, bytes, bytes / messages) - t.round(messages, 0, 0));
-  const seconds direct = d.direct > 0 ? t.round(d.direct, d.direct_bytes, t.largest_block()) +
-                                            t.packs(1, static_cast<double>(executor::footprint(direct_size(s), 0)))
-                                      : 0;
-  return longer + t.packs(2 * elements, 2 * elements * d.small) + direct + t.copies(t.ranks(), t.mean_block());
-}
-
 }  // namespace
 
 const algorithm bruck_v{
@@ -320,14 +205,9 @@ const algorithm bruck_v{
     .source = "Träff et al. §3.5, and beyond",
     .rounds = "⌈log_r p⌉",
     .serves_inside = true,
-    .supports = supports,
     .memory = memory,
     .cost = cost,
     .prepare = prepare,
-    .carried = {.cost = piggyback_cost,
-                .capacity = piggyback_capacity,
-                .one_hop = one_hop,
-                .prepare = prepare_piggyback},
 };
 
 }  // namespace taquin::detail

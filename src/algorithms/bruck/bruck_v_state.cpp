@@ -120,9 +120,7 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
 // All messages side by side; the last one's room is assumed to be the largest.
 std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
-  std::size_t data = f.elements * as_size(r.threshold);
-  if (r.one_hop()) data = std::min<std::size_t>(data, r.most_received);
-  return data + f.elements * sizeof(size_field) + (f.messages + 1) * r.head + r.capacity(true);
+  return f.elements * (as_size(r.threshold) + sizeof(size_field)) + r.capacity(true);
 }
 
 bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
@@ -157,7 +155,7 @@ void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::b
   const auto begin = as_size(from.data() - arrived_.data());
   // A message that is longer than this rank expects is overwritten by the next one: the exchange fails.
   const std::size_t end = begin + from.size();
-  if (end + route_.head + route_.capacity(true) <= arrived_.size()) used_ = end;
+  if (end + route_.capacity(true) <= arrived_.size()) used_ = end;
   auto at = static_cast<std::uint32_t>(begin + message_elements(route_.ranks, route_.radix, weight, digit) *
                                                    sizeof(size_field));
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
@@ -169,11 +167,7 @@ void bruck_v_state::unload(count_t weight, count_t digit, std::span<const std::b
 void bruck_v_state::deliver() {
   const block own = x_.send[x_.rank];
   const block home = x_.recv[x_.rank];
-  // First: in place it may lie where another block is received. Blocks with holes coincide then.
-  if (x_.in_place && own.element.contiguous())
-    std::memmove(writable(x_.recv, home), address(x_.send, own), as_size(own.bytes()));
-  else if (!x_.in_place)
-    typed_copy(address(x_.send, own), own.count, own.element, writable(x_.recv, home), home.count, home.element);
+  typed_copy(address(x_.send, own), own.count, own.element, writable(x_.recv, home), home.count, home.element);
   copied_ += static_cast<std::uint64_t>(own.bytes());
   for (int t = 1; t < route_.ranks; ++t) {
     const size_field size = sizes_[t];

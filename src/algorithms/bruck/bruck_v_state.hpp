@@ -32,13 +32,6 @@ struct route {
   int ranks = 1;
   int radix = 2;
   count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
-  std::size_t head = 0;   ///< bytes that come before each message and are not its own
-  /// The most bytes of blocks that arrive at a rank of its own, or at any: what is set aside where none is forwarded.
-  std::uint64_t most_received = unlimited;
-
-  /// Each block goes straight to its rank.
-  [[nodiscard]] bool one_hop() const noexcept { return radix >= ranks; }
-
   /// Most bytes of a message: its sizes, and its data when `with_data` is set.
   [[nodiscard]] std::size_t capacity(bool with_data) const noexcept;
   /// The weight of the round that follows the one of weight `weight` for element t; 0 when it has arrived.
@@ -90,9 +83,9 @@ class bruck_v_state {
   [[nodiscard]] bool any_direct() const noexcept { return sizes_.any_direct(); }
 
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to);
-  /// Where the next message has to land: its head, then at most route::capacity. Data stay where they land.
+  /// Where the next message has to land, at most route::capacity bytes. Data stay where they land.
   [[nodiscard]] std::byte* receive_slot() noexcept { return arrived_.data() + used_; }
-  /// `from` begins behind the head at landing().
+  /// `from` begins at receive_slot().
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
   /// After the last round: the first block that is longer than this rank expects, or is sent directly where this rank
   /// expects it in the log rounds or the reverse.

@@ -114,7 +114,7 @@ void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept
 
 in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
     : mpi_operation(&memory),
-      nodes_(internode::known(*c.comm) == nullptr ? nullptr : nodes_of(*c.comm, {})),
+      nodes_(!internode::joins_nodes(*c.comm) ? nullptr : nodes_of(*c.comm, {})),
       limits_(limits(x, c, allowed - node_bytes(c, allowed))),
       out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
       in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),

@@ -47,7 +47,7 @@ std::unique_ptr<neighbour_step> neighbour_step::make(MPI_Comm comm, std::span<co
                                                      std::span<const int> destinations) {
   mpi::communicator& state = mpi::communicator::of(comm);
   internode* const step = internode::of(state);
-  if (step == nullptr) return nullptr;
+  if (step == nullptr || !internode::joins_nodes(state)) return nullptr;
   std::unique_ptr<neighbour_step> made;
   try {
     if (has_no_rank_twice(sources) && has_no_rank_twice(destinations)) {

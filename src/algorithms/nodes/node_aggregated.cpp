@@ -260,7 +260,7 @@ const algorithm node_aggregated{
     .cost = cost,
     .variant = variant,
     .prepare = prepare,
-    .carried = {.cost = carried_cost, .between_nodes = true},
+    .carried = {.cost = carried_cost},
 };
 
 }  // namespace taquin::detail

@@ -98,7 +98,7 @@ TEST_F(bruck_v, exchanges_them_again_and_again) {
   }
 }
 
-TEST_F(bruck_v, exchanges_with_the_check_that_forbids_piggybacking) {
+TEST_F(bruck_v, exchanges_with_the_check) {
   const sides s = make();
   std::vector<int> recv(s.expected.size(), -1);
   run(of(s, recv), {.algorithm = "bruck_v", .check = true});
