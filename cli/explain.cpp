@@ -295,15 +295,14 @@ std::function<int()> setup(CLI::App& app) {
   auto* ranks =
       app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those of --nodes, or those that run")
           ->check(CLI::Range(1, 65536));
-  auto* workload =
-      app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  auto* workload = app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_option("--traffic", a->traffic, "explain the calls of a recording, on one process or any number")
       ->excludes(workload)
       ->excludes(bytes)
       ->excludes(ranks);
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
+  app.add_option("-m,--memory", a->memory, "scratch memory per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
   app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");

@@ -21,6 +21,11 @@ std::string help_of(const option_row& row) {
   return of_all ? row.words : std::string(row.part) + ": " + row.words;
 }
 
+const char* group_of(const option_row& row) {
+  if (row.part == "call") return "Waiting and progress";
+  return row.part == "exchange" ? "All algorithms" : "Single algorithms";
+}
+
 void add(CLI::App& app, const option_row& row, std::string& into) {
   app.add_option(flag_of(row), into, help_of(row))->capture_default_str();
 }
@@ -60,8 +65,11 @@ bool wanted(const option_row& row, std::initializer_list<std::string_view> names
 }  // namespace
 
 void add_option_flags(CLI::App& app, detail::owned_options& into, std::initializer_list<std::string_view> names) {
-#define TAQUIN_OPTION(NAME, ...) \
-  if (wanted(detail::option_rows::NAME, names)) add(app, detail::option_rows::NAME, into.NAME);
+#define TAQUIN_OPTION(NAME, ...)                                                              \
+  if (wanted(detail::option_rows::NAME, names)) {                                             \
+    if (names.size() == 0) app.option_defaults()->group(group_of(detail::option_rows::NAME)); \
+    add(app, detail::option_rows::NAME, into.NAME);                                           \
+  }
 #include "base/options.def"
 }
 

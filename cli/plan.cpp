@@ -191,7 +191,7 @@ std::function<int()> setup(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("-a,--algorithm", a->algorithm, "a name from 'taquin list'")->required()->type_name("NAME");
-  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or pattern")
@@ -201,7 +201,7 @@ std::function<int()> setup(CLI::App& app) {
   auto* json = add_json_option(app, a->json, "what all ranks do");
   add_node_flags(app, a->nodes, "each rank alone");
   app.add_option("-m,--memory", a->memory,
-                 "in_place, in_place_phases: extra bytes per rank: 64K, 25% of what a rank sends")
+                 "in_place, in_place_phases: scratch memory per rank: 64K, 25% of what a rank sends")
       ->capture_default_str()
       ->needs(json);
   app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array")

@@ -186,7 +186,7 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");
-  app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
+  app.add_option("-m,--memory", a->memory, "scratch memory per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_option("--least-progress", a->least_progress,
                  "part of the remaining blocks below which a round makes the algorithm hand over; 0: never")

@@ -270,51 +270,65 @@ Examples:
   mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
-  auto* workload =
-      app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
-  auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M; 4K..4M doubles")
+void add_exchange_flags(CLI::App& app, arguments& a) {
+  app.option_defaults()->group("Exchange");
+  auto* workload = app.add_option("-w,--workload", a.workload, "traffic pattern, see below")->capture_default_str();
+  auto* bytes = app.add_option("-b,--bytes", a.bytes, "bytes that a rank sends: 64, 4K, 50M; 4K..4M doubles")
                     ->capture_default_str();
-  app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks: a rank sends that times the number of ranks")
+  app.add_flag("--per-pair", a.per_pair, "-b is per pair of ranks: a rank sends that times the number of ranks")
       ->needs(bytes);
-  app.add_option("--traffic", a->traffic, "replay a recording on its number of ranks")
+  app.add_option("--traffic", a.traffic, "replay a recording on its number of ranks")
       ->excludes(workload)
       ->excludes(bytes);
   app.add_option(
-         "-a,--algorithm", a->algorithms,
+         "-a,--algorithm", a.algorithms,
          "names from 'taquin list', auto, or all that serve the exchange; of a recording they do the calls that they\n"
          "serve, and auto the others")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");
   auto* one_buffer =
-      app.add_flag("--in-place", a->in_place, "send and receive in one buffer (native: out of place, in a second one)");
-  app.add_flag("--mpi-in-place", a->mpi_in_place, "by MPI_IN_PLACE, native as well: as much both ways for each pair")
+      app.add_flag("--in-place", a.in_place, "send and receive in one buffer (native: out of place, in a second one)");
+  app.add_flag("--mpi-in-place", a.mpi_in_place, "by MPI_IN_PLACE, native as well: as much both ways for each pair")
       ->excludes(one_buffer);
-  app.add_option("-m,--memory", a->memory, "extra bytes per rank: 64K, 1% of what a rank sends, unlimited")
+  app.add_option("-m,--memory", a.memory, "scratch memory per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
-  app.add_option("--collective", a->collective,
+  app.add_option("--collective", a.collective,
                  "alltoall, alltoallv, alltoallw, or sparse: receivers do not know who sends to them")
       ->capture_default_str();
-  app.add_flag("--shared-buffers", a->shared_buffers, "buffers that the ranks of a node map");
-  app.add_flag("--persistent", a->persistent, "time start and wait of a plan instead of a blocking call");
-  app.add_option("--reps", a->repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
+  app.add_flag("--shared-buffers", a.shared_buffers, "buffers that the ranks of a node map");
+  app.add_flag("--persistent", a.persistent, "time start and wait of a plan instead of a blocking call");
+  app.add_option("--seed", a.seed, "of random workloads")->capture_default_str();
+}
+
+void add_measuring_flags(CLI::App& app, arguments& a) {
+  app.option_defaults()->group("Measuring");
+  app.add_option("--reps", a.repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(at_least_one());
-  app.add_option("--batch", a->batch, "exchanges of a repetition; default: as many as the clock needs")
+  app.add_option("--batch", a.batch, "exchanges of a repetition; default: as many as the clock needs")
       ->check(at_least_one());
-  app.add_option("--until", a->until, "repeat until each 95% interval is at most so wide, in parts of the median: 2%")
+  app.add_option("--until", a.until, "repeat until each 95% interval is at most so wide, in parts of the median: 2%")
       ->type_name("PERCENT");
-  app.add_option("--sync", a->sync, "how ranks begin a repetition: barrier, or window: at one moment by their clocks")
+  app.add_option("--sync", a.sync, "how ranks begin a repetition: barrier, or window: at one moment by their clocks")
       ->capture_default_str();
   app.add_option(
-         "--arrival", a->arrival,
+         "--arrival", a.arrival,
          "which ranks enter later: together, random:50us, last:3 or last:3:1ms, sorted; times count from the last one")
       ->capture_default_str();
-  app.add_flag("--osu", a->osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
-  app.add_option("--csv", a->csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");
-  add_json_option(app, a->json, "records");
-  app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+}
+
+void add_output_flags(CLI::App& app, arguments& a) {
+  app.option_defaults()->group("Output");
+  app.add_flag("--osu", a.osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
+  app.add_option("--csv", a.csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");
+  add_json_option(app, a.json, "records");
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto a = std::make_shared<arguments>();
+  add_exchange_flags(app, *a);
+  add_measuring_flags(app, *a);
+  add_output_flags(app, *a);
   add_option_flags(app, a->opts);
   app.footer(footer());
   return [a] {

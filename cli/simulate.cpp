@@ -266,7 +266,7 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]");
-  app.add_option("-w,--workload", a->workload, "who sends how much to whom, see below")->capture_default_str();
+  app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or pattern")

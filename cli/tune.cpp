@@ -197,7 +197,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-o,--output", a->file, "write the profile here, as JSON")->required()->type_name("FILE");
   auto* traffic = app.add_option("--traffic", a->traffic,
                                  "measure the calls of a recording, on its number of ranks, and write rules for them");
-  app.add_option("-w,--workload", a->workloads, "who sends how much to whom, see below")
+  app.add_option("-w,--workload", a->workloads, "traffic pattern, see below")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("NAME[,NAME...]")

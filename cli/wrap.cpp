@@ -69,7 +69,7 @@ std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-a,--algorithm", a->algorithm,
                  "a name from 'taquin list', or auto; default: TAQUIN_ALGORITHM or auto");
-  app.add_option("-m,--memory", a->memory, "extra bytes per rank that taquin may take: 64, 4K, 50M; default: no limit");
+  app.add_option("-m,--memory", a->memory, "scratch memory per rank: 64, 4K, 50M; default: no limit");
   app.add_flag("--check", a->check, "compare what ranks send with what their peers expect, before each exchange");
   app.add_flag("--scalapack", a->scalapack,
                "ScaLAPACK's p?gemr2d and p?trmr2d go through taquin, too: within -m, or 5% of the local matrix");
