@@ -11,8 +11,8 @@ namespace taquin::interpose {
 
 namespace {
 
-// The processor says that its counter has one rate and never stops; the system, which compares the cores' counters,
-// keeps its time by it.
+// The core reports a counter of constant rate that never stops; the system, which compares the cores' counters, keeps
+// its time by it.
 bool counter_is_a_clock() {
 #ifdef __x86_64__
   constexpr unsigned leaf = 0x80000007;

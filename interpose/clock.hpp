@@ -17,7 +17,7 @@ inline double now() noexcept {
   return static_cast<double>(t.tv_sec) + nano * static_cast<double>(t.tv_nsec);
 }
 
-/// The same clock read for little: as ticks of the processor's counter where the system keeps its own time by it, so
+/// The same clock read for little: as ticks of the core's counter where the system keeps its own time by it, so
 /// that it is the same on all cores, never stops and never changes its rate; as nanoseconds elsewhere.
 class tick_clock {
  public:
@@ -31,7 +31,7 @@ class tick_clock {
   }
   /// How long so many ticks are.
   [[nodiscard]] double seconds(std::uint64_t ticks) const noexcept { return static_cast<double>(ticks) * tick_; }
-  /// Reads both clocks: to be called before when(), after the ticks that it is asked for.
+  /// Reads both clocks: to be called before when(), after the ticks that it converts.
   void compare() noexcept;
   /// When the counter had this value, by now(): between the last two comparisons as exact as these.
   [[nodiscard]] double when(std::uint64_t ticks) const noexcept {

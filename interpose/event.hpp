@@ -22,14 +22,14 @@ struct observed_comm;
 /// In a full report each so many calls on a communicator go to the MPI library, to be measured.
 inline constexpr std::uint64_t sampling = 16;
 
-/// What became of a call.
+/// The outcome of a call.
 struct outcome {
   std::string_view algorithm = "native";  ///< taquin's, or this: the MPI library's own call
-  std::string reason{};                   ///< why taquin left a call to the MPI library that it should have served
+  std::string reason{};                   ///< why taquin passed on a call that it should have served
   std::size_t peak_memory = 0;
 };
 
-/// What a call moved.
+/// The data that a call moved.
 struct moved {
   std::vector<count_t> sent;      ///< bytes to each rank of the communicator
   std::vector<count_t> received;  ///< and from each, for a full report
@@ -38,7 +38,7 @@ struct moved {
 };
 moved moved_by(const exchange& x);
 
-/// What kind of call it is, in one number.
+/// The kind of a call, in one number.
 class call_traits {
  public:
   call_traits() noexcept = default;
@@ -60,7 +60,7 @@ class call_traits {
   std::uint32_t bits_ = 0;
 };
 
-/// A call that has begun and is not complete.
+/// A call that has started and is not complete.
 struct call_in_flight {
   bool known = false;
   bool sampled = false;
@@ -73,7 +73,7 @@ struct call_in_flight {
   void completed() const noexcept;
 };
 
-/// What ranks agree on for a persistent call when it is made. Its starts come in any order, maybe after its
+/// The agreed properties of a persistent call, from its creation. Its starts come in any order, maybe after its
 /// communicator was freed, so nothing can be agreed on then.
 struct persistent_call {
   observed_comm* comm = nullptr;
@@ -82,7 +82,7 @@ struct persistent_call {
 /// Waits for no rank.
 persistent_call name_persistent(MPI_Comm comm);
 
-/// The program frees a communicator now. Waits until its name has come, where it is on its way.
+/// The program frees a communicator now. Waits for its name, where that is in flight.
 void communicator_goes(MPI_Comm comm);
 
 /// One call of the program, from its begin on. The first one on a communicator is collective, because ranks agree on
@@ -97,7 +97,7 @@ struct call_event {
   /// It has ended well.
   void ended(const exchange& x, const outcome& o);
   void ended(const outcome& o, const moved& m);
-  /// It has begun, and ends later.
+  /// It has started, and ends later.
   call_in_flight started(const outcome& o, const moved& m);
 
   const void* site;               ///< the return address
@@ -112,16 +112,16 @@ struct call_event {
 enum class other_call : int { point_to_point, kinds };
 void count(other_call what) noexcept;
 
-/// A recording or a report is asked for, and the program has begun.
+/// A recording or a report is requested, and the program has started.
 extern bool observes;
 inline bool observing() noexcept { return observes; }
 
-/// Begins, where a recording or a report is asked for. Between ranks of different nodes clocks differ: measured here.
+/// Begins, where a recording or a report is requested. Between ranks of different nodes clocks differ: measured here.
 /// Collective over the world; after agree_to_serve.
 void start_observing();
 
 /// Gathers what all ranks kept on rank 0 of MPI_COMM_WORLD, which writes the files and the summary. Collective; before
-/// MPI is finalised. Failures are told on standard error and change nothing else.
+/// MPI is finalised. Failures are reported on standard error and change nothing else.
 void write_observations() noexcept;
 
 }  // namespace taquin::interpose

@@ -1,4 +1,4 @@
-// What the preloaded library has to say, on standard error.
+// Messages of the preload library on standard error.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 namespace taquin::interpose {
 
-/// One line of both parts. It takes no memory, of which there may be none left.
+/// One line of both parts. It allocates nothing, because memory may be exhausted.
 inline void say(std::string_view what, std::string_view more = "") noexcept {
   std::fprintf(stderr, "taquin: %.*s%.*s\n", static_cast<int>(what.size()), what.data(), static_cast<int>(more.size()),
                more.data());

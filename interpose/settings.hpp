@@ -1,4 +1,5 @@
-// What the environment asks of the preloaded library. Read once. docs/guide/13-environment.md lists the variables.
+// The settings of the preload library from the environment. Read once. docs/guide/13-environment.md lists the
+// variables.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@ using workloads::byte_matrix;
 using workloads::recorded_call;
 using workloads::traffic;
 
-// What is left of a run of calls, and its place in its rank's order.
+// The rest of a run of calls, and its place in its rank's order.
 struct pending {
   const run_of_calls* run;
   std::uint64_t left;
@@ -56,7 +56,7 @@ struct assembly {
     return std::ranges::none_of(l.calls, [](const auto& queue) { return queue.empty(); });
   }
 
-  // All ranks of the lane have come to their call on it.
+  // All ranks of the lane have reached their call on it.
   [[nodiscard]] bool due(const lane& l) const {
     for (std::size_t i = 0; i < l.calls.size(); ++i)
       if (l.calls[i].empty() || l.calls[i].front().place != next[static_cast<std::size_t>(l.world_ranks[i])])
@@ -65,7 +65,7 @@ struct assembly {
   }
 
   // Follows the ranks that wait for each other to a lane that is due. If threads have made calls on several
-  // communicators at once, any lane will do on which all its ranks have a call.
+  // communicators concurrently, any lane will do on which all its ranks have a call.
   lane* choose() {
     for (std::size_t rank = 0; rank < logs.size(); ++rank)
       if (next[rank] < order[rank].size())

@@ -1,4 +1,4 @@
-// Calls that have come before: a program makes the same ones again and again, and counting them must cost little. There
+// Repeated calls: a program makes the same ones again and again, and counting them must cost little. There
 // is no look-up by name, no text and no list in the way of a call that is known.
 #pragma once
 

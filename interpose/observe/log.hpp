@@ -26,19 +26,19 @@ struct known_comm {
   std::vector<int> world_ranks;  ///< of all its ranks
 };
 
-/// What makes two calls of a rank equal.
+/// The properties that make two calls of a rank equal.
 struct signature {
   std::uint32_t comm = 0;  ///< index into rank_log::comms
   std::uint32_t row = 0;   ///< index into rank_log::rows
   workloads::call_kind kind = workloads::call_kind::alltoallv;
   bool in_place = false;
   workloads::call_form form = workloads::call_form::blocking;
-  int in_flight = 0;          ///< calls begun before and not complete
-  count_t element_bytes = 0;  ///< 0: this rank sends nothing that would tell
+  int in_flight = 0;          ///< calls started before and not complete
+  count_t element_bytes = 0;  ///< 0: unknown, this rank sends nothing
   bool operator==(const signature&) const = default;
 };
 
-/// Equal calls in a row.
+/// Consecutive equal calls.
 struct run_of_calls {
   signature what;
   std::uint64_t repeats = 0;
@@ -62,7 +62,7 @@ struct entry {
   double seconds = 0;            ///< that the call took
 };
 
-/// The waits for one rank, added up. The squares tell a rank that comes late again and again from one long wait.
+/// The waits for one rank, added up. The squares distinguish a rank that is often late from one long wait.
 struct waits_for_a_rank {
   double seconds = 0;
   double squares = 0;  ///< of the seconds of each call
@@ -92,7 +92,7 @@ struct wait_samples {
   [[nodiscard]] estimate of(double seconds) const noexcept;
 };
 
-/// What this rank knows of one call site on one communicator.
+/// The record of this rank of one call site on one communicator.
 struct site_log {
   std::string object;        ///< the program's or library's file
   std::uint64_t offset = 0;  ///< of the return address inside it
@@ -118,7 +118,7 @@ struct site_log {
   std::vector<count_t> flows;  ///< bytes to each rank
 };
 
-/// What the trace says of calls that are alike.
+/// The properties in the trace that equal calls share.
 struct traced_call {
   std::uint32_t site = 0;  ///< index into rank_log::sites
   std::uint32_t row = 0;   ///< index into rank_log::rows
@@ -150,7 +150,7 @@ struct rank_log {
   static rank_log unpacked(const std::vector<std::uint8_t>& bytes);
 };
 
-/// What is added to a log but for its calls.
+/// The additions to a log other than its calls.
 class log_writer {
  public:
   std::uint32_t add_comm(known_comm comm);
@@ -166,7 +166,7 @@ class log_writer {
 /// MPI's name of a call, in small letters.
 std::string name_of_call(workloads::call_kind kind, workloads::call_form form);
 
-/// Tells waiting apart in the calls that are still open: all ranks' entries of each are here.
+/// Separates waiting in the calls that are still open: all ranks' entries of each are here.
 void close_entries(std::vector<rank_log>& logs);
 
 /// The logs of all ranks, by world rank, as one. Calls that not all of their communicator's ranks logged are left out.

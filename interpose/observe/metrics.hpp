@@ -1,4 +1,4 @@
-// What ranks measured, as OpenMetrics text. No MPI in here.
+// Measurements of ranks as OpenMetrics text. No MPI in here.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Protocol buffers' wire format, as much of it as a trace needs (https://protobuf.dev/programming-guides/encoding).
-// Written by hand: libprotobuf in a preloaded library would meet the program's own, maybe of another version.
+// Own code: libprotobuf in a preloaded library could conflict with the program's own, of another version.
 #pragma once
 
 #include <cstdint>

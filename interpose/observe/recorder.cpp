@@ -177,13 +177,13 @@ call_event::call_event(MPI_Comm on, call_kind kind, call_form form, const void* 
     number = comm->numbered++;
     s.traced.enter(*this);
   }
-  // Only a call that ends on no rank before all have begun makes ranks wait for the last one.
+  // Only a call that ends on no rank before all have entered makes ranks wait for the last one.
   if (form != call_form::blocking || !waits_for_all(kind)) return;
   observed_comm& c = *comm;
   const std::uint64_t nth = c.calls++;
   if (s.full && kind != call_kind::sparse && c.calls % sampling == 0) traits.sample();
   if (nth >= most_open && nth % sampled_entry != 0) return;
-  if (c.open.size() == most_open) {  // all ranks have begun as many calls, whatever became of them
+  if (c.open.size() == most_open) {  // all ranks have entered as many calls, whatever their outcome
     tell_waiting_apart(c, on);
     begin = s.clock.ticks();
     c.stands_for = sampled_entry;

@@ -1,4 +1,4 @@
-// What a process keeps of the program's calls.
+// The record of a process of the program's calls.
 #pragma once
 
 #include <mpi.h>
@@ -43,7 +43,7 @@ struct open_entry {
   double seconds = 0;
 };
 
-/// What is kept of a communicator.
+/// The record of a communicator.
 struct observed_comm {
   std::uint32_t index = 0;  // in the log
   int size = 0;
@@ -58,7 +58,7 @@ struct observed_comm {
 
 struct recorder_state {
   std::mutex mutex;
-  bool threads = false;  // calls may come from several at once
+  bool threads = false;  // calls may come from several concurrently
   bool full = false;     // the report
   bool records = false;
   bool places = false;  // call sites are told apart
@@ -66,7 +66,7 @@ struct recorder_state {
   tick_clock clock;
   log_writer writer;
   std::deque<observed_comm> comms;
-  MPI_Comm last_comm = MPI_COMM_NULL;  // that was asked for
+  MPI_Comm last_comm = MPI_COMM_NULL;  // that was looked up
   observed_comm* last_found = nullptr;
   std::deque<naming> names;
   known_calls known;
@@ -75,7 +75,7 @@ struct recorder_state {
   int keyval = MPI_KEYVAL_INVALID;
   int named = 0;  // communicators that this rank has named
   int node = 0;
-  int in_flight = 0;  // calls that are begun and not complete
+  int in_flight = 0;  // calls that are started and not complete
   double offset = 0;  // of this rank's clock from rank 0's
   double begin = 0;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(other_call::kinds)> counts{};
@@ -102,7 +102,7 @@ class state_lock {
   std::mutex* mutex_;
 };
 
-/// What is kept of the communicator, null where it is left out. Its first call agrees on its name (call_event).
+/// The record of the communicator, null where it is left out. Its first call agrees on its name (call_event).
 observed_comm* look_up(recorder_state& s, MPI_Comm comm, call_form form);
 inline observed_comm* find(recorder_state& s, MPI_Comm comm, call_form form) {
   {
@@ -120,7 +120,7 @@ void complete_names(recorder_state& s);
 
 /// Finds the last rank of each call. All ranks have made equally many calls on the communicator.
 void tell_waiting_apart(observed_comm& c, MPI_Comm comm);
-/// What is left of that, for the log.
+/// The rest of that, for the log.
 void keep_open_entries(recorder_state& s);
 
 }  // namespace taquin::interpose

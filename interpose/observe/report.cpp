@@ -25,7 +25,7 @@ using detail::show_seconds;
 using detail::show_size;
 using nlohmann::json;
 
-// What one rank measured of the MPI library's own: some calls went to it, the others to taquin. Both as the time that
+// The comparison with the MPI library on one rank: some calls went to it, the others to taquin. Both as the time that
 // all calls would have taken, with 95% intervals of the means.
 struct comparison {
   std::uint64_t sampled = 0;
@@ -64,7 +64,7 @@ struct lateness {
   double seconds = 0;
   double deviation = 0;
 
-  // What is not chance, at 95%: one long wait is nothing to act on.
+  // Significant at 95%: one long wait is no reason to act.
   [[nodiscard]] double certain() const { return seconds - 1.96 * deviation; }
 };
 
@@ -198,7 +198,7 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
   return total;
 }
 
-// More ranks on a node than processors: a rank that waits may then wait for a processor.
+// More ranks on a node than cores: a rank that waits may then wait for a core.
 bool oversubscribed(const std::vector<rank_log>& logs) {
   std::map<int, long> ranks;
   for (const rank_log& log : logs) ++ranks[log.node];
@@ -218,13 +218,13 @@ const std::pair<const int, lateness>* comes_last(const merged& m) {
   return worst->second.certain() > share * all ? &*worst : nullptr;
 }
 
-// What is saved where all ranks have the same work, for that is then their mean: the one that was waited for has less,
+// The saving if all ranks had the same work, which is then their mean: the one that was waited for has less,
 // the others have more.
 double saved_by_balance(const merged& m, const lateness& of_worst) {
   return of_worst.certain() / static_cast<double>(m.world_ranks.size());
 }
 
-// What was measured to help, in order of what it saves.
+// Measured remedies, in order of their saving.
 std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
   constexpr double worth_saying = 0.01;   // of the run
   constexpr double worth_sharing = 0.05;  // of the run: the program must be changed
@@ -307,7 +307,7 @@ int most_peers(const merged& m, std::size_t end) {
   return most;
 }
 
-// What the waiting time rests on: measured in every call, or estimated from some of them.
+// The basis of the waiting time: measured in every call, or estimated from some of them.
 json waiting_basis(const merged& m) {
   if (m.waits_known >= m.waits_of) return {{"basis", "measured"}};
   return {{"basis", "estimated"},

@@ -1,4 +1,4 @@
-// Calls of taquin's own interfaces, which MPI does not see: the program's libtaquin tells them (mpi/observer.hpp).
+// Calls of taquin's own interfaces, which MPI does not see: the program's libtaquin reports them (mpi/observer.hpp).
 #include <mpi.h>
 
 #include <cstddef>

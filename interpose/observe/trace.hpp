@@ -33,7 +33,7 @@ class trace final : public detail::activity {
   /// Rounds and messages of this thread are of this call, or of none.
   void enter(const call_event& e) noexcept;
   static void leave() noexcept;
-  /// A call that ends now, or one that goes on: what completes() is to be told.
+  /// A call that ends now, or one that continues: the argument of completes().
   std::uint32_t keep(recorder_state& s, const call_event& e, known_call& k, std::size_t memory, std::uint64_t end);
 
   std::uint32_t begins(std::size_t round) noexcept override;

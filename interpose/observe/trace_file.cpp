@@ -100,7 +100,7 @@ class trace_of_all {
 
 // ---- What there is room for ----
 
-// What an event takes in the file at most, its tracks left aside.
+// The most bytes of an event in the file, without its tracks.
 std::uint64_t trace_of_all::most_bytes(const traced& t) const {
   constexpr std::uint64_t packet = 48;  // without its texts and flows
   constexpr std::uint64_t flow = 10;
@@ -155,7 +155,7 @@ void trace_of_all::join(const std::vector<traced*>& ranks) {
   }
 }
 
-// What has come before it was sent, by clocks that differ, has no flow.
+// A message that arrived before it was sent, by clocks that differ, has no flow.
 void trace_of_all::connect(traced& from, traced& to) {
   if (to.event->end < from.event->begin) return;
   ++flows_;

@@ -1,4 +1,4 @@
-// What a trace keeps of one thing that took time.
+// The record in a trace of one event with a duration.
 #pragma once
 
 #include <cstdint>

@@ -24,12 +24,12 @@ namespace {
 constexpr int tags_of_one = 2;
 constexpr int most_ranks = 512;  // of a communicator; to find the places of many more takes MPI libraries long
 
-// What all slots of the process have in common. Never destroyed: calls may come while the program ends.
+// The common part of all slots of the process. Never destroyed: calls may come while the program ends.
 struct common {
   std::mutex mutex;
   mpi::communicator::lease messages;  // of all ranks
   std::vector<int> node;              // the ranks there that share a node with this one, in order
-  int next_tag = 0;                   // of what comes to this rank; none is given out twice
+  int next_tag = 0;                   // of messages to this rank; none is given out twice
   std::vector<agreed_slots*> alive;
 };
 
@@ -85,13 +85,13 @@ void agreed_slots::begin_all() {
   }
   shared().messages = mpi::communicator::adopt(made);
   shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
-  // What a report of a wait says: its exchanges are on the program's communicators, its ranks those of this one.
+  // The report of a wait: its exchanges are on the program's communicators, its ranks those of this one.
   static constexpr std::string_view name = "exchanges by slots, ranks of MPI_COMM_WORLD";
   static_assert(name.size() < std::tuple_size_v<decltype(mpi::call_record::name)>);
   *std::ranges::copy(name, shared().messages->record->name.begin()).out = '\0';
 }
 
-// What ranks agree on is taken out first: while the MPI library waits for it, it may free communicators, and with them
+// The agreed part is removed first: while the MPI library waits for it, it may free communicators, and with them
 // their slots.
 void agreed_slots::end_all() noexcept {
   common& c = shared();

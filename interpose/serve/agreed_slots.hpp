@@ -64,7 +64,7 @@ class agreed_slots {
   [[nodiscard]] bool over() const noexcept { return over_; }
   /// Null where they are not made.
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return made_; }
-  /// What the n-th rank has in their memory for the caller; where they are made, on one node.
+  /// The area of the n-th rank in their memory for the caller; where they are made, on one node.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
   /// The communicator is freed: what is not made will not be.
   void give_up() noexcept;

@@ -7,7 +7,7 @@
 namespace taquin::interpose {
 
 /// How many of a communicator's blocking exchanges these are. MPI orders them identically on all ranks, so all ranks
-/// count alike; nothing else is asked, because the settings of all ranks were compared at the start.
+/// count identically; nothing else is checked, because the settings of all ranks were compared at the start.
 inline constexpr int most_cold_calls = 2;
 
 /// Counts a blocking exchange on an intracommunicator; true where it is one of the first. Never where a variable or a

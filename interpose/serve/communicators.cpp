@@ -1,5 +1,5 @@
 // The program frees a communicator: what is kept with it ends first. Not when its attributes are deleted: MPICH deletes
-// them where it must not be called, and only when nothing is under way on the communicator, what taquin has begun
+// them where it must not be called, and only when nothing is in progress on the communicator, taquin's operations
 // included.
 #include <mpi.h>
 

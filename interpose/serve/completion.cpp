@@ -1,4 +1,4 @@
-// What starts, completes and frees requests. Arrays may mix the program's own requests with those that taquin tracks.
+// Start, completion and release of requests. Arrays may mix the program's own requests with those that taquin tracks.
 // While the plan of a tracked request runs, the MPI library's request is inactive. In the array that is passed on
 // MPI_REQUEST_NULL takes its place, for which the MPI library gives the status of an inactive request. The same is done
 // for requests that really are inactive, because MPICH 4.0 waits for them for ever.
@@ -19,7 +19,7 @@ using namespace taquin::interpose;
 namespace {
 
 void complete(const found& one, double begun) noexcept {
-  // The MPI library has one handle for all requests that it has completed at once: the first of them in an array stands
+  // The MPI library has one handle for all requests that are immediately complete: the first of them in an array stands
   // for all.
   if (tracked(one.handle) != one.request) return;
   one.request->completed(now() - begun);

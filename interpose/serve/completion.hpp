@@ -1,4 +1,4 @@
-// What the functions that complete requests, and those that look at them, have in common.
+// The common part of the functions that complete requests and of those that inspect them.
 #pragma once
 
 #include <mpi.h>

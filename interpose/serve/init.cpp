@@ -153,7 +153,7 @@ extern "C" int exported_PMPI_Finalize() { return finalize(true); }
 TAQUIN_BOTH_NAMES(Init, (int* argc, char*** argv), (argc, argv))
 TAQUIN_BOTH_NAMES(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided))
 
-// What follows the level is for other tools, which this library cannot pass on; none is known to take any.
+// Arguments after the level are for other tools, which this library cannot pass on; none is known to take any.
 #define TAQUIN_PCONTROL(NAME)                        \
   extern "C" int NAME(const int level, ...) {        \
     if (inside) return TAQUIN_REAL(Pcontrol)(level); \

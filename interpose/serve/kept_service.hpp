@@ -26,7 +26,7 @@ class kept_service {
     static_cast<void>(entry.release());
     return kept;
   }
-  /// The program frees the communicator now. Calls that are under way go on.
+  /// The program frees the communicator now. Pending calls continue.
   static void forget(MPI_Comm comm) {
     const std::shared_ptr<Service> last = find(comm);  // goes when MPI deletes no attribute
     if (last == nullptr) return;

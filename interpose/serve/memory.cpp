@@ -139,7 +139,7 @@ int allocate_window(MPI_Comm comm, MPI_Win* window, Native&& native) noexcept {
     TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
     TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
     know(*window, rank, ranks);
-  } catch (const std::exception&) {  // as if nobody had looked
+  } catch (const std::exception&) {  // as if unknown
   }
   return code;
 }

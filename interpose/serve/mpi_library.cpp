@@ -14,7 +14,7 @@ namespace taquin::interpose {
 
 namespace {
 
-// What the library that runs begins its description with. Versions of one library that share a soname share handles.
+// The beginning of the running library's description. Versions of one library that share a soname share handles.
 #if defined(OPEN_MPI)
 constexpr std::string_view built_for = "Open MPI";
 #elif defined(MPICH)
@@ -24,7 +24,7 @@ constexpr std::string_view built_for = "MPI's standard ABI";  // which any libra
 #endif
 constexpr bool built_for_any = built_for == "MPI's standard ABI";
 
-// Before handles mean anything: as launchers tell it.
+// Before handles are valid: from variables of launchers.
 bool first_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";

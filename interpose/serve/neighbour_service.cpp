@@ -108,7 +108,7 @@ neighbour_service::by neighbour_service::next_blocking() {
   return lost_ ? by::library : by::taquin;
 }
 
-// Steps tell all ranks whether any block was a message. The MPI library then does the next calls, and twice as many
+// Steps show all ranks whether any block was a message. The MPI library then does the next calls, and twice as many
 // when that is so again.
 neighbour_service::by neighbour_service::next_of_winner() noexcept {
   if (step_ == nullptr) return by::taquin;

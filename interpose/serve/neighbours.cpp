@@ -57,7 +57,8 @@ class neighbour_call final : public served_exchange {
   std::optional<taquin::detail::neighbour_exchange> call_;  // made by the first start by taquin
 };
 
-// What a call moves, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be asked.
+// The data of a call, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be
+// asked.
 moved among_neighbours(MPI_Comm comm, const taquin::exchange& x, const neighbour_service* service) {
   int size = 0;
   PMPI_Comm_size(comm, &size);
@@ -86,8 +87,8 @@ std::shared_ptr<neighbour_service> service_of(MPI_Comm comm) {
   return by_library ? nullptr : neighbour_service::of(comm);
 }
 
-// A call of the communicator counts whatever its arguments are: other ranks cannot know those. Of invalid ones the MPI
-// library tells.
+// A call of the communicator counts whatever its arguments are: other ranks cannot know those. The MPI
+// library reports invalid ones.
 bool is_valid(const neighbour_service& s, const taquin::exchange& x) {
   return taquin::interpose::is_valid(x.send, s.destinations().size()) &&
          taquin::interpose::is_valid(x.recv, s.sources().size());

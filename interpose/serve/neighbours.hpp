@@ -22,7 +22,7 @@ namespace taquin::interpose {
 /// The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
 std::vector<int> neighbours_of(MPI_Comm comm, bool send);
 
-/// Who does the calls on one communicator. All ranks count the same calls, in the same order.
+/// The choice of the server of calls on one communicator. All ranks count the same calls, in the same order.
 class neighbour_service {
  public:
   enum class by : std::uint8_t { library, taquin };
@@ -36,13 +36,13 @@ class neighbour_service {
   explicit neighbour_service(MPI_Comm comm);
   neighbour_service(const neighbour_service&) = delete;
   neighbour_service& operator=(const neighbour_service&) = delete;
-  /// Who does the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare their
-  /// times. Collective.
+  /// The server of the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare
+  /// their times. Collective.
   by next_blocking();
   /// Makes the slots now. Collective.
   void make_slots();
-  /// Who does the next start of a nonblocking or persistent call. Slots are made after the first ones. Waits for no
-  /// rank.
+  /// The server of the next start of a nonblocking or persistent call. Slots are made after the first ones. Waits for
+  /// no rank.
   [[nodiscard]] by next_start();
   /// Its communicator is freed; persistent calls may still be started.
   void communicator_is_freed() noexcept { slots_.give_up(); }

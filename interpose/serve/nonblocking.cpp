@@ -83,7 +83,7 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
-    // The call counts all the same: other ranks cannot know. The MPI library tells of the error.
+    // The call counts all the same: other ranks cannot know. The MPI library reports the error.
     if (s != nullptr && !(is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks()))) turn = {};
     if (!turn.by_slots && !turn.timed && !observing()) return native();
     const double begun = now();

@@ -1,6 +1,6 @@
 // A rank without the library takes part in nothing, so the first question cannot be a collective operation. Rank 0
 // collects an empty message from each rank of MPI_COMM_WORLD, on the highest tag, through receives posted for each; it
-// answers each at once, and each says that it waits for the verdict, or that it has given up. What comes late finds a
+// answers each immediately, and each publishes that it waits for the verdict, or has given up. A late message finds a
 // receive that is still posted: a rank with the library never sees these messages. Where rank 0 itself is without the
 // library, two empty messages from each other rank stay there.
 #include "interpose/serve/presence.hpp"
@@ -35,13 +35,13 @@ struct world {
   int tag = 0;
 };
 
-// What was not received, kept until MPI is finalised.
+// Messages that were not received, kept until MPI is finalised.
 struct leftovers {
   std::vector<MPI_Request> requests;
   std::vector<int> values;
 };
 
-// Never destroyed: the program may end while messages are under way. Its place is there from the beginning, because
+// Never destroyed: the program may end while messages are in flight. Its place is there from the beginning, because
 // MPI_Finalize must not run out of memory here.
 leftovers& kept() noexcept {
   alignas(leftovers) static std::array<std::byte, sizeof(leftovers)> place;
@@ -72,7 +72,7 @@ bool all_within(std::vector<MPI_Request>& requests, clock::time_point end) {
   }
 }
 
-// The rank that is missing, or -1. On rank 0: collects, answers, tells.
+// The rank that is missing, or -1. On rank 0: collects, answers, reports.
 int gather_presence(const world& w, clock::time_point end) {
   const auto others = static_cast<std::size_t>(w.ranks - 1);
   std::vector<MPI_Request> hello(others);
@@ -112,7 +112,7 @@ int gather_presence(const world& w, clock::time_point end) {
   return missing;
 }
 
-// On the other ranks: 0 when rank 0 is missing, -1 when nobody is, -2 when rank 0 knows who.
+// On the other ranks: 0 when rank 0 is missing, -1 when none is, -2 when rank 0 knows which.
 int report_presence(const world& w, clock::time_point end) {
   std::vector<MPI_Request> answer(1);
   TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, answer.data()));
@@ -144,7 +144,7 @@ std::string shown(const variables& all, const std::string& name) {
   return found == all.end() ? "none" : "'" + found->second + "'";
 }
 
-// The same on all ranks; the first rank that differs from rank 0 tells. Collective.
+// The same on all ranks; the first rank that differs from rank 0 reports it. Collective.
 bool all_settings_agree(const world& w) {
   const variables own = settings::get().as_given;
   std::string text;

@@ -36,7 +36,7 @@ void track(MPI_Request request, std::unique_ptr<tracked_request> r) {
   table& t = requests();
   const std::lock_guard lock(t.mutex);
   auto& place = t.all[request];
-  // MPI libraries have one handle for all requests that are complete at once.
+  // MPI libraries have one handle for all requests that are immediately complete.
   if (place != nullptr && !place->persistent()) place->completed(0);
   place = std::move(r);
   tracked_requests.store(static_cast<int>(t.all.size()), std::memory_order_relaxed);

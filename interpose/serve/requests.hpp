@@ -23,7 +23,7 @@ extern std::atomic<int> tracked_requests;
 /// inactive while the plan runs. Everything else that the program does with it goes to the MPI library.
 class tracked_request {
  public:
-  /// What a recording or a report keeps of each start.
+  /// The record of each start for a recording or a report.
   struct observation {
     persistent_call call;  ///< of name_persistent
     call_kind kind = call_kind::alltoall;
@@ -35,12 +35,12 @@ class tracked_request {
   /// A persistent exchange. `ways` is null where the MPI library does all starts.
   tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> ways, std::optional<observation> o)
       : comm_(comm), ways_(std::move(ways)), observed_(std::move(o)) {}
-  /// A nonblocking exchange, which has begun.
+  /// A started nonblocking exchange.
   explicit tracked_request(const call_in_flight& begun) : call_(begun), active_(by::library), persistent_(false) {}
-  /// The same; `timed` is told when it is complete, unless it is null.
+  /// The same; `timed` is notified when it is complete, unless it is null.
   tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> timed, const call_in_flight& begun)
       : comm_(comm), ways_(std::move(timed)), call_(begun), active_(by::library), persistent_(false) {}
-  /// A nonblocking exchange that taquin has begun. The program holds `stand_in` until it is complete.
+  /// A nonblocking exchange that taquin has started. The program holds `stand_in` until it is complete.
   tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> begun, const call_in_flight& call,
                   mpi::inactive_request stand_in)
       : comm_(comm),
@@ -55,15 +55,15 @@ class tracked_request {
   [[nodiscard]] bool active_by_plan() const noexcept { return active_ == by::plan; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
-  /// Starts it; `native` is the MPI library's start. MPI's error code, of which the program has been told.
+  /// Starts it; `native` is the MPI library's start. MPI's error code, which the program has got.
   template <class Native>
   int start(Native&& native) noexcept;
   /// Of one that is active by its plan: looks whether it is done, or waits until it is.
   [[nodiscard]] bool poll() noexcept;
   void finish() noexcept;
-  /// What it ended with: an MPI error code.
+  /// Its result: an MPI error code.
   [[nodiscard]] int code() const noexcept { return code_; }
-  /// It is complete, and the program hears of it now; `seconds` were spent on that.
+  /// It is complete, and the program completes it now; `seconds` were spent on that.
   void completed(double seconds) noexcept;
   /// So much time went by in calls that did not complete it.
   void spent(double seconds) noexcept { call_.seconds += seconds; }
@@ -85,13 +85,13 @@ class tracked_request {
   int code_ = MPI_SUCCESS;
   by active_ = by::nobody;
   bool persistent_ = true;
-  bool done_ = false;     // the plan, but the program has not heard of it
+  bool done_ = false;     // the plan, but not yet for the program
   bool sampled_ = false;  // the MPI library does it to be compared
 };
 
 /// Looks after `request` from now on.
 void track(MPI_Request request, std::unique_ptr<tracked_request> r);
-/// Null for a request that nobody looks after.
+/// Null for a request that is not tracked.
 tracked_request* tracked(MPI_Request request) noexcept;
 /// Forgets it.
 void untrack(MPI_Request request) noexcept;

@@ -58,7 +58,7 @@ void tell_warnings() noexcept {
 
 namespace {
 
-// Whether taquin can do what `x` asks for.
+// Whether taquin can serve `x`.
 template <class Do>
 bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   static std::atomic<bool> said_fallback{false};
@@ -79,7 +79,7 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
     if (what_became != nullptr) what_became->reason = e.what();
-    // Nobody has asked for anything where taquin chooses: an exchange in place that no algorithm serves is the MPI
+    // Nothing was requested where taquin chooses: an exchange in place that no algorithm serves is the MPI
     // library's, as it would be without this library.
     const bool unasked = x.in_place && detail::environment::get().algorithm.empty();
     if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION && unasked) return false;

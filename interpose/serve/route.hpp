@@ -25,11 +25,11 @@ bool in_service() noexcept;
 void end_service() noexcept;
 /// MPI_Pcontrol: to be called by all ranks between the same calls, as it is for other tools.
 void switch_service(bool on) noexcept;
-/// Tells what is wrong with variables, on rank 0.
+/// Reports invalid variables, on rank 0.
 void tell_warnings() noexcept;
 
-/// What is wrong with an exchange that has a buffer in the memory of a device. Ranks agree on it as on any invalid
-/// argument, and then all of them leave the call to the MPI library.
+/// The error of an exchange that has a buffer in the memory of a device. Ranks agree on it as on any invalid argument,
+/// and then all of them pass the call on to the MPI library.
 inline constexpr const char* device_memory = "a buffer in the memory of a device";
 
 /// `x` made invalid by that text where it has such a buffer.
@@ -45,10 +45,10 @@ inline exchange off_devices(exchange x) noexcept {
 
 /// Runs `x`, which `site` has called, through taquin. False when it must go to the MPI library: no algorithm serves it,
 /// the budget is too small (both warned of once), or taquin objects to buffers that the MPI library may accept. All
-/// ranks get the same answer. Other errors are thrown. `what` is told what became of the call; it may be null.
+/// ranks get the same answer. Other errors are thrown. `what` receives the outcome of the call; it may be null.
 bool run_through(const exchange& x, const void* site, outcome* what);
 
-/// Prepares what `x` asks for, by `make`, under the same rules.
+/// Prepares `x`, by `make`, under the same rules.
 bool make_through(const exchange& x, const void* site, outcome* what, const std::function<void()>& make);
 
 /// An error of this rank alone: the communicator's handler is called with `code`, which is returned.
@@ -58,7 +58,7 @@ int raise(MPI_Comm comm, int code) noexcept;
 /// To be called in a catch block.
 int fail(MPI_Comm comm) noexcept;
 
-/// What every intercepted call does around its own work: where taquin does not serve the communicator, `native()`;
+/// The frame of every intercepted call: where taquin does not serve the communicator, `native()`;
 /// otherwise `work()`, whose exception becomes MPI's error. Their codes.
 template <class Native, class Work>
 int in_frame(MPI_Comm comm, Native& native, Work work) noexcept {

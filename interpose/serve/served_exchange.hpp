@@ -1,4 +1,4 @@
-// What does an exchange of the program's, in place of the MPI library, from its start until it is complete.
+// The server of an exchange of the program, in place of the MPI library, from its start until it is complete.
 #pragma once
 
 #include "interpose/event.hpp"
@@ -17,7 +17,7 @@ class served_exchange {
   [[nodiscard]] virtual bool is_next() = 0;
   /// The MPI library does all starts from now on.
   [[nodiscard]] virtual bool lost() const noexcept { return false; }
-  /// Who does the starts will not change.
+  /// The server of the starts will not change.
   [[nodiscard]] virtual bool settled() const noexcept { return true; }
   virtual void start() = 0;
   [[nodiscard]] virtual bool test() = 0;

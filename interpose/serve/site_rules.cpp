@@ -26,7 +26,7 @@ std::vector<detail::rule>& rules() {
 }
 bool has_sites = false;
 
-// The numbers of the rules of each place that calls have come from.
+// The numbers of the rules of each call site.
 const std::vector<int>& rules_at(const void* site) {
   static std::mutex mutex;
   static auto* const known = new std::unordered_map<const place*, std::vector<int>>;

@@ -18,32 +18,32 @@ class start_contest {
   static constexpr int tries = agreed_slots::tries;
   static constexpr std::uint64_t again = 512;  ///< starts after which blocks that may have changed are measured again
 
-  /// Who does a start.
+  /// The server of a start.
   struct turn {
     bool by_slots = false;
     bool timed = false;
-    std::uint32_t of = 0;  ///< the contest
+    std::uint32_t of = 0;  ///< its number
   };
   /// The least seconds of a start.
   struct times {
     double library = std::numeric_limits<double>::max();
     double slots = std::numeric_limits<double>::max();
   };
-  /// What a rank shares with the others of its node for one contest and the next: zero at first. The words of the first
-  /// rank decide. A rank that is two contests ahead of another one does not exist: the contest between them is decided
+  /// The shared area of a rank on its node for one tuning round and the next: zero at first. The words of the first
+  /// rank decide. A rank that is two rounds ahead of another one does not exist: the round between them is decided
   /// by the times of all.
   struct shared {
     struct entry {
-      std::atomic<std::uint32_t> of;  // the contest, from 1 on
+      std::atomic<std::uint32_t> of;  // the tuning round, from 1 on
       times best;
     };
     std::array<entry, 2> published;
     std::array<handover::word, 2> decided;
   };
 
-  /// Who does the next start. All ranks count the same ones, and find the same. `notes(rank)` gives what each of the
-  /// ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published their
-  /// times, the winner of the last contest does the starts, at first the slots.
+  /// The server of the next start. All ranks count the same ones, and find the same. `notes(rank)` gives what each of
+  /// the ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published
+  /// their times, the fastest of the last round does the starts, at first the slots.
   template <class Notes>
   turn next(int rank, int ranks, bool may_change, Notes notes) {
     const auto at = starts_++;
@@ -94,7 +94,7 @@ class start_contest {
   }
 
   std::uint32_t number_ = 1;
-  std::uint64_t starts_ = 0;  // of this contest
+  std::uint64_t starts_ = 0;  // of this round
   int timed_ = 0;             // of them, that have been completed
   times best_;
   handover::decision decided_;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int most_ranks = 64;  // with more, slots have room for few bytes
 
-// Several threads could complete exchanges of one communicator at once.
+// Several threads could complete exchanges of one communicator concurrently.
 agreed_slots::demands each_with_each(std::size_t ranks, std::size_t notes) {
   agreed_slots::demands d{.edges = {}, .notes = notes, .each_with_each = true, .wanted = !mpi::has_many_threads()};
   d.edges.sources.resize(ranks);

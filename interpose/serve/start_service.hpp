@@ -17,10 +17,10 @@
 
 namespace taquin::interpose {
 
-/// Who does the calls on one communicator. All ranks count the same calls, in the same order.
+/// The choice of the server of calls on one communicator. All ranks count the same calls, in the same order.
 class start_service {
  public:
-  /// Who does a call.
+  /// The server of a call.
   struct turn : start_contest::turn {
     std::size_t kind = 0;
   };

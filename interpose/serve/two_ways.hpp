@@ -1,4 +1,4 @@
-// Who does the starts of a persistent exchange: the MPI library, or a plan.
+// The server of the starts of a persistent exchange: the MPI library, or a plan.
 #pragma once
 
 #include <exception>
@@ -12,15 +12,15 @@
 namespace taquin::interpose {
 
 /// A plan beside the MPI library's own request for the same exchange. Unless the plan is to do all, both do a few
-/// starts in turn; in the start after these all ranks tell each other their times, and then the faster one does the
-/// rest. A way takes as long as on its slowest rank, and there as long as in its best start. The times travel as the
+/// starts in turn; in the start after these all ranks exchange their times, and then the faster one does the
+/// rest. The time of a server is that of its best start on its slowest rank. The times travel as the
 /// exchange does, between its start and its completion: no rank waits for another one's completion.
 class two_ways final : public served_exchange {
  public:
   static constexpr int tries = 3;
 
   /// Prepares `x`. Collective; throws as taquin::plan does, also where the plan would need its rank between start and
-  /// completion: programs may be elsewhere then. What a rule chose does all starts. Null where it would be the MPI
+  /// completion: programs may be elsewhere then. A rule's choice does all starts. Null where it would be the MPI
   /// library's own exchange.
   static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
 
