@@ -1,12 +1,13 @@
 /* The C API. Usable from C99 and C++.
  *
  * The calls take MPI's argument lists. They return MPI_SUCCESS or an MPI error code after the communicator's error
- * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with MPI_ERRORS_ARE_FATAL
- * a failure ends the program as MPI's own calls do. Data have not moved when arguments or memory are refused, which
- * all ranks see alike (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG,
- * MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory allowed is too small).
- * TAQUIN_Last_error says more. Before MPI_Init and after MPI_Finalize a call is MPI_ERR_OTHER; no handler is called.
- * A datatype that is not committed is an error on all ranks where the MPI library checks datatypes.
+ * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with
+ * MPI_ERRORS_ARE_FATAL a failure ends the program as MPI's own calls do. When arguments or memory are refused no data
+ * have moved, and all ranks get the same error (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER,
+ * MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory
+ * allowed is too small). TAQUIN_Last_error returns the text. Before MPI_Init and after MPI_Finalize a call is
+ * MPI_ERR_OTHER; no handler is called. A datatype that is not committed is an error on all ranks where the MPI
+ * library checks datatypes.
  *
  * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
 #ifndef TAQUIN_TAQUIN_H
@@ -34,7 +35,7 @@ extern "C" {
 enum {
   TAQUIN_LAYOUT_AUTOMATIC = 0, /* chosen by the algorithm: packed, but for lean_bruck and zero_copy_bruck */
   TAQUIN_LAYOUT_INDEXED,       /* a datatype that lists each block */
-  TAQUIN_LAYOUT_REGULAR,       /* a datatype that joins what lies in a row or at equal distances */
+  TAQUIN_LAYOUT_REGULAR,       /* a datatype that joins blocks that are consecutive or at equal distances */
   TAQUIN_LAYOUT_ELEMENTS,      /* a structured datatype that lists each block */
   TAQUIN_LAYOUT_BLOCKS,        /* a structured datatype of rows of up to radix^k blocks */
   TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
@@ -59,12 +60,12 @@ enum {
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
-  size_t memory;         /* extra bytes per rank that taquin may take; TAQUIN_UNLIMITED: any; in place with any
+  size_t memory;         /* bytes of scratch memory per rank; TAQUIN_UNLIMITED: any; in place with any
                             counts: 1% of the most that a rank sends or receives, at least 64 KiB */
   int radix;             /* Bruck: digits' base, at least 2; 0: the least power of two with which two rounds are
                             enough, at most 16 */
-  int in_flight;         /* most messages sent and not taken, and that come to a rank unasked; 0: 32 */
-  int ports;             /* hierarchical_factor: exchanges of a node at once, at most 30; 0: 8 */
+  int in_flight;         /* most messages sent and not received, and most unexpected messages at a rank; 0: 32 */
+  int ports;             /* hierarchical_factor: concurrent exchanges of a node, at most 30; 0: 8 */
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
   const int *nodes;      /* ranks per node, in rank order; NULL: as node_count 0 */
   int check;             /* not 0: compare what ranks send with what their peers expect, before sending; 0: what
@@ -103,18 +104,18 @@ int TAQUIN_Comm_set_options(MPI_Comm comm, const TAQUIN_Options *options);
 /* Reads them; options->size must be set (by TAQUIN_OPTIONS_INIT). The string lives until the options change. Local. */
 int TAQUIN_Comm_get_options(MPI_Comm comm, TAQUIN_Options *options);
 
-/* ---- Statistics: what taquin did, added up. ---- */
+/* ---- Statistics: taquin's work, summed. ---- */
 
 /* Bytes are data bytes, without MPI's own envelopes. Fields are only ever added at the end. */
 typedef struct TAQUIN_Statistics {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* name of the algorithm that ran last; "" before any has */
-  uint64_t starts;       /* exchanges begun */
+  uint64_t starts;       /* exchanges started */
   uint64_t rounds;       /* communication rounds */
-  uint64_t messages;     /* messages sent to other ranks by this rank */
+  uint64_t messages;     /* messages sent to other ranks by this rank; through shared memory: blocks */
   uint64_t bytes_sent;   /* bytes sent to other ranks by this rank */
   uint64_t bytes_copied; /* bytes copied inside this rank's memory, packing included */
-  size_t peak_memory;    /* most bytes of scratch memory held at once by this rank */
+  size_t peak_memory;    /* most bytes of scratch memory in use at any time on this rank */
   double requests_time;  /* seconds of in_place_phases until requests are exchanged */
   double data_time;      /* and until data are */
   double update_time;    /* and for what it moves inside the rank */
@@ -128,7 +129,7 @@ typedef struct TAQUIN_Statistics {
  * stops it (on is 0). A duplicate of `comm` has counts of its own. Plans and redistributions always have counts of
  * their own. Local. */
 int TAQUIN_Comm_set_statistics(MPI_Comm comm, int on);
-/* Reads the counts of `comm`, all zero where they were not asked for; statistics->size must be set (by
+/* Reads the counts of `comm`, all zero where counting is off; statistics->size must be set (by
  * TAQUIN_STATISTICS_INIT). Local. */
 int TAQUIN_Comm_get_statistics(MPI_Comm comm, TAQUIN_Statistics *statistics);
 
@@ -226,9 +227,9 @@ int TAQUIN_Start(TAQUIN_Plan plan);
 int TAQUIN_Test(TAQUIN_Plan plan, int *flag);
 /* Completes the exchange. */
 int TAQUIN_Wait(TAQUIN_Plan plan);
-/* Extra bytes in use now. Local. */
+/* Scratch bytes in use now. Local. */
 int TAQUIN_Plan_memory(TAQUIN_Plan plan, size_t *bytes);
-/* What the plan's starts did. Local. */
+/* The work of the plan's starts. Local. */
 int TAQUIN_Plan_get_statistics(TAQUIN_Plan plan, TAQUIN_Statistics *statistics);
 /* Frees the plan, which must not be started, before its communicator is freed, and sets *plan to TAQUIN_PLAN_NULL. A
  * null plan is MPI_ERR_REQUEST; no handler is called. Local. */
@@ -236,17 +237,17 @@ int TAQUIN_Plan_free(TAQUIN_Plan *plan);
 
 /* ---- Errors ---- */
 
-/* What was wrong with the last call of this thread that failed, in words, with ranks and numbers; "" when none has.
+/* The text of the last error of this thread, with ranks and numbers; "" when none has.
  * The string lives until this thread's next failure. */
 const char *TAQUIN_Last_error(void);
-/* For interfaces on top of this one: what they have found wrong with this rank's arguments, in words. The next call of
+/* For interfaces on top of this one: the text of an error that they found in this rank's arguments. The next call of
  * this thread refuses them, and all ranks get MPI_ERR_ARG and the text. The text must live until that call returns.
  * Local. */
 void TAQUIN_Set_invalid_argument(const char *what);
 
-/* ---- What is whole after a call has failed ---- */
+/* ---- The data that are whole after a failed call ---- */
 
-/* What has become of a run of data: taquin::failure::state in taquin/failure.hpp says more. */
+/* The state of a run of data: see taquin::failure::state in taquin/failure.hpp. */
 enum {
   TAQUIN_STANDS,   /* for a peer: whole, at `at` */
   TAQUIN_ARRIVED,  /* from a peer: whole and in its place, at `at` */
@@ -272,14 +273,14 @@ typedef struct TAQUIN_Block_map {
   MPI_Count unit_bytes;        /* data bytes of a unit */
   MPI_Count outgoing_size;     /* parts in `outgoing`: what is still to leave its place */
   const TAQUIN_Part *outgoing; /* so many parts */
-  MPI_Count incoming_size;     /* parts in `incoming`: all that comes to this rank or stays on it */
+  MPI_Count incoming_size;     /* parts in `incoming`: all data that this rank receives or keeps */
   const TAQUIN_Part *incoming; /* so many parts */
   MPI_Count staged_units;      /* units that are whole, and not in the caller's array */
-  const void *staged;          /* their data, without holes */
+  const void *staged;          /* their data, without gaps */
 } TAQUIN_Block_map;
 
-/* The map of the last exchange in place or redistribution that has failed in this thread. What it points to is valid
- * until the next one begins. Local. */
+/* The map of the last exchange in place or redistribution that has failed in this thread. Its memory is valid
+ * until the next one starts. Local. */
 int TAQUIN_Failure_blocks(TAQUIN_Block_map *map);
 
 /* ---- Memory that the ranks of a node can map ---- */
@@ -288,7 +289,7 @@ int TAQUIN_Failure_blocks(TAQUIN_Block_map *map);
  * it: exchanges between such buffers are plain copies. It is recognised by its address. fork() does not copy it: parent
  * and child have the same. MPI_ERR_NO_MEM when there is none, raised on MPI_COMM_WORLD. Local. */
 int TAQUIN_Alloc_shared(MPI_Aint size, void *baseptr);
-/* Gives it back; no exchange may be under way in it. Null is nothing. Local. */
+/* Frees it; no exchange may be in progress in it. Null is allowed. Local. */
 int TAQUIN_Free_shared(void *base);
 
 /* ---- Redistribution of blocks, in place. ---- */
@@ -299,9 +300,9 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
- * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: extra bytes that
- * taquin may take on this rank, TAQUIN_UNLIMITED for any. The communicator's options say `progress`, `in_flight`,
- * `timeout` and `on_timeout`. Collective. What is wrong on one rank is an error on all; only a null communicator is an
+ * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: bytes of
+ * scratch memory on this rank, TAQUIN_UNLIMITED for any. The communicator's options have `progress`, `in_flight`,
+ * `timeout` and `on_timeout`. Collective. An error of one rank is an error on all; only a null communicator is an
  * error on this rank alone. The communicator may be freed: errors then call the handler that it has now. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
@@ -321,10 +322,10 @@ int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length
 int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int *flag);
 /* Completes the redistribution. */
 int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution);
-/* After a failure: survivors agree on where each block is, and go on with the blocks that are left. `survivors`: a
- * communicator of ranks of the one before, which it replaces; it says what errors do. `map`: where this rank's blocks
- * are then; ranks in it are those of the communicator before. What it points to is valid until the next such call or
- * the redistribution is freed. redistribution::repair in taquin/redistribute.hpp says more. Collective over
+/* After a failure: survivors agree on where each block is, and continue with the remaining blocks. `survivors`: a
+ * communicator of ranks of the one before, which it replaces, error handler included. `map`: where this rank's blocks
+ * are then; ranks in it are those of the communicator before. Its memory is valid until the next such call or until
+ * the redistribution is freed. See redistribution::repair in taquin/redistribute.hpp. Collective over
  * `survivors`. */
 int TAQUIN_Redistribution_repair(TAQUIN_Redistribution redistribution, MPI_Comm survivors, TAQUIN_Block_map *map);
 /* The other way round: the same, and the map says of each block where it was before the start that has failed, whose
@@ -334,9 +335,9 @@ int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Co
                                     const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map);
 /* Goes on with another array of the same shape. Local. */
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
-/* Extra bytes in use now. Local. */
+/* Scratch bytes in use now. Local. */
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
-/* What it has done. Local. */
+/* Its work. Local. */
 int TAQUIN_Redistribution_get_statistics(TAQUIN_Redistribution redistribution, TAQUIN_Statistics *statistics);
 /* Frees it and sets the handle to TAQUIN_REDISTRIBUTION_NULL. A null handle is MPI_ERR_ARG; no handler is called.
  * Local. */
@@ -353,7 +354,7 @@ typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
  * MPI_ERR_COMM on all ranks that make them, and communicate nothing. */
 typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 
-/* Finds from which ranks something comes. This rank has `blocks` blocks, which lie in `data` one behind the other:
+/* Finds the ranks that have data for this one. This rank has `blocks` consecutive blocks in `data`:
  * block k has counts[k] elements of `type` for rank destinations[k]; `data` must stay until TAQUIN_Sparse_end. A rank
  * may be a destination several times, and its own. The elements have as many bytes on all ranks. Afterwards *incoming
  * is the number of blocks that come to this rank, and *elements how many elements they have in all. The communicator's
@@ -362,12 +363,12 @@ typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 int TAQUIN_Sparse_begin(const void *data, int blocks, const int destinations[], const MPI_Count counts[],
                         MPI_Datatype type, MPI_Comm comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements);
 /* The rank that each block comes from, ascending, and its elements; blocks of one rank are in its order. Each array has
- * as many entries as blocks come, or is NULL. Local. */
+ * as many entries as there are incoming blocks, or is NULL. Local. */
 int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]);
-/* Receives all blocks, one behind the other, into `buffer`. Collective. May be called again, until TAQUIN_Sparse_end:
- * what `data` holds then is sent. */
+/* Receives all blocks, consecutively, into `buffer`. Collective. May be called again, until TAQUIN_Sparse_end: the
+ * contents of `data` at that time are sent. */
 int TAQUIN_Sparse_data(TAQUIN_Sparse sparse, void *buffer);
-/* The way back, for answers to what was asked: sends to the source of each block that has come as many elements of
+/* The reverse exchange, for answers: sends to the source of each received block as many elements of
  * `type` as the block has, from `answers`, in the order of TAQUIN_Sparse_sources. Into `buffer` come the answers to
  * this rank's own blocks, as many elements as each has, in the order in which it gave them. Collective, with the same
  * `type` each time, as often as there is something to answer; `destinations`, `counts` and the communicator must stay
