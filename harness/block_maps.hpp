@@ -25,7 +25,7 @@ struct block_workload {
 
 /// The workload of that name. Throws usage.
 const block_workload& find_block_workload(const std::string& name);
-/// The same for a program that asks for `free` free blocks of `blocks` on each rank. Throws usage where there are not
+/// The same for a program that needs `free` free blocks of `blocks` on each rank. Throws usage where there are not
 /// as many, or the workload does not serve them.
 const block_workload& find_block_workload(const std::string& name, count_t blocks, count_t free);
 /// One line per workload, for help texts.

@@ -23,11 +23,11 @@ class block_problem {
   [[nodiscard]] std::byte* data() noexcept { return data_.data(); }
   [[nodiscard]] count_t bytes_sent() const noexcept { return static_cast<count_t>(send_.size()); }
 
-  /// A block tells where it goes.
+  /// A block contains its destination.
   void fill();
   [[nodiscard]] count_t wrong_bytes() const;
 
-  /// The MPI library's exchange, out of place: blocks tell only from whom to whom.
+  /// The MPI library's exchange, out of place: blocks contain only sender and receiver.
   void fill_native();
   void run_native();
   [[nodiscard]] count_t wrong_native() const;

@@ -51,7 +51,7 @@ bool among_neighbours(workloads::call_kind kind) {
   return kind >= workloads::call_kind::neighbor_alltoall && kind <= workloads::call_kind::neighbor_alltoallw;
 }
 
-// What MPI demands of such calls; a file made by hand may say otherwise.
+// MPI's rules for such calls; an edited file may break them.
 void check_call(const workloads::byte_matrix& m, const workloads::recorded_call& call) {
   const auto& flows = m.flows();
   const auto ranks = detail::as_size(m.ranks());

@@ -1,5 +1,5 @@
-// A sparse exchange by hand: an alltoall of counts, then an alltoallv. Blocks are in ascending order of destinations,
-// one to each.
+// A hand-written sparse exchange: an alltoall of counts, then an alltoallv. Blocks are in ascending order of
+// destinations, one to each.
 #pragma once
 
 #include <algorithm>

@@ -5,12 +5,12 @@
 
 namespace taquin::harness {
 
-/// Wrong arguments, found on every rank alike: printed once, exit status 2.
+/// Wrong arguments, found identically on every rank: printed once, exit status 2.
 class usage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Work that failed on every rank alike: printed once, exit status 1.
+/// Work that failed identically on every rank: printed once, exit status 1.
 class failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -13,7 +13,7 @@
 
 namespace taquin::detail {
 
-/// Who sends how many units to whom, and where the blocks lie in each rank's buffer.
+/// The units that each rank sends to each, and where the blocks lie in each rank's buffer.
 struct in_place_problem {
   int ranks = 1;
   std::vector<std::vector<count_t>> counts;  ///< [from][to]

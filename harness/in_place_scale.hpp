@@ -1,4 +1,4 @@
-// What an in-place exchange costs a rank, counted in simulation for any number of ranks.
+// The cost of an in-place exchange for a rank, counted in simulation for any number of ranks.
 #pragma once
 
 #include <algorithm>

@@ -21,15 +21,15 @@ namespace {
 
 constexpr int least_repetitions = 10;
 constexpr int most_repetitions = 200;
-constexpr int least_until = 50;      // a few in a row agree with each other and not with the next few
+constexpr int least_until = 50;      // a few consecutive ones agree with each other and not with the next few
 constexpr double seconds_each = 2;   // per contender, verification included
 constexpr double longest_each = 30;  // where an interval is to become narrow
 constexpr double shortest = 1e-3;    // a repetition
 constexpr int most_inner = 10000;
 constexpr int before_dropping = 4;  // repetitions
 
-// The calls of one contender, as they are made and run for the first time. Errors that all ranks of a communicator see
-// alike disqualify it.
+// The calls of one contender, as they are made and run for the first time. An error that all ranks of a communicator
+// have disqualifies it.
 class first_run {
  public:
   first_run(const std::vector<problem>& calls, arenas& memory, contender& c, bool persistent)

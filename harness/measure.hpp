@@ -15,7 +15,7 @@ namespace taquin::harness {
 
 /// One algorithm that is measured, and its results, which are the same on every rank.
 struct contender {
-  std::string asked;  ///< the name that was asked for, maybe "auto"
+  std::string asked;  ///< the requested name, maybe "auto"
   options opts{};     ///< `algorithm` is a view of `asked`
   bool raw = false;   ///< the MPI library's own call instead of taquin's
 
@@ -66,7 +66,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
 void reduce(contender& c, std::uint64_t done);
 
 /// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
-/// is told what goes on ("NAME: first run", or nothing for the race) and the part of that which is done.
+/// gets the current step ("NAME: first run", or nothing for the race) and the part of that which is done.
 measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<contender>& contenders,
                  const measure_settings& settings, const std::function<void(const std::string&, double)>& progress);
 

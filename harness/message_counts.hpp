@@ -1,5 +1,5 @@
-// Counts messages that come to a rank before it has asked for them. Sends are matched with receives as MPI does: by
-// sender, receiver and tag, in order; a receive from any sender takes what waits, or else what comes next. All ranks
+// Counts unexpected messages at a rank. Sends are matched with receives as MPI does: by
+// sender, receiver and tag, in order; a receive from any sender takes the first waiting or next message. All ranks
 // are on one machine and count in memory that they share.
 #pragma once
 
@@ -24,7 +24,7 @@ class message_counts {
   struct of_rank {
     std::atomic<std::int64_t> messages{0}, bytes{0}, untaken{0}, sent{0};
     std::atomic<std::int64_t> most_messages{0}, most_bytes{0}, most_untaken{0};
-    std::atomic_flag matching;  // of what comes to this rank
+    std::atomic_flag matching;  // of messages to this rank
   };
   /// A persistent request: a send of so many bytes, or a receive.
   struct prepared {
@@ -34,7 +34,7 @@ class message_counts {
     MPI_Comm comm;
   };
 
-  /// Bytes of shared memory, of which pages that nobody touches take none.
+  /// Bytes of shared memory, of which untouched pages use none.
   static std::size_t memory(int ranks) noexcept {
     const auto p = static_cast<std::size_t>(ranks);
     return p * sizeof(of_rank) + p * (p + 1) * tags * sizeof(line);
@@ -47,7 +47,7 @@ class message_counts {
     lines_ = reinterpret_cast<line*>(totals_ + ranks);
   }
   [[nodiscard]] bool attached() const noexcept { return lines_ != nullptr; }
-  /// Counts from 0 what comes to this rank. Nothing is on its way, and no rank counts.
+  /// Restarts the counts of this rank at 0. No message is in flight, and no rank counts.
   void clear_mine() {
     new (totals_ + rank_) of_rank;
     for (int from = 0; from <= ranks_; ++from)
@@ -115,7 +115,7 @@ class message_counts {
   }
 
  private:
-  // Who has it matches.
+  // Its owner matches.
   struct turn {
     explicit turn(std::atomic_flag& one) : flag(one) {
       while (flag.test_and_set(std::memory_order_acquire)) sched_yield();
@@ -138,7 +138,7 @@ class message_counts {
     --totals_[from].untaken;
   }
 
-  // One sender's messages of one tag to one receiver: sent minus asked for, and their bytes in turn. Those of sender
+  // One sender's messages of one tag to one receiver: sent minus requested, and their bytes in order. Those of sender
   // `ranks_` are receives from any sender that nothing has matched.
   struct line {
     std::atomic<std::int32_t> waiting;

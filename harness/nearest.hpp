@@ -1,4 +1,4 @@
-// The known word that somebody most probably meant.
+// The known word that was most probably meant.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Slots for neighbours, made at once: for tests and benchmarks.
+// Slots for neighbours, made immediately: for tests and benchmarks.
 #pragma once
 
 #include <mpi.h>

@@ -51,7 +51,7 @@ detail::shape offline_shape(const workloads::workload& w, const workloads::probl
 detail::sparse_pattern offline_pattern(const workloads::workload& w, int ranks, count_t bytes, bool per_pair,
                                        std::uint64_t seed) {
   detail::sparse_pattern x;
-  // Per pair the workload only says who sends to whom: nobody's part of so much is empty.
+  // Per pair the workload only defines the pairs: with so many bytes no part is empty.
   const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
   for (int from = 0; from < ranks; ++from) {
     const auto row = w.row(size, from);

@@ -13,12 +13,12 @@ namespace taquin::harness {
 detail::shape offline_shape(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind,
                             buffering how);
 
-/// Who has what for whom in a sparse exchange: `bytes` are those of a rank, or with `per_pair` those for each
+/// The blocks of all ranks in a sparse exchange: `bytes` are those of a rank, or with `per_pair` those for each
 /// destination. For at most 4096 ranks.
 detail::sparse_pattern offline_pattern(const workloads::workload& w, int ranks, count_t bytes, bool per_pair,
                                        std::uint64_t seed);
 
-/// One rank's part, with blocks in a row.
+/// One rank's part, with consecutive blocks.
 class offline_rank : public detail::known_part {
  public:
   offline_rank(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, int rank)

@@ -26,7 +26,7 @@ class arenas {
  public:
   arenas(std::pmr::memory_resource* from, const std::vector<problem>& calls);
 
-  /// How many of the call's repetitions may be in flight at once, and their memory.
+  /// How many of the call's repetitions may be in flight together, and their memory.
   [[nodiscard]] std::size_t slots(std::size_t call) const noexcept {
     return own_[call].empty() ? 1 : own_[call].size();
   }

@@ -1,4 +1,4 @@
-// Data that tells where it came from: every byte depends on sender, receiver and position.
+// Data that identify their origin: every byte depends on sender, receiver and position.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace taquin::harness {
 
-/// What receive buffers hold before an exchange, and guards always.
+/// The contents of receive buffers before an exchange, and of guards always.
 inline constexpr std::byte poison{0xa5};
 
 /// Writes the block that `from` sends to `to`.

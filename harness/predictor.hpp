@@ -1,4 +1,4 @@
-// What the model says of an exchange that is measured, so that both can be drawn in one plot.
+// The model's prediction for a measured exchange, so that both can be drawn in one plot.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class predictor {
   bool persistent_;
 };
 
-/// What the model says of a recording's calls, one after the other, each as often as it was recorded.
+/// The model's prediction for a recording's calls, one after the other, each as often as it was recorded.
 class replay_predictor {
  public:
   /// Collective over the world.

@@ -53,7 +53,7 @@ problem::problem(MPI_Comm comm, exchange::form kind, buffering how, std::vector<
   types_.assign(send_.counts.size(), MPI_BYTE);
 }
 
-// MPI_Alltoall has no room for guards between blocks, and in one buffer both sides must start alike.
+// MPI_Alltoall has no room for guards between blocks, and in one buffer both sides must start at one place.
 bool problem::in_rows() const noexcept { return kind_ == exchange::form::alltoall || how_ == buffering::one_buffer; }
 
 void problem::lay_out(side& s) const {

@@ -17,7 +17,7 @@ namespace taquin::harness {
 
 enum class buffering {
   separate,    ///< a send and a receive buffer, guard bytes around every block where counts vary
-  one_buffer,  ///< any counts in one buffer, blocks in a row on both sides
+  one_buffer,  ///< any counts in one buffer, consecutive blocks on both sides
   in_place     ///< MPI_IN_PLACE: each pair's blocks have the same place and size
 };
 
@@ -71,7 +71,7 @@ class problem {
   [[nodiscard]] count_t bytes_sent() const noexcept { return send_.total; }
   /// Messages and bytes to other ranks, as one message per block.
   void account(statistics& s) const;
-  /// What all ranks of the communicator know alike. Collective over it.
+  /// The agreed shape. Collective over the communicator.
   [[nodiscard]] detail::shape shape() const;
 
   /// The exchange; views of this problem and of the arena.

@@ -1,4 +1,4 @@
-// What a measurement says: a JSON record per algorithm, and a table for people.
+// The result of a measurement: a JSON record per algorithm, and a table for people.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace taquin::harness {
 
-/// What all algorithms of one measurement have in common.
+/// The common settings of all algorithms of one measurement.
 struct setting {
   std::string workload;
   std::string collective;
@@ -20,7 +20,7 @@ struct setting {
   bool mpi_in_place = false;  ///< by MPI_IN_PLACE, also of native
   bool persistent = false;
   count_t bytes_per_rank = 0;
-  count_t per_pair_bytes = 0;  ///< that were asked for; 0 for a recording
+  count_t per_pair_bytes = 0;  ///< as requested; 0 for a recording
   std::size_t memory_limit = unlimited;
   std::uint64_t seed = 1;
   measured how{};

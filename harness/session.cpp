@@ -16,7 +16,7 @@ namespace taquin::harness {
 
 namespace {
 
-// The launchers tell their processes so in the environment.
+// Launchers mark their processes in the environment.
 bool launched() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
     if (std::getenv(name) != nullptr) return true;

@@ -11,15 +11,15 @@
 
 namespace taquin::harness {
 
-/// True on one process of a job, as far as the launcher's environment tells.
+/// True on one process of a job, according to the launcher's environment.
 bool first_of_launcher();
 
-/// Prints on rank 0 alone. For what happens on all ranks alike, before MPI is initialised or after it is finalised:
+/// Prints on rank 0 alone. For texts that all ranks have, before MPI is initialised or after it is finalised:
 /// under mpirun it starts MPI for it, so that no rank ends before rank 0 has spoken.
 void say_once(const std::string& out, const std::string& err);
 
-/// Runs `work(rank, ranks)` between MPI_Init and MPI_Finalize. What `usage`, `failure` and taquin's own errors that all
-/// ranks see alike say is printed on rank 0 and decides the exit status; any other exception ends the whole job.
+/// Runs `work(rank, ranks)` between MPI_Init and MPI_Finalize. The text of `usage`, `failure` and taquin's own errors
+/// that all ranks have is printed on rank 0 and decides the exit status; any other exception ends the whole job.
 int in_session(const std::function<int(int rank, int ranks)>& work);
 
 /// The message of the lowest rank that has one, on every rank; nothing when none has. Collective.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr count_t nothing = -1;
 
-// Of each rank's blocks as one rank has them: whoever has bytes in the workload has `bytes` in a problem per pair.
+// Of each rank's blocks as one rank has them: a rank with bytes in the workload has `bytes` in a problem per pair.
 std::vector<count_t> sizes(std::vector<count_t> row, count_t bytes, bool per_pair) {
   for (count_t& n : row) n = n == 0 ? nothing : (per_pair ? bytes : n);
   return row;
@@ -34,7 +34,7 @@ class runner {
     if (c.raw) way_ = find_sparse_way(c.asked)->make(MPI_COMM_WORLD);
   }
 
-  // What all ranks find alike disqualifies it.
+  // An error of all ranks disqualifies it.
   void first_run() {
     std::optional<std::string> fault;
     if (c_.raw) {
@@ -56,7 +56,7 @@ class runner {
 
   // The slowest rank's seconds of one exchange.
   double repetition(int inner) {
-    // What the arrays hold must have come now: their memory is kept, as programs do.
+    // The arrays' contents must have arrived now: their memory is kept, as programs do.
     std::ranges::fill(came_.data, poison);
     TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
     const double start = MPI_Wtime();
@@ -113,7 +113,7 @@ int calibrate(const std::vector<runner*>& racing) {
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(least, 1e-7))), 1, most_inner);
 }
 
-// To the fastest by hand, in the same repetition.
+// To the fastest hand-written one, in the same repetition.
 void compare(std::vector<contender>& contenders) {
   const contender* best = nullptr;
   for (const contender& c : contenders)

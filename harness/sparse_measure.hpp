@@ -1,4 +1,4 @@
-// Measuring sparse exchanges: taquin's and those written by hand, in turn, every byte of every repetition verified.
+// Measuring sparse exchanges: taquin's and hand-written ones, interleaved, every byte of every repetition verified.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct sparse_problem {
   [[nodiscard]] count_t wrong_bytes(const sparse_came& came) const;
 };
 
-/// Runs `x` with each contender; one whose `raw` is set is a way by hand. `ratios` are to the fastest of these.
-/// Collective over the world. `progress` is told which part is done.
+/// Runs `x` with each contender; one whose `raw` is set is hand-written. `ratios` are to the fastest of these.
+/// Collective over the world. `progress` gets the part that is done.
 measured measure(const sparse_problem& x, std::vector<contender>& contenders, const measure_settings& settings,
                  const std::function<void(double)>& progress);
 

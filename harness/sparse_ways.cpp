@@ -19,7 +19,7 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-// Behind what has come.
+// Appends.
 void receive(mpi::probed& message, sparse_came& came) {
   const std::size_t at = came.data.size();
   came.sources.push_back(message.from);
@@ -28,7 +28,7 @@ void receive(mpi::probed& message, sparse_came& came) {
   message.receive(came.data.data() + at);
 }
 
-// Sends every block at once; with `send` the MPI library's synchronous or plain one.
+// Sends every block immediately; with `send` the MPI library's synchronous or plain one.
 template <class Send>
 void send_all(const sparse_sent& sent, std::vector<MPI_Request>& requests, Send send) {
   requests.resize(sent.destinations.size());
@@ -70,8 +70,8 @@ class nbx_way final : public sparse_by_hand {
   std::vector<MPI_Request> requests_;
 };
 
-// A reduction tells each rank how many messages come. It ends nowhere before all ranks have begun the call, and so have
-// received what came in the one before: one tag is enough.
+// A reduction counts each rank's incoming messages. It ends on no rank before all have entered the call, and so have
+// received the messages of the one before: one tag is enough.
 class counts_reduced_way final : public sparse_by_hand {
  public:
   explicit counts_reduced_way(MPI_Comm comm) : comm_(comm), blocks_(detail::as_size(size_of(comm))) {}

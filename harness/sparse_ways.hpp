@@ -1,5 +1,4 @@
-// Sparse exchanges as programs write them by hand on the MPI library: what taquin's is measured against. Nothing bounds
-// their memory.
+// Hand-written sparse exchanges on the MPI library: the baselines of taquin's. Nothing bounds their memory.
 #pragma once
 
 #include <mpi.h>
@@ -18,14 +17,14 @@
 
 namespace taquin::harness {
 
-/// What a rank sends: blocks that lie in `data` one behind the other, in bytes.
+/// The data that a rank sends: consecutive blocks in `data`, in bytes.
 struct sparse_sent {
   std::vector<int> destinations;
   std::vector<count_t> counts;
   std::vector<std::byte> data;
 };
 
-/// What has come, in any order of sources.
+/// The received data, in any order of sources.
 struct sparse_came {
   std::vector<int> sources;
   std::vector<count_t> counts;
@@ -56,7 +55,7 @@ struct sparse_way {
   std::unique_ptr<sparse_by_hand> (*make)(MPI_Comm comm);
   /// Extra bytes of a rank with so many blocks on either side.
   std::size_t (*memory)(int ranks, std::size_t blocks);
-  /// What its ranks do, to predict its time.
+  /// The moves of its ranks, to predict its time.
   void (*moves)(const detail::sparse_pattern& x, detail::sparse_moves& to);
 };
 
@@ -64,10 +63,10 @@ struct sparse_way {
 std::span<const sparse_way> sparse_ways() noexcept;
 /// Null when there is none of this name.
 const sparse_way* find_sparse_way(std::string_view name) noexcept;
-/// What a way does in one call: messages and bytes to other ranks. What a collective of the MPI library sends is not
-/// known, and counts as a round. Local.
+/// The messages and bytes to other ranks in one call. Those of a collective of the MPI library are not known: it counts
+/// as a round. Local.
 statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm);
-/// Why ways by hand, whose counts are of 32 bits, cannot serve a rank that sends or receives so much.
+/// Why hand-written ones, whose counts have 32 bits, cannot serve a rank that sends or receives so much.
 std::optional<std::string> beyond_sparse_ways(count_t bytes);
 
 }  // namespace taquin::harness

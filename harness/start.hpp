@@ -12,7 +12,7 @@ namespace taquin::harness {
 enum class sync_by : std::uint8_t { barrier, window };
 sync_by parse_sync(const std::string& text);
 
-/// Who comes how much later than the first.
+/// How much later than the first each rank enters.
 struct arrival {
   enum class pattern : std::uint8_t { together, random, last, sorted };
   pattern how = pattern::together;
@@ -47,7 +47,7 @@ class starter {
   /// Waits, and returns the time on this rank's clock from which the exchange counts: when the last rank comes.
   /// Collective.
   double start();
-  /// A rank was not there when it should have begun, since the last question: all wait longer from now on. Collective.
+  /// A rank started too late since the last call: all wait longer from now on. Collective.
   bool missed();
   void next_repetition() noexcept { ++repetition_; }
   [[nodiscard]] bool together() const noexcept { return when_.how == arrival::pattern::together; }

@@ -7,8 +7,8 @@
 
 namespace taquin::harness {
 
-/// One row for each record, that is for each tuple of variables; a name, "asked", stands for the algorithm. What a
-/// record does not have is empty. RFC 4180.
+/// One row for each record, that is for each tuple of variables; a name, "asked", stands for the algorithm. A field
+/// that a record lacks is empty. RFC 4180.
 std::string csv_of(const std::vector<nlohmann::json>& records);
 
 /// As the OSU micro-benchmarks print a personalised exchange with -f -z -c: comments, then "size average ..." in

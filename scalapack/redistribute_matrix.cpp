@@ -31,11 +31,11 @@ using detail::as_size;
 enum entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld };
 constexpr int dense = 1;
 
-// What ranks tell each other of a matrix. Those outside its context have no descriptor.
+// The entries of a matrix that ranks exchange. Those outside its context have no descriptor.
 constexpr std::array shared_entries{m, n, mb, nb, rsrc, csrc};
 constexpr std::size_t numbers = shared_entries.size() + 2;
 
-// One side of a call: what is known of the matrix once all ranks have told what they know.
+// One side of a call: the matrix, once all ranks have exchanged their entries.
 struct side {
   const matrix* x;
   grid mine;
@@ -77,7 +77,7 @@ bool overlap(const side& a, const side& b, int rank, count_t element) {
   return a.here() && b.here() && first(a) < past(b) && first(b) < past(a);
 }
 
-// What all ranks of the context know: their ranks in the parent, and the two sides.
+// The agreed data of all ranks of the context: their ranks in the parent, and the two sides.
 struct meeting {
   explicit meeting(const matrix_call& call) : a(side_of(call.from)), b(side_of(call.to)) {
     const grid here = grid_of(call.context);

@@ -1,4 +1,4 @@
-// What an application exchanged, as recorded by the preloaded library: the content of one traffic file, whose format
+// The exchanges of an application, as recorded by the preload library: the content of one traffic file, whose format
 // docs/internals/file-formats.md describes. Needs no MPI.
 #pragma once
 
@@ -28,7 +28,7 @@ enum class call_kind : std::uint8_t {
   neighbor_alltoallw,
   sparse  ///< taquin's own; persistent: in two steps, each time that data move
 };
-/// Whether a blocking call ends on no rank before all have begun it.
+/// Whether a blocking call ends on no rank before all have entered it.
 constexpr bool waits_for_all(call_kind kind) noexcept {
   return kind <= call_kind::alltoallw || kind == call_kind::sparse;
 }
@@ -57,7 +57,7 @@ class byte_matrix {
   [[nodiscard]] const std::vector<flow>& flows() const noexcept { return flows_; }
   /// Bytes from one rank to another. Logarithmic in the number of flows.
   [[nodiscard]] count_t at(int from, int to) const;
-  /// What `rank` sends to each rank, and what it receives from each: `ranks()` numbers.
+  /// The bytes that `rank` sends to each rank, and receives from each: `ranks()` numbers.
   [[nodiscard]] std::vector<count_t> sent_by(int rank) const;
   [[nodiscard]] std::vector<count_t> received_by(int rank) const;
   /// All bytes of one exchange, what ranks send to themselves included.
@@ -81,7 +81,7 @@ struct call_seconds {
   bool operator==(const call_seconds&) const = default;
 };
 
-/// One call, or several equal ones in a row.
+/// One call, or several consecutive equal ones.
 struct recorded_call {
   std::size_t communicator = 0;  ///< index into traffic::communicators
   std::size_t matrix = 0;        ///< index into traffic::matrices
@@ -89,7 +89,7 @@ struct recorded_call {
   count_t element_bytes = 1;  ///< of one element; divides every block
   bool in_place = false;      ///< MPI_IN_PLACE was given
   call_form form = call_form::blocking;
-  int in_flight = 0;  ///< nonblocking and persistent calls begun before and not complete, of the rank with most
+  int in_flight = 0;  ///< nonblocking and persistent calls started before and not complete, of the rank with most
   std::uint64_t repeats = 1;
   call_seconds seconds{};
   bool operator==(const recorded_call&) const = default;
@@ -104,7 +104,7 @@ struct traffic {
   bool operator==(const traffic&) const = default;
 };
 
-/// Reads a whole file and checks all of it: what it returns is consistent, and takes memory in proportion to the file,
+/// Reads a whole file and checks all of it: the result is consistent, and uses memory in proportion to the file,
 /// beside at most `most_uniform_pairs` flows of uniform matrices. Throws traffic_error.
 traffic read_traffic(const std::filesystem::path& path);
 inline constexpr std::size_t most_uniform_pairs = std::size_t{1} << 22;
@@ -115,7 +115,7 @@ traffic parse_traffic(std::string_view text);
 /// Writes a file, replacing what is there. Throws traffic_error.
 void write_traffic(const traffic& t, const std::filesystem::path& path);
 
-/// What it writes.
+/// The text of the file.
 std::string traffic_text(const traffic& t);
 
 }  // namespace taquin::workloads

@@ -1,4 +1,4 @@
-// Who sends how many bytes to whom: the patterns that tests, benchmarks and the command line share.
+// Bytes from each rank to each: the patterns that tests, benchmarks and the command line share.
 #pragma once
 
 #include <cstdint>
