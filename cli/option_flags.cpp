@@ -1,7 +1,9 @@
 #include "cli/option_flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace taquin::cli {
@@ -21,9 +23,12 @@ std::string help_of(const option_row& row) {
   return of_all ? row.words : std::string(row.part) + ": " + row.words;
 }
 
-const char* group_of(const option_row& row) {
-  if (row.part == "call") return "Waiting and progress";
-  return row.part == "exchange" ? "All algorithms" : "Single algorithms";
+// The groups of all options, in the order of the help.
+constexpr std::array<std::string_view, 3> groups{"All algorithms", "Waiting and progress", "Single algorithms"};
+
+std::string_view group_of(const option_row& row) {
+  if (row.part == "exchange") return groups[0];
+  return row.part == "call" ? groups[1] : groups[2];
 }
 
 void add(CLI::App& app, const option_row& row, std::string& into) {
@@ -65,12 +70,17 @@ bool wanted(const option_row& row, std::initializer_list<std::string_view> names
 }  // namespace
 
 void add_option_flags(CLI::App& app, detail::owned_options& into, std::initializer_list<std::string_view> names) {
-#define TAQUIN_OPTION(NAME, ...)                                                              \
-  if (wanted(detail::option_rows::NAME, names)) {                                             \
-    if (names.size() == 0) app.option_defaults()->group(group_of(detail::option_rows::NAME)); \
-    add(app, detail::option_rows::NAME, into.NAME);                                           \
-  }
+  const auto add_if = [&](auto belongs) {
+#define TAQUIN_OPTION(NAME, ...)                                                      \
+  if (wanted(detail::option_rows::NAME, names) && belongs(detail::option_rows::NAME)) \
+    add(app, detail::option_rows::NAME, into.NAME);
 #include "base/options.def"
+  };
+  if (names.size() != 0) return add_if([](const option_row&) { return true; });
+  for (const std::string_view group : groups) {
+    app.option_defaults()->group(std::string(group));
+    add_if([group](const option_row& row) { return group_of(row) == group; });
+  }
 }
 
 }  // namespace taquin::cli
