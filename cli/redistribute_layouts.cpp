@@ -72,7 +72,7 @@ class layout_problem_of_rank {
         rank_(rank),
         ranks_(ranks),
         source_(static_cast<std::size_t>(from_.local_size(rank)) * element),
-        target_(static_cast<std::size_t>(to_.local_size(rank)) * element) {}
+        target_(static_cast<std::size_t>(std::max(from_.local_size(rank), to_.local_size(rank))) * element) {}
 
   void fill() {
     for_each(from_, {}, [&](std::size_t at, std::uint64_t value) { put(&source_[at], value); });
@@ -139,6 +139,9 @@ class layout_problem_of_rank {
     });
   }
 
+  // What moves in one array begins where the target is.
+  void begin_in_target() { std::ranges::copy(source_, target_.begin()); }
+
   [[nodiscard]] const std::byte* source() const { return source_.data(); }
   [[nodiscard]] std::byte* target() { return target_.data(); }
   [[nodiscard]] const layout& from() const { return from_; }
@@ -197,8 +200,11 @@ class layout_problem_of_rank {
   std::vector<std::byte> target_;
 };
 
+constexpr std::string_view one_array = "in_one_array";
+
 double repetition(layout_problem_of_rank& p, contender& c) {
   p.fill();
+  if (c.asked == one_array) p.begin_in_target();
   const double seconds = timed(c.calls.front());
   c.wrong += p.wrong_bytes();
   return seconds;
@@ -213,20 +219,32 @@ int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatyp
             .in_place = false,
             .bytes_per_rank = most,
             .memory_limit = memory_choice::parse(a.memory).limit(most)};
-  std::vector<contender> contenders(2);
+  std::vector<contender> contenders(3);
   contenders[0].asked = "native";
   contenders[0].raw = true;
   contenders[0].calls.emplace_back([&] { problem.by_hand(); });
   contenders[1].asked = "layouts";
+  contenders[2].asked = one_array;
+  layout_options o = problem.options();
+  o.memory = s.memory_limit;
   try {
-    layout_options o = problem.options();
-    o.memory = s.memory_limit;
     o.stats = &contenders[1].stats;
     auto object = std::make_shared<layout_redistribution>(problem.source(), problem.from(), problem.target(),
                                                           problem.to(), type, MPI_COMM_WORLD, o);
     contenders[1].calls.emplace_back([object] { (*object)(); });
   } catch (const budget_exceeded& e) {
     contenders[1].fault = e.what();
+  }
+  try {
+    o.stats = nullptr;
+    problem.fill();
+    problem.begin_in_target();
+    redistribute(problem.target(), problem.from(), problem.to(), type, MPI_COMM_WORLD, o);
+    o.stats = &contenders[2].stats;
+    contenders[2].calls.emplace_back(
+        [&, o] { redistribute(problem.target(), problem.from(), problem.to(), type, MPI_COMM_WORLD, o); });
+  } catch (const budget_exceeded& e) {
+    contenders[2].fault = e.what();
   }
   return race_redistributions(
       s, contenders, a.repetitions, a.json, [&](contender& one) { return repetition(problem, one); },

@@ -170,6 +170,13 @@ int taquin_f_redistribute_layout(const CFI_cdesc_t *from_array, TAQUIN_Layout fr
   return TAQUIN_Redistribute_layout(source, from, target, to, axes, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
 }
 
+int taquin_f_redistribute_layout_in_place(const CFI_cdesc_t *array, TAQUIN_Layout from, TAQUIN_Layout to,
+                                          const int axes[], handle type, handle comm) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Redistribute_layout_in_place(address(array, none, DATA_INVALID), from, to, axes, MPI_Type_f2c(*type),
+                                             MPI_Comm_f2c(*comm));
+}
+
 int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const CFI_cdesc_t *data) {
   const struct sentinels none = {"", ""};
   return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_INVALID));

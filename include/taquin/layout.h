@@ -56,7 +56,12 @@ int TAQUIN_Layout_free(TAQUIN_Layout *layout);
  * most TAQUIN_Options.memory, and at most 1 MiB. Collective, blocking. */
 int TAQUIN_Redistribute_layout(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
                                const int axes[], MPI_Datatype type, MPI_Comm comm);
-/* The same for a part: `extents` elements along each dimension (of the source), from `from_begin` on in the source and
+/* The same in one array, which has room for the larger of what this rank holds before and afterwards. Halos and what
+ * else is outside the target have no meaning afterwards. Scratch memory: as above; at least about 4*sqrt(n*p) + 300*p +
+ * 16 KiB bytes for n bytes on the rank with most, of p ranks, and where axes change places n/16384 and 64 KiB. */
+int TAQUIN_Redistribute_layout_in_place(void *array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
+                                        MPI_Datatype type, MPI_Comm comm);
+/* From one array to another, for a part: `extents` elements along each dimension (of the source), from `from_begin` on in the source and
  * from `to_begin` on in the target. */
 int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
                                     void *to_array, TAQUIN_Layout to, const MPI_Count to_begin[],

@@ -197,8 +197,25 @@ class layout_redistribution {
 void redistribute(const void* from_array, const layout& from, void* to_array, const layout& to, MPI_Datatype type,
                   MPI_Comm comm, const layout_options& o = {});
 
+/// Brings an array from one layout to another in its own memory. `data` has room for as many elements as the larger of
+/// the two local_size() of this rank. Blocking, collective; arguments and errors as layout_redistribution has them, but
+/// the whole array moves (no `from_begin`, `to_begin`, `extents`). What is outside the target (halos, leading
+/// dimensions, what was only the source's) has no meaning afterwards. After an error that not all ranks have, nothing
+/// is known of the array; after any other it is as it was.
+///
+/// Scratch memory: at least about 4·√(n·p) + 300·p + 16 KiB bytes, for n bytes on the rank with most, of p ranks; where
+/// axes change places, at least n/16384 and 64 KiB. More memory, up to n, is faster.
+///
+/// Sources: exchange in place: Hofmann, Rünger, An In-Place Algorithm for Irregular All-to-All Communication with
+/// Limited Memory, §3.
+void redistribute(void* data, const layout& from, const layout& to, MPI_Datatype type, MPI_Comm comm,
+                  const layout_options& o = {});
+
 namespace detail {
-/// The same; the sizes of the arrays, in elements, are compared with what the layouts need.
+/// The same; `size`: elements that there is room for.
+void redistribute_in_one_array(void* data, std::size_t size, const layout& from, const layout& to, MPI_Datatype type,
+                               MPI_Comm comm, const layout_options& o);
+/// From one array to another; the sizes of the arrays, in elements, are compared with what the layouts need.
 void redistribute_sized(const void* from_array, std::size_t from_size, const layout& from, void* to_array,
                         std::size_t to_size, const layout& to, MPI_Datatype type, MPI_Comm comm,
                         const layout_options& o);
@@ -210,6 +227,13 @@ void redistribute(std::span<const T> from_array, const layout& from, std::span<T
                   MPI_Comm comm, const layout_options& o = {}) {
   detail::redistribute_sized(from_array.data(), from_array.size(), from, to_array.data(), to_array.size(), to,
                              datatype_of<T>(), comm, o);
+}
+
+/// The typed form in one array.
+template <class T>
+void redistribute(std::span<T> data, const layout& from, const layout& to, MPI_Comm comm,
+                  const layout_options& o = {}) {
+  detail::redistribute_in_one_array(data.data(), data.size(), from, to, datatype_of<T>(), comm, o);
 }
 
 }  // namespace taquin

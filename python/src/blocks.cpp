@@ -12,6 +12,7 @@
 
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
+#include "layouts/dealer.hpp"
 #include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
@@ -103,7 +104,7 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   }
   std::size_t needed = held_ + footprint(page_);
   if (transposing) {
-    transposition_ = transposition::plan(most_, element_, memory_ - std::min(memory_, held_));
+    transposition_ = detail::transposition::plan(most_, element_, memory_ - std::min(memory_, held_));
     needed = std::max(needed, held_ + transposition_.footprint(most_));
   }
   if (needed > memory_) {
@@ -133,7 +134,7 @@ std::size_t block_exchange::larger_page() const noexcept {
   return page_;
 }
 
-std::size_t block_exchange::dealers(std::size_t page) const noexcept { return 2 * dealer::footprint(ranks_, page); }
+std::size_t block_exchange::dealers(std::size_t page) const noexcept { return 2 * detail::dealer::footprint(ranks_, page); }
 
 std::size_t block_exchange::footprint(std::size_t page) const noexcept {
   const std::size_t pages = most_ / page;
@@ -159,7 +160,7 @@ void block_exchange::run(std::byte* data) {
   const auto inner = [&] { return footprint(page_) - budget.used(); };
   {
     // Which page of this rank each source's pages will be; the sources are told.
-    dealer collected(ranks_, page_, &budget, whole_);
+    detail::dealer collected(ranks_, page_, &budget, whole_);
     page_counts in(ranks_, &budget);
     page_counts out(ranks_, &budget);
     coming.forward([&](std::size_t source, std::size_t bytes) { in.count[source] += static_cast<count_t>(bytes); });
@@ -178,7 +179,7 @@ void block_exchange::run(std::byte* data) {
     split(out, rest_out);
     const auto pages_in = static_cast<std::size_t>(in.first.back() + in.count.back());
     const auto pages_out = static_cast<std::size_t>(out.first.back() + out.count.back());
-    dealer dealt(ranks_, page_, &budget, whole_);
+    detail::dealer dealt(ranks_, page_, &budget, whole_);
     if (most_ >= page_) {
       std::pmr::vector<int> places(pages_in, 0, &budget);
       int next = 0;
@@ -227,7 +228,7 @@ void block_exchange::run(std::byte* data) {
   if (transposing_) {
     const std::size_t mine = to_.part(1, rank_);
     const std::size_t columns = to_.begin(1, mine + 1) - to_.begin(1, mine);
-    transpose(data, to_.shape[0], columns, element_, transposition_, &budget);
+    detail::transpose(data, 1, to_.shape[0], columns, element_, transposition_, &budget);
   }
   statistics& s = choices_->stats;
   s.starts += 1;

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "local.hpp"
+#include "layouts/transpose.hpp"
 #include "options.hpp"
 #include "runs.hpp"
 
@@ -51,7 +51,7 @@ class block_exchange {
   bool whole_ = false;      ///< all runs consist of whole pages: nothing is dealt
   std::size_t memory_ = 0;  ///< the smallest limit
   bool transposing_;
-  transposition transposition_{};
+  detail::transposition transposition_{};
 };
 
 }  // namespace taquin::python

@@ -1,6 +1,7 @@
 // The C API's layouts.
 #include "taquin/layout.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -244,6 +245,16 @@ int TAQUIN_Layout_free(TAQUIN_Layout* layout) {
 int TAQUIN_Redistribute_layout(const void* from_array, TAQUIN_Layout from, void* to_array, TAQUIN_Layout to,
                                const int axes[], MPI_Datatype type, MPI_Comm comm) {
   return guarded(comm, [&] { call_arguments(from_array, from, to_array, to, axes, type, comm).make()(); });
+}
+
+int TAQUIN_Redistribute_layout_in_place(void* array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
+                                        MPI_Datatype type, MPI_Comm comm) {
+  return guarded(comm, [&] {
+    call_arguments all(array, from, array, to, axes, type, comm);
+    all.x.in_one_array = true;
+    all.options.memory = std::min(all.options.memory, taquin::layout_options{}.memory);
+    taquin::detail::layout_access::run_in_one_array(array, all.x, all.options);
+  });
 }
 
 int TAQUIN_Redistribute_layout_part(const void* from_array, TAQUIN_Layout from, const MPI_Count from_begin[],

@@ -17,10 +17,15 @@ struct layout_arguments;
 struct layout_access {
   /// Collective, as the constructor for users.
   static layout_redistribution make(const layout_arguments& x, const layout_options& o);
+  /// Collective, as redistribute() in one array.
+  static void run_in_one_array(void* data, const layout_arguments& x, const layout_options& o);
   /// Dimension `k` of those from the slowest in memory to the fastest.
   static int axis(const layout& l, std::size_t k) noexcept;
   /// Where the rank is in the grid; the first coordinate is outside_grid where it is not.
   static void coordinates(const layout& l, int rank, std::span<int> to) noexcept;
+  /// What a coordinate of dimension `d` adds to the position in the grid, and the rank at a position.
+  static std::size_t grid_stride(const layout& l, std::size_t d) noexcept;
+  static int rank_at(const layout& l, std::size_t position) noexcept;
   /// The elements of the local array along a dimension, for a process that owns `owned` there.
   static count_t allocated(const layout& l, std::size_t axis, count_t owned) noexcept;
   static count_t before(const layout& l, std::size_t axis) noexcept;

@@ -82,6 +82,11 @@ std::optional<invalid_argument> check(const layout_arguments& x, const layout_op
   for (side& s : sides)
     if (const auto wrong = invalid_array(s, e.size, rank); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong), MPI_ERR_BUFFER};
+  if (x.in_one_array) {
+    if (!o.from_begin.empty() || !o.to_begin.empty() || !o.extents.empty())
+      return invalid_argument{"a part of an array does not move in one array"};
+    return std::nullopt;
+  }
   const auto first = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.array); };
   const auto past = [&](const side& s) { return first(s) + as_size(s.bytes); };
   if (sides[0].bytes > 0 && sides[1].bytes > 0 && first(sides[0]) < past(sides[1]) && first(sides[1]) < past(sides[0]))

@@ -27,6 +27,7 @@ struct layout_arguments {
   MPI_Comm comm = MPI_COMM_NULL;
   const char* invalid_text = nullptr;  ///< of the interface on top; null: none
   written_part part{};                 ///< of a matrix
+  bool in_one_array = false;           ///< source and target have the same storage
 };
 
 /// Of this rank's arguments. Local.

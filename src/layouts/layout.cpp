@@ -71,6 +71,18 @@ void layout_access::coordinates(const layout& l, int rank, std::span<int> to) no
   }
 }
 
+std::size_t layout_access::grid_stride(const layout& l, std::size_t d) noexcept {
+  std::size_t stride = 1;
+  const bool c = l.grid_ == storage_order::c;
+  for (std::size_t k = c ? d + 1 : 0; k < (c ? l.dimensions_.size() : d); ++k)
+    stride *= as_size(l.dimensions_[k].processes);
+  return stride;
+}
+
+int layout_access::rank_at(const layout& l, std::size_t position) noexcept {
+  return l.ranks_.empty() ? static_cast<int>(position) : l.ranks_[position];
+}
+
 count_t layout_access::before(const layout& l, std::size_t axis) noexcept {
   return l.before_.empty() ? 0 : l.before_[axis];
 }

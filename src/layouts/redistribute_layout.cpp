@@ -6,11 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
-#include "call/call.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
+#include "layouts/layout_call.hpp"
 #include "layouts/shape.hpp"
 #include "layouts/transfer.hpp"
 #include "redistribute/choices.hpp"
@@ -21,9 +20,76 @@ namespace taquin {
 
 using namespace detail;
 
-struct layout_redistribution::state final {
-  state(const layout_arguments&, const layout_options& o)
-      : running(facts, patience_of(choices(o)), o.stats), budget(o.memory) {}
+namespace detail {
+
+layout_call::layout_call(const layout_options& o)
+    : running(mpi::whereabouts::of(mpi::call_kind::redistribution), patience_of(choices(o)), o.stats),
+      budget(o.memory) {}
+
+agreed layout_call::agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {
+  const agreed all = running.agree(describe(x, o, e, lacks_memory), &budget);
+  if (!all.uniform)
+    throw on_all_ranks(
+        usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG));
+  return all;
+}
+
+proposal layout_call::describe(const layout_arguments& x, const layout_options& o, const element& e,
+                               bool lacks_memory) {
+  proposal p;
+  p.algorithm = running.algorithm;
+  p.memory = o.memory;
+  fingerprint all;
+  all.add(choices_of(choices(o)));
+  p.choices = all.value();
+  if (lacks_memory) {
+    p.invalid = out_of_memory();
+    return p;
+  }
+  try {
+    p.invalid = check(x, o, e, running.comm()->rank(), running.comm()->size());
+    if (p.invalid) return p;
+    from = *x.from;
+    to = *x.to;
+    options = o;
+  } catch (const std::bad_alloc&) {
+    p.invalid = out_of_memory();
+    return p;
+  }
+  layout_access::add_to(all, from);
+  layout_access::add_to(all, to);
+  all.add(std::span<const int>(o.axes));
+  for (const auto* list : {&o.from_begin, &o.to_begin, &o.extents})
+    for (std::size_t d = 0; d < from.dimensions().size(); ++d) all.add(list->empty() ? -1 : (*list)[d]);
+  all.add(e.size);
+  all.add(x.part.part);
+  all.add(x.part.shift);
+  all.add(x.in_one_array);
+  p.max_block_bytes = p.min_block_bytes = all.value() >> 1U;
+  return p;
+}
+
+void layout_call::need(std::size_t needed, std::size_t allowed) {
+  if (needed > allowed)
+    throw on_all_ranks(budget_exceeded(
+        fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
+                    needed, allowed),
+        needed, 0, allowed));
+}
+
+redistribute_options layout_call::choices(const layout_options& o) {
+  redistribute_options r;
+  r.progress = o.progress;
+  r.on_timeout = o.on_timeout;
+  r.timeout = o.timeout;
+  r.in_flight = o.in_flight;
+  return r;
+}
+
+}  // namespace detail
+
+struct layout_redistribution::state final : layout_call {
+  state(const layout_arguments&, const layout_options& o) : layout_call(o) {}
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() { running.forget(); }
@@ -33,47 +99,10 @@ struct layout_redistribution::state final {
     running.meet(x.comm);
     running.stage([&] {
       const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
-      const agreed all = running.agree(describe(x, o, e, lacks_memory), &budget);
-      if (!all.uniform)
-        throw on_all_ranks(
-            usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG));
+      const agreed all = agree(x, o, e, lacks_memory);
       prepare(as_size(e.size), x.part, all);
     });
     set_data(x.from_array, x.to_array);
-  }
-
-  // What this rank brings to the agreement. Copies the layouts.
-  proposal describe(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {
-    proposal p;
-    p.algorithm = running.algorithm;
-    p.memory = o.memory;
-    fingerprint all;
-    all.add(choices_of(choices(o)));
-    p.choices = all.value();
-    if (lacks_memory) {
-      p.invalid = out_of_memory();
-      return p;
-    }
-    try {
-      p.invalid = check(x, o, e, running.comm()->rank(), running.comm()->size());
-      if (p.invalid) return p;
-      from = *x.from;
-      to = *x.to;
-      options = o;
-    } catch (const std::bad_alloc&) {
-      p.invalid = out_of_memory();
-      return p;
-    }
-    layout_access::add_to(all, from);
-    layout_access::add_to(all, to);
-    all.add(std::span<const int>(o.axes));
-    for (const auto* list : {&o.from_begin, &o.to_begin, &o.extents})
-      for (std::size_t d = 0; d < from.dimensions().size(); ++d) all.add(list->empty() ? -1 : (*list)[d]);
-    all.add(e.size);
-    all.add(x.part.part);
-    all.add(x.part.shift);
-    p.max_block_bytes = p.min_block_bytes = all.value() >> 1U;
-    return p;
   }
 
   // Allocates everything, the same on all ranks but for their places.
@@ -83,11 +112,7 @@ struct layout_redistribution::state final {
     const std::size_t held = copies + layout_shape::bytes(n) + 2 * local_side::bytes(n);
     const transfer_sizes sizes =
         transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
-    if (const std::size_t needed = held + sizes.bytes(n, size); needed > all.memory)
-      throw on_all_ranks(budget_exceeded(
-          fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
-                      needed, all.memory),
-          needed, 0, all.memory));
+    need(held + sizes.bytes(n, size), all.memory);
     const int tag = tags.take(*running.comm());
     budget.charge(copies);
     shape.emplace(from, to, options, &budget);
@@ -119,22 +144,7 @@ struct layout_redistribution::state final {
     return true;
   }
 
-  static redistribute_options choices(const layout_options& o) {
-    redistribute_options r;
-    r.progress = o.progress;
-    r.on_timeout = o.on_timeout;
-    r.timeout = o.timeout;
-    r.in_flight = o.in_flight;
-    return r;
-  }
-
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
-  call running;  // first: what follows uses its communicator
   mpi::plan_tags tags;
-  memory_budget budget;  // before what returns its memory to it
-  layout from;
-  layout to;
-  layout_options options;
   std::optional<layout_shape> shape;
   std::optional<local_side> here;   // this rank's array in the source
   std::optional<local_side> there;  // and in the target

@@ -40,6 +40,17 @@ int main(int argc, char **argv) {
     for (MPI_Count i = 0; i < 17; ++i) CHECK(b[local * 17 + i] == value(j, i));
     ++local;
   }
+  /* There and back in one array. */
+  double *d = malloc((size_t)((size > there ? size : there) + 1) * sizeof *d);
+  memcpy(d, a, (size_t)size * sizeof *d);
+  CHECK(TAQUIN_Redistribute_layout_in_place(d, rows, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  CHECK(memcmp(d, b, (size_t)there * sizeof *d) == 0);
+  CHECK(TAQUIN_Redistribute_layout_in_place(d, columns, rows, axes, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  CHECK(memcmp(d, a, (size_t)size * sizeof *d) == 0);
+  CHECK(TAQUIN_Redistribute_layout_in_place(d, rank == 0 ? TAQUIN_LAYOUT_NULL : rows, columns, axes, MPI_DOUBLE,
+                                            MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "null layout") != NULL && memcmp(d, a, (size_t)size * sizeof *d) == 0);
+  free(d);
   TAQUIN_Layout_plan plan;
   CHECK(TAQUIN_Redistribute_layout_init(b, columns, c, rows, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) == MPI_SUCCESS);
   for (int repeat = 0; repeat < 2; ++repeat) {

@@ -15,7 +15,7 @@ program layouts
   integer :: rank, ranks, ierror, failures = 0
   integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
   type(taquin_layout) :: by_columns, by_rows
-  double precision, allocatable :: a(:, :), b(:, :), c(:, :)
+  double precision, allocatable :: a(:, :), b(:, :), c(:, :), d(:)
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -49,6 +49,14 @@ program layouts
   c = -1
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
   call check(all(a == c))
+  ! There and back in one array.
+  elements = max(elements, size(a, kind=count_kind))
+  allocate (d(elements))
+  d(:size(a)) = reshape(a, [size(a)])
+  call taquin_redistribute_layout_in_place(d, by_columns, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS .and. all(d(:size(b)) == reshape(b, [size(b)])))
+  call taquin_redistribute_layout_in_place(d, by_rows, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS .and. all(d(:size(a)) == reshape(a, [size(a)])))
   ! Without the axes the extents differ: an error on all ranks.
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
   call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0)

@@ -74,6 +74,118 @@ TEST(layouts, random_ones_arrive_element_by_element_from_the_least_memory_up) {
   }
 }
 
+// Which bytes of this rank's array belong to the target: those outside have no meaning after a move in one array.
+std::vector<bool> bytes_of_target(const layout_case& c, int rank) {
+  std::vector<bool> belongs(static_cast<std::size_t>(c.to.made.local_size(rank)) * c.element, false);
+  for (const auto& p : c.to.places())
+    for (std::size_t b = 0; p.rank == rank && b < c.element; ++b)
+      belongs[static_cast<std::size_t>(p.offset) * c.element + b] = true;
+  return belongs;
+}
+
+// In its own memory, guarded behind its end.
+void check_in_one_array(layout_case c, std::uint32_t seed) {
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(static_cast<int>(c.element), MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  const auto mine = static_cast<std::size_t>(rank);
+  const std::vector<std::byte> from = c.before()[mine];
+  const std::vector<std::byte> want = c.after()[mine];
+  const std::vector<bool> belongs = bytes_of_target(c, rank);
+  const std::size_t room = std::max(from.size(), want.size());
+  std::vector<std::byte> data(room + 64, std::byte{0x5c});
+  statistics s;
+  const auto move = [&](std::size_t memory) {
+    std::ranges::fill(data, std::byte{0x5c});
+    std::ranges::copy(from, data.begin());
+    layout_options o = c.options;
+    o.memory = memory;
+    s = {};
+    o.stats = &s;
+    redistribute(data.data(), c.from.made, c.to.made, type, MPI_COMM_WORLD, o);
+    for (std::size_t k = 0; k < want.size(); ++k)
+      if (belongs[k]) {
+        ASSERT_EQ(data[k], want[k]) << "seed " << seed << ", memory " << memory << ", byte " << k;
+      }
+    for (std::size_t k = room; k < data.size(); ++k) ASSERT_EQ(data[k], std::byte{0x5c}) << "seed " << seed;
+    EXPECT_LE(s.peak_memory, memory);
+  };
+  std::size_t least = 0;
+  try {
+    move(1);
+    ADD_FAILURE() << "one byte suffices";
+  } catch (const budget_exceeded& e) {
+    EXPECT_TRUE(e.collective());
+    least = e.requested();
+    EXPECT_TRUE(std::ranges::equal(from, std::span(data).first(from.size()))) << "as it was";
+  }
+  EXPECT_THROW(move(least - 1), budget_exceeded);
+  for (const std::size_t more : {std::size_t{0}, std::size_t{100}, std::size_t{5000}, std::size_t{1} << 20U}) {
+    move(least + more);
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  MPI_Type_free(&type);
+}
+
+TEST(layouts, random_ones_move_in_one_array_from_the_least_memory_up) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  for (std::uint32_t seed = 1; seed <= (ranks > 5 ? 12U : 60U) && !HasFatalFailure(); ++seed) {
+    std::mt19937 random(seed);
+    auto pick = [&](int a, int b) { return a + static_cast<int>(random() % static_cast<std::uint32_t>(b - a + 1)); };
+    const layout_case c = test::some_case(pick, ranks);
+    if (c.options.extents.empty()) check_in_one_array(c, seed);
+  }
+}
+
+// Many pages of each rank, elements of several sizes, and axes that change places.
+TEST(layouts, large_arrays_move_in_one_array) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  std::uint32_t seed = 0;
+  for (const std::size_t element : {1U, 8U, 24U, 3000U})
+    for (const bool permuted : {false, true}) {
+      std::mt19937 random(++seed);
+      auto pick = [&](int a, int b) { return a + static_cast<int>(random() % static_cast<std::uint32_t>(b - a + 1)); };
+      const count_t rows = element == 3000 ? 19 : 130;
+      const std::vector<count_t> extents{rows, 37, 5};
+      layout_case c;
+      c.ranks = ranks;
+      c.element = element;
+      c.from = test::some_layout(pick, extents, ranks);
+      std::vector<count_t> there = extents;
+      if (permuted) {
+        c.options.axes = {2, 0, 1};
+        for (std::size_t d = 0; d < 3; ++d) there[static_cast<std::size_t>(c.options.axes[d])] = extents[d];
+      }
+      c.to = test::some_layout(pick, there, ranks);
+      check_in_one_array(c, seed);
+    }
+}
+
+// A call that is refused leaves the array as it was.
+TEST(layouts, what_one_array_cannot_hold_is_refused_on_all_ranks) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  const int rank = test::rank_in(MPI_COMM_WORLD);
+  const layout from({dimension::even(10, ranks), dimension::whole(3)});
+  const layout all_on_0({dimension::whole(10), dimension::whole(3)});
+  std::vector<int> a(static_cast<std::size_t>(from.local_size(rank)), rank);
+  const std::vector<int> before = a;
+  const auto refused = [&](const layout& to, std::string_view text, const layout_options& o = {}) {
+    try {
+      redistribute(std::span<int>(a), from, to, MPI_COMM_WORLD, o);
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const usage_error& e) {
+      EXPECT_TRUE(e.collective());
+      EXPECT_NE(std::string_view(e.what()).find(text), std::string_view::npos) << e.what();
+    }
+    EXPECT_EQ(a, before);
+  };
+  if (ranks > 1) refused(all_on_0, "are needed");
+  layout_options part;
+  part.extents = {5, 3};
+  refused(from, "a part of an array", part);
+}
+
 // Chunks of full size, several of them for each pair of ranks.
 TEST(layouts, large_matrix_is_transposed_to_another_grid) {
   const int ranks = test::size_of(MPI_COMM_WORLD);

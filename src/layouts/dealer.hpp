@@ -1,14 +1,13 @@
-// What one rank does with its own memory, in place and in little scratch memory: runs of bytes dealt to streams and
-// back, and the transposition of a matrix.
+// Runs of bytes of one array, dealt to streams and back, in place and in little scratch memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <memory_resource>
 #include <vector>
 
-namespace taquin::python {
+namespace taquin::detail {
 
 /// Deals the runs of an array to streams, in place. Full pages of one stream are moved to the front of the array, over
 /// what was dealt already. What fills no page yet waits in the stream's buffer of one page. So the array becomes pages,
@@ -16,9 +15,17 @@ namespace taquin::python {
 class dealer {
  public:
   /// With `pretends` nothing but pretend() is called, which needs no buffers.
-  dealer(std::size_t streams, std::size_t page, std::pmr::memory_resource* memory, bool pretends = false)
-      : page_(page), buffers_(pretends ? 0 : streams * page, std::byte{}, memory), fill_(streams, 0, memory) {}
+  dealer(std::size_t streams, std::size_t page_bytes, std::pmr::memory_resource* memory, bool pretends = false)
+      : page_(page_bytes),
+        buffers_(pretends ? 0 : streams * page_bytes, std::byte{}, memory),
+        fill_(streams, 0, memory) {}
 
+  /// As when it was made.
+  void restart() noexcept {
+    std::ranges::fill(fill_, std::size_t{0});
+    at_ = 0;
+    pages_ = 0;
+  }
   /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is told of every page that is full.
   template <class OnPage>
   void deal(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
@@ -73,8 +80,8 @@ class dealer {
   [[nodiscard]] std::byte* rest(std::size_t stream) noexcept { return &buffers_[stream * page_]; }
   [[nodiscard]] std::size_t rest_bytes(std::size_t stream) const noexcept { return fill_[stream]; }
   [[nodiscard]] std::size_t pages() const noexcept { return pages_; }
-  [[nodiscard]] static std::size_t footprint(std::size_t streams, std::size_t page) noexcept {
-    return streams * (page + sizeof(std::size_t));
+  [[nodiscard]] static std::size_t footprint(std::size_t streams, std::size_t page_bytes) noexcept {
+    return streams * (page_bytes + sizeof(std::size_t));
   }
 
  private:
@@ -85,19 +92,4 @@ class dealer {
   std::size_t pages_ = 0;  ///< full pages at the front of the array
 };
 
-/// How a matrix is transposed: columns are dealt to groups, and each group is transposed in a buffer.
-struct transposition {
-  std::size_t groups = 0;
-  std::size_t page = 0;    ///< bytes
-  std::size_t buffer = 0;  ///< bytes of a group that is transposed at once; larger groups are split again
-  /// The extra bytes that it takes for a matrix of so many bytes.
-  [[nodiscard]] std::size_t footprint(std::size_t bytes) const noexcept;
-  /// For matrices of at most so many bytes, within `memory` where that is possible.
-  static transposition plan(std::size_t bytes, std::size_t element, std::size_t memory) noexcept;
-};
-
-/// Makes the rows × columns matrix of elements at `data`, row by row, its transpose. In place, local.
-void transpose(std::byte* data, std::size_t rows, std::size_t columns, std::size_t element, const transposition& t,
-               std::pmr::memory_resource* memory);
-
-}  // namespace taquin::python
+}  // namespace taquin::detail

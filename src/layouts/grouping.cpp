@@ -1,0 +1,94 @@
+#include "layouts/grouping.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "layouts/transpose.hpp"
+
+namespace taquin::detail {
+
+std::size_t grouping::bytes(std::size_t streams, std::size_t page_bytes, std::size_t most) noexcept {
+  return dealer::footprint(streams, page_bytes) + sizeof(std::uint32_t) * (most / page_bytes) +
+         sizeof(std::size_t) * (streams + 1) + page_bytes;
+}
+
+std::size_t grouping::page_for(std::size_t streams, std::size_t most, std::size_t room) noexcept {
+  constexpr std::size_t least = 64;
+  constexpr std::size_t enough = 16384;  // beyond it time no longer depends on it
+  const double best = std::sqrt(sizeof(std::uint32_t) * static_cast<double>(most) / static_cast<double>(streams + 1));
+  auto chosen = std::max<std::size_t>(static_cast<std::size_t>(best) / least * least, least);
+  while (2 * chosen <= enough && bytes(streams, 2 * chosen, most) <= room) chosen *= 2;
+  return chosen;
+}
+
+grouping::grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory)
+    : streams_(streams),
+      page_(page_bytes),
+      dealer_(streams, page_bytes, memory),
+      pages_(most / page_bytes, 0, memory),
+      first_(streams + 1, 0, memory),
+      spare_(page_bytes, std::byte{}, memory) {}
+
+void grouping::restart() {
+  dealer_.restart();
+  std::ranges::fill(first_, std::size_t{0});
+}
+
+// From the pages of each stream, counted at the stream behind, to the first one.
+void grouping::make_first() {
+  for (std::size_t s = 0; s < streams_; ++s) first_[s + 1] += first_[s];
+}
+
+void grouping::group(std::byte* data, const owner_runs& runs) {
+  restart();
+  std::size_t full = 0;
+  runs.forward([&](std::size_t stream, std::size_t n) {
+    dealer_.deal(data, stream, n, [&](std::size_t s) {
+      pages_[full++] = static_cast<std::uint32_t>(s);
+      ++first_[s + 1];
+    });
+  });
+  make_first();
+  const auto dealt = std::span(pages_).first(full);
+  for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);  // now first_ is the end of each stream
+  permute_pages(data, page_, dealt, spare_.data());
+  std::size_t rests = 0;
+  for (std::size_t s = 0; s < streams_; ++s) rests += dealer_.rest_bytes(s);
+  for (std::size_t s = streams_; s-- > 0;) {  // rests come in between: from the last stream on, all moves go up
+    rests -= dealer_.rest_bytes(s);
+    const std::size_t from = s == 0 ? 0 : first_[s - 1];
+    const std::size_t n = (first_[s] - from) * page_;
+    std::byte* const to = data + from * page_ + rests;
+    if (rests > 0) std::memmove(to, data + from * page_, n);
+    std::memcpy(to + n, dealer_.rest(s), dealer_.rest_bytes(s));
+  }
+}
+
+void grouping::scatter(std::byte* data, const owner_runs& runs) {
+  restart();
+  std::size_t full = 0;
+  runs.forward([&](std::size_t stream, std::size_t n) {
+    dealer_.pretend(stream, n, [&](std::size_t s) {
+      pages_[full++] = static_cast<std::uint32_t>(s);
+      ++first_[s + 1];
+    });
+  });
+  make_first();
+  std::size_t rests = 0;
+  for (std::size_t s = 0; s < streams_; ++s) {  // the rests leave: all moves go down
+    const std::size_t n = (first_[s + 1] - first_[s]) * page_;
+    std::byte* const to = data + first_[s] * page_;
+    if (rests > 0) std::memmove(to, to + rests, n);
+    std::memcpy(dealer_.rest(s), to + rests + n, dealer_.rest_bytes(s));
+    rests += dealer_.rest_bytes(s);
+  }
+  // The k-th page of the array is the next one of stream pages_[k]: which page goes to place k.
+  const auto dealt = std::span(pages_).first(full);
+  for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);
+  gather_pages(data, page_, dealt, spare_.data());
+  runs.backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
+}
+
+}  // namespace taquin::detail

@@ -1,0 +1,34 @@
+// What all redistributions between layouts begin with: the agreement on layouts, element and memory.
+#pragma once
+
+#include <cstddef>
+
+#include "base/memory_budget.hpp"
+#include "call/call.hpp"
+#include "layouts/arguments.hpp"
+#include "redistribute/choices.hpp"
+#include "taquin/layout.hpp"
+
+namespace taquin::detail {
+
+struct layout_call {
+  explicit layout_call(const layout_options& o);
+
+  /// Copies the layouts and options. Throws on all ranks where the arguments of one are wrong, or ranks differ.
+  /// Collective; in a stage.
+  agreed agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
+  /// Throws budget_exceeded on all ranks where so many bytes are needed and fewer are allowed.
+  static void need(std::size_t needed, std::size_t allowed);
+  static redistribute_options choices(const layout_options& o);
+
+  call running;  // first: what follows uses its communicator
+  memory_budget budget;
+  layout from;
+  layout to;
+  layout_options options;
+
+ private:
+  proposal describe(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
+};
+
+}  // namespace taquin::detail

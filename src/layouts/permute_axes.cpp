@@ -1,0 +1,80 @@
+#include "layouts/permute_axes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/sizes.hpp"
+#include "layouts/arguments.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t large_element = 2048;  // bytes: a bit for each is little beside them
+constexpr std::size_t alignment = 128;       // of what a step allocates
+
+std::size_t product(std::span<const count_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::size_t{1},
+                         [](std::size_t all, count_t e) { return all * as_size(e); });
+}
+
+// The axis at `from` goes to place `to` behind it.
+template <class T>
+void bring_behind(std::span<T> list, std::size_t from, std::size_t to) {
+  std::ranges::rotate(list.subspan(from, to + 1 - from), list.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+}
+
+}  // namespace
+
+axis_permutation::axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element,
+                                   std::size_t room)
+    : element_(element) {
+  std::vector<int> now(order.size());
+  std::iota(now.begin(), now.end(), 0);
+  std::vector<count_t> extents(most.begin(), most.end());
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(now, order[k]) - now.begin());
+    if (at == k) continue;
+    const std::span all(extents);
+    const std::size_t inner = product(all.subspan(k + 1)) * element;
+    const std::size_t matrix = product(all.subspan(at, k + 1 - at));
+    step s{.from = at, .to = k, .large = inner >= large_element, .how = {}, .bytes = alignment};
+    if (s.large) {
+      s.bytes += (matrix + 63) / 64 * sizeof(std::uint64_t);
+    } else {
+      s.how = transposition::plan(matrix * inner, inner, room - std::min(room, alignment));
+      s.bytes += s.how.footprint(matrix * inner);
+    }
+    steps_.push_back(s);
+    bring_behind(std::span(now), at, k);
+    bring_behind(std::span(extents), at, k);
+  }
+}
+
+std::size_t axis_permutation::bytes() const noexcept {
+  std::size_t most = 0;
+  for (const step& s : steps_) most = std::max(most, s.bytes);
+  return most;
+}
+
+void axis_permutation::run(std::byte* data, std::span<const count_t> extents, std::span<std::byte> scratch) const {
+  std::array<count_t, most_dimensions> now{};
+  const auto all = std::span(now).first(extents.size());
+  std::ranges::copy(extents, now.begin());
+  for (const step& s : steps_) {
+    const std::size_t matrices = product(all.first(s.from));
+    const std::size_t rows = as_size(now[s.from]);
+    const std::size_t columns = product(all.subspan(s.from + 1, s.to - s.from));
+    const std::size_t inner = product(all.subspan(s.to + 1)) * element_;
+    std::pmr::monotonic_buffer_resource memory(scratch.data(), scratch.size(), std::pmr::null_memory_resource());
+    if (s.large) {
+      transpose_large(data, matrices, rows, columns, inner, &memory);
+    } else {
+      transpose(data, matrices, rows, columns, inner, s.how, &memory);
+    }
+    bring_behind(all, s.from, s.to);
+  }
+}
+
+}  // namespace taquin::detail

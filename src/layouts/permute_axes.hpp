@@ -1,0 +1,39 @@
+// The axes of a rank's array in another order, in place.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "layouts/transpose.hpp"
+#include "taquin/types.hpp"
+
+namespace taquin::detail {
+
+/// A sequence of transpositions, at most one for each axis: from the axis that is to change fastest on, each is brought
+/// behind those between it and its place.
+class axis_permutation {
+ public:
+  /// Axis k of the result, from the slowest to the fastest, is axis order[k] of what there is. `most`: the extents of
+  /// the largest array of any rank, in what there is; within `room` bytes where that is possible.
+  axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element, std::size_t room);
+
+  /// The scratch memory that run() takes, of arrays that are no larger.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+  /// `extents`: of this rank's array. Local. A step gives its memory back before the next one.
+  void run(std::byte* data, std::span<const count_t> extents, std::span<std::byte> scratch) const;
+
+ private:
+  struct step {
+    std::size_t from;  // the axis, among those of the step before
+    std::size_t to;    // its place
+    bool large;        // elements
+    transposition how;
+    std::size_t bytes;  // of scratch memory
+  };
+  std::vector<step> steps_;
+  std::size_t element_;
+};
+
+}  // namespace taquin::detail

@@ -1,0 +1,189 @@
+#include "layouts/transpose.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "layouts/dealer.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+// By tiles that fit the first cache; elements of usual sizes are moved as integers of that size.
+template <class Element>
+void transpose_tiles(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) {
+  constexpr std::size_t tile = 16;
+  for (std::size_t i0 = 0; i0 < rows; i0 += tile)
+    for (std::size_t j0 = 0; j0 < columns; j0 += tile)
+      for (std::size_t j = j0; j < std::min(columns, j0 + tile); ++j)
+        for (std::size_t i = i0; i < std::min(rows, i0 + tile); ++i)
+          std::memcpy(to + (j * rows + i) * sizeof(Element), from + (i * columns + j) * sizeof(Element),
+                      sizeof(Element));
+}
+
+struct pair_of_words {
+  std::uint64_t a, b;
+};
+
+void transpose_apart(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns, std::size_t element) {
+  if (element == 4) return transpose_tiles<std::uint32_t>(from, to, rows, columns);
+  if (element == 8) return transpose_tiles<std::uint64_t>(from, to, rows, columns);
+  if (element == 16) return transpose_tiles<pair_of_words>(from, to, rows, columns);
+  for (std::size_t j = 0; j < columns; ++j)
+    for (std::size_t i = 0; i < rows; ++i)
+      std::memcpy(to + (j * rows + i) * element, from + (i * columns + j) * element, element);
+}
+
+class transposer {
+ public:
+  // For matrices of at most `most` bytes.
+  transposer(std::size_t element, const transposition& t, std::size_t most, std::pmr::memory_resource* memory)
+      : element_(element),
+        t_(t),
+        buffer_(t.buffer, std::byte{}, memory),
+        dealer_(most > t.buffer ? t.groups : 0, t.page, memory),
+        pages_(most > t.buffer ? most / t.page : 0, 0, memory),
+        first_(most > t.buffer ? t.groups + 1 : 0, 0, memory),
+        spare_(most > t.buffer ? t.page : 0, std::byte{}, memory) {}
+
+  void run(std::byte* data, std::size_t rows, std::size_t columns) {
+    if (rows <= 1 || columns <= 1) return;
+    const std::size_t bytes = rows * columns * element_;
+    if (bytes <= t_.buffer) {
+      std::memcpy(buffer_.data(), data, bytes);
+      transpose_apart(buffer_.data(), data, rows, columns, element_);
+      return;
+    }
+    const std::size_t groups = std::min(t_.groups, columns);
+    group_columns(data, rows, columns, groups);
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::size_t first = begin(columns, groups, g);
+      const std::size_t width = begin(columns, groups, g + 1) - first;
+      run(data + first * rows * element_, rows, width);
+    }
+  }
+
+ private:
+  static std::size_t begin(std::size_t columns, std::size_t groups, std::size_t g) { return columns * g / groups; }
+
+  // Afterwards group 0 of the columns comes first, as a matrix of its own, and so on.
+  void group_columns(std::byte* data, std::size_t rows, std::size_t columns, std::size_t groups) {
+    dealer_.restart();
+    std::ranges::fill(first_, std::size_t{0});  // page of each group
+    std::size_t full = 0;
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t g = 0; g < groups; ++g)
+        dealer_.deal(data, g, (begin(columns, groups, g + 1) - begin(columns, groups, g)) * element_,
+                     [&](std::size_t s) {
+                       pages_[full++] = static_cast<std::uint32_t>(s);
+                       ++first_[s + 1];
+                     });
+    for (std::size_t g = 0; g < groups; ++g) first_[g + 1] += first_[g];
+    const auto dealt = std::span(pages_).first(full);
+    for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);  // now the end of each group
+    permute_pages(data, t_.page, dealt, spare_.data());
+    for (std::size_t g = groups; g-- > 0;) {  // rests come in between: from the last group on, all moves go up
+      const std::size_t from = g == 0 ? 0 : first_[g - 1];
+      std::byte* const to = data + begin(columns, groups, g) * rows * element_;
+      const std::size_t bytes = (first_[g] - from) * t_.page;
+      std::memmove(to, data + from * t_.page, bytes);
+      std::memcpy(to + bytes, dealer_.rest(g), dealer_.rest_bytes(g));
+    }
+  }
+
+  std::size_t element_;
+  transposition t_;
+  std::pmr::vector<std::byte> buffer_;
+  dealer dealer_;
+  std::pmr::vector<std::uint32_t> pages_;
+  std::pmr::vector<std::size_t> first_;
+  std::pmr::vector<std::byte> spare_;
+};
+
+}  // namespace
+
+void permute_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32_t> target, std::byte* spare) {
+  for (std::size_t k = 0; k < target.size(); ++k) {
+    if (target[k] == k) continue;
+    std::memcpy(spare, data + k * page_bytes, page_bytes);
+    std::size_t to = target[k];  // of what the spare page_bytes holds
+    target[k] = static_cast<std::uint32_t>(k);
+    while (to != k) {
+      std::swap_ranges(spare, spare + page_bytes, data + to * page_bytes);
+      const std::size_t next = target[to];
+      target[to] = static_cast<std::uint32_t>(to);
+      to = next;
+    }
+    std::memcpy(data + k * page_bytes, spare, page_bytes);
+  }
+}
+
+void gather_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32_t> source, std::byte* spare) {
+  for (std::size_t k = 0; k < source.size(); ++k) {
+    if (source[k] == k) continue;
+    std::memcpy(spare, data + k * page_bytes, page_bytes);
+    std::size_t at = k;
+    while (source[at] != k) {
+      const std::size_t from = source[at];
+      std::memcpy(data + at * page_bytes, data + from * page_bytes, page_bytes);
+      source[at] = static_cast<std::uint32_t>(at);
+      at = from;
+    }
+    std::memcpy(data + at * page_bytes, spare, page_bytes);
+    source[at] = static_cast<std::uint32_t>(at);
+  }
+}
+
+std::size_t transposition::footprint(std::size_t bytes) const noexcept {
+  if (bytes <= buffer) return buffer;
+  return buffer + dealer::footprint(groups, page) + page + sizeof(std::uint32_t) * (bytes / page) +
+         sizeof(std::size_t) * (groups + 1);
+}
+
+transposition transposition::plan(std::size_t bytes, std::size_t element, std::size_t memory) noexcept {
+  constexpr std::size_t usual = 4096;
+  const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(bytes) / usual));
+  transposition least{.buffer = bytes};
+  for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::size_t{16}, std::size_t{4}}) {
+    for (const std::size_t page : {usual, std::size_t{1024}, 4 * usual, 16 * usual}) {
+      // A group is at most 1/groups of the matrix and one column more; small matrices are transposed at once.
+      transposition t{groups, page,
+                      std::min(bytes, std::max<std::size_t>(bytes / groups + bytes / groups / 4, 64 * element))};
+      for (; t.footprint(bytes) > memory && t.buffer / 2 >= 4 * element; t.buffer /= 2) continue;
+      if (t.footprint(bytes) <= memory) return t;
+      if (t.footprint(bytes) < least.footprint(bytes)) least = t;
+    }
+  }
+  return least;
+}
+
+void transpose(std::byte* data, std::size_t matrices, std::size_t rows, std::size_t columns, std::size_t element,
+               const transposition& t, std::pmr::memory_resource* memory) {
+  const std::size_t bytes = rows * columns * element;
+  transposer one(element, t, bytes, memory);
+  for (std::size_t k = 0; k < matrices; ++k) one.run(data + k * bytes, rows, columns);
+}
+
+void transpose_large(std::byte* data, std::size_t matrices, std::size_t rows, std::size_t columns, std::size_t element,
+                     std::pmr::memory_resource* memory) {
+  if (rows <= 1 || columns <= 1) return;
+  const std::size_t all = rows * columns;
+  std::pmr::vector<std::uint64_t> moved((all + 63) / 64, 0, memory);
+  // Element k = i·columns + j goes to j·rows + i.
+  const auto target = [&](std::size_t k) { return k % columns * rows + k / columns; };
+  for (std::size_t m = 0; m < matrices; ++m, data += all * element) {
+    std::ranges::fill(moved, std::uint64_t{0});
+    for (std::size_t k = 0; k < all; ++k) {
+      if ((moved[k / 64] >> (k % 64) & 1U) != 0) continue;
+      // The element at k changes places with that at each next place of its cycle.
+      for (std::size_t to = target(k); to != k; to = target(to)) {
+        std::swap_ranges(data + k * element, data + (k + 1) * element, data + to * element);
+        moved[to / 64] |= std::uint64_t{1} << (to % 64);
+      }
+    }
+  }
+}
+
+}  // namespace taquin::detail
