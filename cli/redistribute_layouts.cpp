@@ -139,7 +139,7 @@ class layout_problem_of_rank {
     });
   }
 
-  // What moves in one array begins where the target is.
+  // A redistribution in one array begins where the target is.
   void begin_in_target() { std::ranges::copy(source_, target_.begin()); }
 
   [[nodiscard]] const std::byte* source() const { return source_.data(); }

@@ -61,8 +61,8 @@ int TAQUIN_Redistribute_layout(const void *from_array, TAQUIN_Layout from, void 
  * 16 KiB bytes for n bytes on the rank with most, of p ranks, and where axes change places n/16384 and 64 KiB. */
 int TAQUIN_Redistribute_layout_in_place(void *array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
                                         MPI_Datatype type, MPI_Comm comm);
-/* From one array to another, for a part: `extents` elements along each dimension (of the source), from `from_begin` on in the source and
- * from `to_begin` on in the target. */
+/* From one array to another, for a part: `extents` elements along each dimension (of the source), from `from_begin` on
+ * in the source and from `to_begin` on in the target. */
 int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
                                     void *to_array, TAQUIN_Layout to, const MPI_Count to_begin[],
                                     const MPI_Count extents[], const int axes[], MPI_Datatype type, MPI_Comm comm);

@@ -134,7 +134,9 @@ std::size_t block_exchange::larger_page() const noexcept {
   return page_;
 }
 
-std::size_t block_exchange::dealers(std::size_t page) const noexcept { return 2 * detail::dealer::footprint(ranks_, page); }
+std::size_t block_exchange::dealers(std::size_t page) const noexcept {
+  return 2 * detail::dealer::footprint(ranks_, page);
+}
 
 std::size_t block_exchange::footprint(std::size_t page) const noexcept {
   const std::size_t pages = most_ / page;

@@ -1,9 +1,9 @@
 // A redistribution between layouts in one array.
 //
-// Steps:   a rank brings together what goes to each rank, in the order of the source's memory; an exchange in place; what
-//          has come goes where the target has it, if the target had the source's order of axes; these change places.
-//          Leading dimensions and halos are closed before and opened afterwards. All but the exchange is local.
-// Memory:  grouping::bytes, axis_permutation::bytes, four numbers for each rank, and what the exchange is given.
+// Steps: a rank brings together what goes to each rank, in the order of the source's memory; an exchange in place;
+// what has come goes where the target has it, if the target had the source's order of axes; these change places.
+// Leading dimensions and halos are closed before and opened afterwards. All but the exchange is local. Memory:
+// grouping::bytes, axis_permutation::bytes, four numbers for each rank, and what the exchange is given.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -11,8 +11,8 @@
 
 namespace taquin::detail {
 
-/// One axis: `mine` cuts it for this rank, which is at `coordinate`; `theirs` for the others, whose position in the grid
-/// has `stride` for each coordinate.
+/// One axis: `mine` cuts it for this rank, which is at `coordinate`; `theirs` for the others, whose position in the
+/// grid has `stride` for each coordinate.
 struct dealt_axis {
   const dimension* mine = nullptr;
   int coordinate = 0;
