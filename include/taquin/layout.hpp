@@ -200,8 +200,8 @@ void redistribute(const void* from_array, const layout& from, void* to_array, co
 /// Brings an array from one layout to another in its own memory. `data` has room for as many elements as the larger of
 /// the two local_size() of this rank. Blocking, collective; arguments and errors as layout_redistribution has them, but
 /// the whole array moves (no `from_begin`, `to_begin`, `extents`). Storage outside the target (halos, leading
-/// dimensions, places that only the source had) has no meaning afterwards. After an error that not all ranks have, nothing
-/// is known of the array; after any other it is as it was.
+/// dimensions, places that only the source had) has no meaning afterwards. After an error that not all ranks have,
+/// nothing is known of the array; after any other it is as it was.
 ///
 /// Scratch memory: at least about 4·√(n·p) + 300·p + 16 KiB bytes, for n bytes on the rank with most, of p ranks; where
 /// axes change places, at least n/16384 and 64 KiB. More memory, up to n, is faster.
