@@ -6,16 +6,26 @@
 #include <cstdint>
 #include <memory_resource>
 
+#include "base/outliving.hpp"
+
 namespace taquin::detail {
 
 /// Gives from its own bytes while they last, then from the heap. What is returned in reverse order is used again. It
-/// stands below the memory_budget, which counts all the same.
-class inline_pool final : public std::pmr::memory_resource {
+/// stands below the memory_budget, which counts all the same. Where it must outlive its owner, the owner's memory is to
+/// be kept: `tell_at_end`.
+class inline_pool final : public std::pmr::memory_resource, public outliving {
  public:
   // The bytes stay uninitialised: clearing them would cost more than the pool saves.
   inline_pool() noexcept {}  // NOLINT
   inline_pool(const inline_pool&) = delete;
   inline_pool& operator=(const inline_pool&) = delete;
+  ~inline_pool() override {
+    if (outlived_ != nullptr) *outlived_ = outlives_;
+  }
+
+  void outlive() noexcept override { outlives_ = true; }
+  /// Its destructor says here whether its bytes must stay.
+  void tell_at_end(bool& outlived) noexcept { outlived_ = &outlived; }
 
   /// Bytes of its own.
   static constexpr std::size_t size = 4096;
@@ -37,6 +47,8 @@ class inline_pool final : public std::pmr::memory_resource {
 
   alignas(std::max_align_t) std::array<std::byte, size> pool_;
   std::size_t used_ = 0;
+  bool outlives_ = false;
+  bool* outlived_ = nullptr;
 };
 
 }  // namespace taquin::detail

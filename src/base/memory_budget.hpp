@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <string>
-#include <vector>
 
+#include "base/outliving.hpp"
 #include "taquin/error.hpp"
 #include "taquin/types.hpp"
 
@@ -16,7 +15,7 @@ namespace taquin::detail {
 
 /// A memory resource with a limit in bytes. A request over the limit throws `budget_exceeded` and takes nothing.
 /// Not thread safe: one budget serves one plan. The resource that it draws from must outlive it.
-class memory_budget final : public std::pmr::memory_resource {
+class memory_budget final : public std::pmr::memory_resource, public outliving {
  public:
   /// A limit in bytes, and where the memory comes from.
   explicit memory_budget(std::size_t limit = unlimited,
@@ -63,21 +62,13 @@ class memory_budget final : public std::pmr::memory_resource {
     deallocate(aside, aside_size_, alignof(std::max_align_t));
   }
 
-  /// From now on what is given back stays as it is, for ever: the MPI library may still send from it for a call that
-  /// this rank has left.
-  void outlive() noexcept { outlives_ = true; }
+  /// What is given back from now on is kept.
+  void outlive() noexcept override {
+    outlives_ = true;
+    detail::outlive(upstream_);
+  }
 
  private:
-  // Leak checkers find it here.
-  static void keep(void* memory) noexcept {
-    static std::mutex one_at_a_time;
-    try {
-      static auto* const all = new std::vector<void*>;
-      const std::scoped_lock lock(one_at_a_time);
-      all->push_back(memory);
-    } catch (...) {  // kept all the same
-    }
-  }
   // Null where it does not suffice.
   void* from_aside(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t at = (aside_used_ + alignment - 1) / alignment * alignment;
@@ -103,7 +94,7 @@ class memory_budget final : public std::pmr::memory_resource {
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     if (is_from_aside(memory)) return;  // given back as a whole
     if (outlives_) [[unlikely]]
-      keep(memory);
+      keep_for_ever(memory);
     else
       upstream_->deallocate(memory, bytes, alignment);
     discharge(bytes);

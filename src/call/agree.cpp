@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory_resource>
+#include <new>
 
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
@@ -35,7 +36,8 @@ class dissemination {
         tag_(tag),
         rounds_(comm.size()),
         memory_(memory),
-        size_(in_place ? sizeof(fact_record) : fact_record::head) {}
+        size_(in_place ? sizeof(fact_record) : fact_record::head),
+        told_(*new (comm.message<sizeof(record)>()) record) {}
 
   /// Reduces `v` over all ranks.
   void run(record& v) {
@@ -69,7 +71,7 @@ class dissemination {
   agreement_rounds rounds_;
   std::pmr::memory_resource* memory_;
   std::size_t size_;
-  record told_;
+  record& told_;
   record theirs_;
 };
 
@@ -132,12 +134,13 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   MPI_Request request = MPI_REQUEST_NULL;
   std::array<Word, N> theirs{};
   MPI_Status status;
-  TAQUIN_MPI(PMPI_Isend(mine.data(), sizeof mine, MPI_BYTE, to, tag, comm.get(), &request));
+  void* const sent = std::memcpy(comm.message<sizeof mine>(), mine.data(), sizeof mine);
+  TAQUIN_MPI(PMPI_Isend(sent, sizeof mine, MPI_BYTE, to, tag, comm.get(), &request));
   try {
     mpi::check(mpi::receive(std::as_writable_bytes(std::span(theirs)), from, tag, comm.get(), status), "MPI_Recv");
     mpi::complete(request, "MPI_Wait");
   } catch (...) {
-    mpi::abandon(request, mpi::request_kind::send);
+    if (mpi::abandon(request, mpi::request_kind::send)) comm.outlive();
     throw;
   }
   return theirs;

@@ -21,7 +21,7 @@ namespace taquin::detail {
 /// For each digit z of 1 … `digits`, rank u sends one message to u + z·weight and receives one from u − z·weight (mod
 /// p). All messages are sent before any is received, so that a rank does all it can before it waits. Messages are
 /// received one by one in the order of their digits, so that each can be placed right behind the one before.
-/// `requests` has room for `digits`; messages are sent from `memory`. `ends` has
+/// `requests` has room for `digits`; messages are sent from `memory` or from what the communicator keeps. `ends` has
 ///   std::span<const std::byte> load(int digit)                    the message; unchanged until the round is over
 ///   std::span<std::byte> room()                                   where the next message is received
 ///   void unload(int digit, std::span<const std::byte> from)       a message that has been received
@@ -31,14 +31,19 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
   const int p = comm.size();
   struct sends {
     std::span<MPI_Request> requests;
+    mpi::communicator& comm;
     std::pmr::memory_resource* memory;
     ~sends() {
-      for (auto& request : requests) mpi::abandon(request, mpi::request_kind::send, memory);
+      bool pending = false;
+      for (auto& request : requests) pending = mpi::abandon(request, mpi::request_kind::send) || pending;
+      if (!pending) return;
+      outlive(memory);
+      comm.outlive();
     }
   };
   requests = requests.first(as_size(digits));
   std::ranges::fill(requests, MPI_REQUEST_NULL);
-  const sends unfinished{requests, memory};
+  const sends unfinished{requests, comm, memory};
   for (int z = 1; z <= digits; ++z) {
     const auto to = static_cast<int>((comm.rank() + z * weight) % p);
     const std::span<const std::byte> message = ends.load(z);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <memory>
+#include <memory_resource>
 #include <new>
 
 #include "base/in_flight.hpp"
+#include "base/lasting_piece.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
@@ -32,37 +32,8 @@ void run_to_its_end(const collective& c, std::span<const std::byte> from, std::s
   check(PMPI_Wait(&request, MPI_STATUS_IGNORE), call);
 }
 
-// Memory for a collective's own copies of its arguments: of the process where a piece is free, or else of the heap;
-// null where that has none. A collective that was left in the middle keeps its piece.
-class copies {
- public:
-  copies() {
-    for (piece_ = 0; piece_ < pieces; ++piece_)
-      if (!in_use[piece_].exchange(true, std::memory_order_acquire)) return;
-    heap_.reset(new (std::nothrow) std::byte[sizeof(piece)]);
-  }
-  copies(const copies&) = delete;
-  copies& operator=(const copies&) = delete;
-  ~copies() {
-    if (piece_ < pieces && !kept_) in_use[piece_].store(false, std::memory_order_release);
-  }
-  [[nodiscard]] std::byte* data() const noexcept { return piece_ < pieces ? reserve[piece_].data() : heap_.get(); }
-  /// Keeps it for ever, because the MPI library may still use it.
-  void keep() noexcept {
-    kept_ = true;
-    static_cast<void>(heap_.release());
-  }
-
- private:
-  struct alignas(std::max_align_t) piece : std::array<std::byte, most_at_once + alignof(std::max_align_t)> {};
-  static std::array<piece, pieces> reserve;
-  static std::array<std::atomic<bool>, pieces> in_use;
-  std::size_t piece_ = 0;
-  std::unique_ptr<std::byte[]> heap_;
-  bool kept_ = false;
-};
-std::array<copies::piece, pieces> copies::reserve;
-std::array<std::atomic<bool>, pieces> copies::in_use{};
+// Memory for a collective's own copies of its arguments.
+using copies = detail::lasting_piece<most_at_once + alignof(std::max_align_t), pieces>;
 
 }  // namespace
 
@@ -114,11 +85,14 @@ namespace {
 // Some messages to and from ranks in a row.
 class window {
  public:
-  window() = default;
+  /// Messages are sent from `memory`.
+  explicit window(std::pmr::memory_resource* memory) noexcept : memory_(memory) {}
   window(const window&) = delete;
   window& operator=(const window&) = delete;
   ~window() {
-    for (std::size_t i = 0; i < n_; ++i) abandon(requests_[i], kinds_[i]);
+    bool pending = false;
+    for (std::size_t i = 0; i < n_; ++i) pending = abandon(requests_[i], kinds_[i]) || pending;
+    if (pending) detail::outlive(memory_);
   }
   void receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm) {
     if (into.empty()) return;
@@ -138,6 +112,7 @@ class window {
     kinds_[n_] = kind;
     return &requests_[n_++];
   }
+  std::pmr::memory_resource* memory_;
   std::array<MPI_Request, std::size_t{2} * ranks> requests_{};
   std::array<request_kind, std::size_t{2} * ranks> kinds_{};
   std::size_t n_ = 0;
@@ -145,12 +120,12 @@ class window {
 
 }  // namespace
 
-void exchange(communicator& comm, const peer_blocks& blocks) {
+void exchange(communicator& comm, const peer_blocks& blocks, std::pmr::memory_resource* memory) {
   const int p = comm.size();
   const int tag = comm.next_tag() + communicator::agreement_tag;
   std::ranges::copy(blocks.to(comm.rank()), blocks.from(comm.rank()).begin());
   for (int first = 1; first < p; first += window::ranks) {
-    window w;
+    window w(memory);
     const int last = std::min(first + window::ranks, p);
     for (int k = first; k < last; ++k) {
       const int from = (comm.rank() + p - k) % p;

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
@@ -79,8 +81,9 @@ class peer_blocks {
   ~peer_blocks() = default;
 };
 
-/// By messages, which a rank that leaves can cancel: nothing is copied. Both sides know the sizes.
-void exchange(communicator& comm, const peer_blocks& blocks);
+/// By messages, which a rank that leaves can cancel: nothing is copied. Both sides know the sizes. What is sent lies in
+/// `memory`.
+void exchange(communicator& comm, const peer_blocks& blocks, std::pmr::memory_resource* memory);
 
 template <class T>
 MPI_Datatype number() noexcept {
@@ -168,7 +171,7 @@ void allgather(const T& mine, std::span<T> all, MPI_Comm comm) {
 /// Several values from each rank to each. `layout`: how many to each rank, where in `out` they begin, how many from
 /// each rank, where in `in` they are put.
 template <class T>
-void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> layout, communicator& comm) {
+void alltoallv(const std::pmr::vector<T>& out, std::span<T> in, std::span<const int> layout, communicator& comm) {
   static_assert(std::is_trivially_copyable_v<T>);
   class parts final : public collectives::peer_blocks {
    public:
@@ -190,12 +193,12 @@ void alltoallv(std::span<const T> out, std::span<T> in, std::span<const int> lay
     std::span<const int> layout_;
     std::size_t ranks_;
   };
-  collectives::exchange(comm, parts(out, in, layout, comm.size()));
+  collectives::exchange(comm, parts(out, in, layout, comm.size()), out.get_allocator().resource());
 }
 
 /// One value from each rank to each.
 template <class T>
-void alltoall(std::span<const T> out, std::span<T> in, communicator& comm) {
+void alltoall(const std::pmr::vector<T>& out, std::span<T> in, communicator& comm) {
   static_assert(std::is_trivially_copyable_v<T>);
   class parts final : public collectives::peer_blocks {
    public:
@@ -211,7 +214,7 @@ void alltoall(std::span<const T> out, std::span<T> in, communicator& comm) {
     std::span<const T> out_;
     std::span<T> in_;
   };
-  collectives::exchange(comm, parts(out, in));
+  collectives::exchange(comm, parts(out, in), out.get_allocator().resource());
 }
 
 /// Waits until all ranks have come.

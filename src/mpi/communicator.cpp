@@ -138,7 +138,7 @@ void communicator::late_frees::free_all() noexcept {
 
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
-  if (record != nullptr && record->lost && !finalized()) {
+  if ((outlives_ || left_ || (record != nullptr && record->lost)) && !finalized()) {
     if (is_revoked(comm_)) kept.clear();  // nobody can still be in the node's memory
     keep_for_ever();
     return MPI_SUCCESS;

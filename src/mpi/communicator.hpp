@@ -5,11 +5,13 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string_view>
 
+#include "base/outliving.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/slots.hpp"
 #include "mpi/whereabouts.hpp"
@@ -28,7 +30,7 @@ struct reason_to_leave {
 
 /// A private communicator of the same ranks, so that taquin's messages never meet the user's, and facts about the
 /// group.
-class communicator {
+class communicator final : public detail::outliving {
  public:
   /// The state that `of` has made before, or null. Local. Throws usage_error where `of` has.
   static communicator* known(MPI_Comm user);
@@ -70,6 +72,16 @@ class communicator {
   /// The calls on the user's communicator.
   std::shared_ptr<call_record> record;
   [[nodiscard]] call_record& calls() const noexcept { return *record; }
+
+  /// Memory for a message of an agreement, one at a time, that the MPI library may read for as long as the communicator
+  /// is there.
+  template <std::size_t Bytes>
+  void* message() noexcept {
+    static_assert(Bytes <= sizeof message_);
+    return message_.data();
+  }
+  /// It is never freed from now on, and neither is what was made from it.
+  void outlive() noexcept override { outlives_ = true; }
 
   /// Called when an error takes this rank out of the middle of a call. The rank cannot use the communicator any more.
   /// All others are told, and their waits end with peer_left. Does nothing the second time.
@@ -150,6 +162,8 @@ class communicator {
   int leaving_tag_ = 0;                // no other message has it
   std::atomic<bool> has_user_{false};
   std::atomic<bool> left_{false};
+  std::atomic<bool> outlives_{false};
+  alignas(std::max_align_t) std::array<std::byte, 512> message_{};
   parting parting_;                          // sent without waiting: kept like the communicator
   parting heard_;                            // of the first that is received
   MPI_Request hears_ = MPI_REQUEST_NULL;     // from the first wait on

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory_budget.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/failure.hpp"
 #include "taquin/error.hpp"
@@ -63,21 +62,22 @@ void leave_to_library(MPI_Request& request) noexcept {
   }
 }
 
-void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory) noexcept {
-  if (request == MPI_REQUEST_NULL || finalized()) return;
+bool abandon(MPI_Request& request, request_kind what) noexcept {
+  if (request == MPI_REQUEST_NULL || finalized()) return false;
+  bool pending = false;
   if (what == request_kind::receive || what == request_kind::persistent_receive) {
     PMPI_Cancel(&request);
     PMPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
     int done = 0;
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    auto* const budget = done == 0 ? dynamic_cast<detail::memory_budget*>(memory) : nullptr;
-    if (budget != nullptr) budget->outlive();
+    pending = done == 0;
   }
   const bool persistent = what == request_kind::persistent_send || what == request_kind::persistent_receive;
   // Also a request that has failed: some MPI libraries keep it.
   if (!persistent) leave_to_library(request);
   request = MPI_REQUEST_NULL;
+  return pending;
 }
 
 // One that has failed is over, although some MPI libraries keep its request.
@@ -91,8 +91,10 @@ void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, 
 }
 
 void request_set::abandon() noexcept {
-  auto* const memory = requests_.get_allocator().resource();
-  for (std::size_t i = 0; i < end_; ++i) mpi::abandon(requests_[i], kinds_[i], memory);
+  bool pending = false;
+  for (std::size_t i = 0; i < end_; ++i) pending = mpi::abandon(requests_[i], kinds_[i]) || pending;
+  if (pending) detail::outlive(requests_.get_allocator().resource());
+  if (pending && also_read_ != nullptr) also_read_->outlive();
   in_flight_ = end_ = 0;
 }
 

@@ -3,7 +3,7 @@
 // - Statuses are looked at. A message that is longer than its room is MPI_ERR_TRUNCATE, with the peer and both sizes.
 // - After its owner is destroyed nothing writes into its memory: receives are cancelled, or waited for where their data
 //   are already arriving; sends are completed, or freed if they are never received. The MPI library still reads what
-//   those send: a memory_budget that it comes from outlives the call.
+//   those send: the owner of that memory, of whatever kind, keeps it (base/outliving.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/outliving.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -28,8 +29,9 @@ namespace taquin::mpi {
 /// What an unfinished request does to memory, and who frees it: persistent ones their owner.
 enum class request_kind : std::uint8_t { send, receive, persistent_send, persistent_receive };
 
-/// Ends one request, as above, of which a send reads `memory`; null: memory that stays anyway. Does not throw.
-void abandon(MPI_Request& request, request_kind what, std::pmr::memory_resource* memory = nullptr) noexcept;
+/// Ends one request, as above. True where it is a send that is not complete: the owner of what it reads must outlive
+/// it. Does not throw.
+bool abandon(MPI_Request& request, request_kind what) noexcept;
 
 /// Gives up waiting for this send: the MPI library completes it by itself.
 void leave_to_library(MPI_Request& request) noexcept;
@@ -66,6 +68,9 @@ class request_set {
   void keep_truncations() noexcept { keeps_truncations_ = true; }
   /// Returns the one that was kept, once.
   std::optional<truncation> take_truncation() noexcept { return std::exchange(kept_, std::nullopt); }
+
+  /// Sends read this memory as well, beside what this set is taken from.
+  void reads(detail::outliving& memory) noexcept { also_read_ = &memory; }
 
   /// Describes what is waited for here, for the report of a timeout.
   void describe_by(const awaited* what) noexcept { what_ = what; }
@@ -140,7 +145,8 @@ class request_set {
     return true;
   }
 
-  /// Ends what is unfinished, as above; sends read the memory that this set itself is taken from. Does not throw.
+  /// Ends what is unfinished, as above; sends read the memory that this set itself is taken from, and `reads`. Does not
+  /// throw.
   void abandon() noexcept;
 
  private:
@@ -245,6 +251,7 @@ class request_set {
   std::size_t end_ = 0;  // one past the last number in use
   std::size_t in_flight_ = 0;
   const awaited* what_ = nullptr;
+  detail::outliving* also_read_ = nullptr;
   bool keeps_truncations_ = false;
   std::optional<truncation> kept_;
 };

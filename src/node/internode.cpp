@@ -141,7 +141,7 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
       local_(all_nodes().index[as_size(comm.rank())]),
       members_(all_nodes().size(node_)),
       memory_(all_nodes(), node_, most_bytes_of(comm.size(), all_nodes().largest())),
-      requests_(0, std::pmr::new_delete_resource()),
+      requests_(0, &memory_of_messages_),
       missing_(as_size(all_nodes().groups())) {
   std::size_t staged = 0;
   for (int d = 1; d < all_nodes().groups(); ++d) {
@@ -159,7 +159,6 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
 internode::~internode() { taken -= share_; }
 
 void internode::begin(int tag) {
-  requests_.abandon();  // after a step that has failed
   memory_.next_step();
   tag_ = tag;
   next_ = looked_members_ = looked_handlers_ = messages_missing_ = 0;

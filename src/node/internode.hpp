@@ -21,9 +21,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/watch.hpp"
@@ -185,10 +187,11 @@ class internode final : private mpi::awaited {
   int members_;  // of the node
   internode_memory memory_;
   std::size_t share_ = 0;
-  std::vector<std::byte> staging_;    // messages that this rank sends
-  std::size_t pieces_ = 1;            // of a message, at most
-  mpi::request_set requests_;         // of each distance: pieces_ receives, and as many sends
-  std::vector<std::size_t> missing_;  // of each distance: pieces that have not come
+  memory_budget memory_of_messages_;
+  std::pmr::vector<std::byte> staging_{&memory_of_messages_};  // messages that this rank sends
+  std::size_t pieces_ = 1;                                     // of a message, at most
+  mpi::request_set requests_;                                  // of each distance: pieces_ receives, and as many sends
+  std::vector<std::size_t> missing_;                           // of each distance: pieces that have not come
   int tag_ = 0;
   std::size_t next_ = 0;            // rank of order() that the next block is for
   std::byte* run_ = nullptr;        // the run that is being written

@@ -12,7 +12,7 @@ namespace taquin::detail {
 
 /// Not a window of MPI's: to free a window is collective, to free a plan is local. Move-only; empty where there is no
 /// memory.
-class shared_scratch {
+class shared_scratch final : public outliving {
  public:
   shared_scratch() noexcept = default;
 
@@ -25,6 +25,8 @@ class shared_scratch {
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
   [[nodiscard]] std::byte* data() const noexcept { return memory_.data(); }
+
+  void outlive() noexcept override { memory_.outlive(); }
 
   /// A rank that has waited for this arrival sees what this rank wrote before.
   void arrive() noexcept { memory_.word().fetch_add(1, std::memory_order_release); }

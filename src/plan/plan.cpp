@@ -2,8 +2,11 @@
 #include "taquin/plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 
 #include "base/environment.hpp"
+#include "base/lasting_piece.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "call/failure_map.hpp"
@@ -159,15 +162,36 @@ bool run_step(const exchange& x, const options& o) {
   return done.continues_because == nullptr;
 }
 
+// The state of a blocking call, in memory that can outlive it.
+class blocking_state {
+ public:
+  blocking_state(const exchange& x, const options& o) {
+    static_assert(alignof(detail::plan_state) <= alignof(std::max_align_t));
+    if (piece_.data() != nullptr) state_ = new (piece_.data()) detail::plan_state(x, o, false);
+  }
+  blocking_state(const blocking_state&) = delete;
+  blocking_state& operator=(const blocking_state&) = delete;
+  ~blocking_state() {
+    if (state_ != nullptr && detail::plan_state::destroy(*state_)) piece_.keep();
+  }
+  [[nodiscard]] detail::plan_state* get() const noexcept { return state_; }
+
+ private:
+  static constexpr std::size_t pieces = 8;  // calls of as many threads at the same time
+  detail::lasting_piece<sizeof(detail::plan_state), pieces> piece_;
+  detail::plan_state* state_ = nullptr;
+};
+
 }  // namespace
 
 void run(const exchange& x, const options& o) {
   detail::check_communicator(x.comm);
   if (x.in_place) detail::forget_map();
   if (run_step(x, o)) return;
-  detail::plan_state state(x, o, false);
-  state.begin(x, o, false);
-  state.run();
+  const blocking_state state(x, o);
+  if (state.get() == nullptr) return detail::plan_state(x, o, false).begin(x, o, true);  // which throws on all ranks
+  state.get()->begin(x, o, false);
+  state.get()->run();
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory_resource>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "algorithms/nodes/level_choice.hpp"
 #include "base/inline_pool.hpp"
 #include "base/memory_budget.hpp"
+#include "base/outliving.hpp"
 #include "call/call.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
@@ -35,6 +37,16 @@ struct plan_state final {
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
   ~plan_state() { running.forget(); }
+  /// Destroys it; true where its own bytes must stay, because the MPI library still sends from its pool.
+  static bool destroy(plan_state& p) noexcept {
+    bool outlived = false;
+    p.pool.tell_at_end(outlived);
+    p.~plan_state();
+    return outlived;
+  }
+  static void operator delete(plan_state* p, std::destroying_delete_t) noexcept {
+    destroy(*p) ? keep_for_ever(p) : ::operator delete(p);
+  }
 
   /// From meet to prepare. Collective; throws as taquin::plan does, with `lacks_memory` on all ranks.
   void begin(const exchange& x, const options& o, bool lacks_memory);

@@ -27,7 +27,8 @@ mpi_port::mpi_port(mpi::communicator& comm, int first_tag, store& units, const p
       buffers_(memory),
       addresses_(memory),
       lengths_(memory),
-      node_(node) {
+      node_(node),
+      values_(memory) {
   array_list::take(*this, limits, units.unit_bytes());
   fetches_ = node != nullptr;
 }

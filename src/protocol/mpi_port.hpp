@@ -153,6 +153,7 @@ class mpi_port final : public port, private mpi::awaited {
     each(&mpi_port::buffers_, l.send_buffers * as_size(l.chunk) * unit_bytes);
     each(&mpi_port::addresses_, std::size_t{l.scattered});
     each(&mpi_port::lengths_, std::size_t{l.scattered});
+    each(&mpi_port::values_, most_values);
   }
 
   mpi::communicator& comm_;
@@ -187,8 +188,8 @@ class mpi_port final : public port, private mpi::awaited {
   bool dense_running_ = false;
   std::uint32_t words_left_ = 0;  // transfers of the collective under way
   operation_ptr reduction_;
-  std::array<std::uint64_t, most_values> values_{};
-  int fruitless_ = 0;  // looks in a row
+  std::pmr::vector<std::uint64_t> values_;  // of a sum, that leave
+  int fruitless_ = 0;                       // looks in a row
   bool told_quiet_ = false;
   double last_news_ = 0;
   std::uint64_t messages_ = 0;

@@ -226,7 +226,7 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
     for (std::size_t k = 0; k < items && !invalid; ++k) ++(*out)[as_size((*destinations)[k])];
   }
   if (invalid) std::ranges::fill(*out, 0);
-  mpi::alltoall(std::span<const count_t>(*out), std::span(*in), *running.comm());
+  mpi::alltoall(*out, std::span(*in), *running.comm());
   const count_t total = std::accumulate(in->begin(), in->end(), count_t{0});
   if (!invalid && as_size(total) > most_items)
     invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};

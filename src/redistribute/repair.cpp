@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 #include <numeric>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/check.hpp"
@@ -68,18 +70,20 @@ struct number_table {
     const auto counts = std::span(layout).first(p);
     const auto came = std::span(layout).subspan(2 * p, p);
     for (std::size_t r = 0; r < p; ++r) counts[r] = static_cast<int>(to[r].size());
-    mpi::alltoall(std::span<const int>(counts), came, comm);
+    const std::pmr::vector<int> sizes(counts.begin(), counts.end(), &sent);
+    mpi::alltoall(sizes, came, comm);
     std::exclusive_scan(counts.begin(), counts.end(), layout.begin() + static_cast<std::ptrdiff_t>(p), 0);
     std::exclusive_scan(came.begin(), came.end(), layout.begin() + static_cast<std::ptrdiff_t>(3 * p), 0);
-    std::vector<int> out;
+    std::pmr::vector<int> out(&sent);
     for (const auto& list : to) out.insert(out.end(), list.begin(), list.end());
     in.resize(as_size(std::reduce(came.begin(), came.end(), 0)));
-    mpi::alltoallv(std::span<const int>(out), std::span(in), std::span<const int>(layout), comm);
+    mpi::alltoallv(out, std::span(in), std::span<const int>(layout), comm);
   }
   [[nodiscard]] std::span<const int> from(std::size_t r) const {
     return std::span(in).subspan(as_size(layout[3 * to.size() + r]), as_size(layout[2 * to.size() + r]));
   }
 
+  detail::memory_budget sent;  // what is sent lies there
   std::vector<std::vector<int>> to;
   std::vector<int> layout;  // counts and places of what is sent, and of what comes
   std::vector<int> in;

@@ -38,6 +38,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
            where.shared == nullptr ? nullptr : where.shared->data()};
   slots_.keep_truncations();
   slots_.describe_by(this);
+  if (where.shared != nullptr) slots_.reads(*where.shared);
   if (schedule_.ahead && floods()) {
     // Not behind the tags of its lanes: ranks may have different numbers of lanes.
     gate_.emplace(where_.comm, where_.tag + mpi::communicator::gate_tag, static_cast<const mpi::awaited*>(this),

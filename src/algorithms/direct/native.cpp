@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/outliving.hpp"
 #include "base/sizes.hpp"
 #include "exchange/by_address.hpp"
 #include "model/terms.hpp"
@@ -69,6 +70,16 @@ class native_operation final : public operation {
         bytes_ += static_cast<std::uint64_t>(x.send[peer].bytes());
         messages_ += x.send[peer].bytes() > 0 ? 1 : 0;
       }
+  }
+
+  native_operation(const native_operation&) = delete;
+  native_operation& operator=(const native_operation&) = delete;
+  // A collective cannot be cancelled: the MPI library may still read its arguments.
+  ~native_operation() override {
+    if (request_ == MPI_REQUEST_NULL || mpi::finalized()) return;
+    int done = 0;
+    PMPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+    if (done == 0) outlive(ints_.get_allocator().resource());
   }
 
   void start() override {

@@ -26,9 +26,9 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
       sizes_(&budget),
       out_(part_.size(), &budget),
       mid_(part_.size(), &budget),
-      columns_(&budget),
       leaving_(&budget),
-      coming_(&budget) {
+      coming_(&budget),
+      columns_(&budget) {
   const level_comms& comms = level_comms_of(*c.comm, view);
   part_.for_each_served(part_.me(), [&](int) { ++served_; });
   dimensions all{.columns = comms.columns.size(), .sizes = c.shape->uniform ? 0 : as_size(part_.size()) * served_};
@@ -145,7 +145,7 @@ void multilevel_operation::learn_sizes(int ranks, mpi::communicator& inside) {
     rcounts[i] = static_cast<int>(served_);
     rdispls[i] = static_cast<int>(i * served_);
   }
-  mpi::alltoallv(std::span<const count_t>(mine), std::span(sizes_), std::span<const int>(layout), inside);
+  mpi::alltoallv(mine, std::span(sizes_), std::span<const int>(layout), inside);
 }
 
 void multilevel_operation::deal() {

@@ -128,9 +128,9 @@ class multilevel_operation final : public operation {
   std::pmr::vector<count_t> sizes_;  // otherwise: [local rank][rank served]
   packed_side out_;                  // by the local rank that serves the receiver
   packed_side mid_;                  // by the local rank that sends
+  raw_buffer leaving_;               // out_, then all columns' out: before what sends from it
+  raw_buffer coming_;                // mid_, then all columns' in
   std::pmr::vector<column> columns_;
-  raw_buffer leaving_;  // out_, then all columns' out
-  raw_buffer coming_;   // mid_, then all columns' in
   operation_ptr inside_;
   int stage_ = 2;
 };

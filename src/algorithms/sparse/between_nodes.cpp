@@ -134,7 +134,8 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
   std::size_t leaving = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
-  mpi::request_set requests(coming + leaving, memory);
+  raw_buffer unwanted(memory);
+  mpi::request_set requests(coming + leaving, memory);  // last: ended first
   std::size_t i = 0;
   std::byte* at = into;
   const auto receive = [&](const notice& n, std::byte* to) {
@@ -157,10 +158,11 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   const auto room = [](std::size_t) { return most_bytes; };
   for (const notice& n : blocks) {
     if (into != nullptr || !comes(n)) continue;
-    raw_buffer unwanted(as_size(n.count * std::max(e.extent, e.true_extent)), memory);
+    unwanted.reset(as_size(n.count * std::max(e.extent, e.true_extent)));
     i = 0;
     receive(n, unwanted.data() - e.true_lb);
     while (requests.active(0)) requests.wait_some([](std::size_t, const MPI_Status&) {}, room);
+    unwanted.reset(0);
   }
   requests.complete_all(true, room);
   std::uint64_t sent = 0;
