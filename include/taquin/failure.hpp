@@ -57,8 +57,8 @@ struct part {
 /// The map of one rank. Outgoing data that it does not list have left the rank.
 struct block_map {
   bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
-  count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution; in place an element, or a byte
-                                 ///< where no rank's type has gaps
+  count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution, or a part of one where blocks
+                                 ///< are divided; in place an element, or a byte where no rank's type has gaps
   std::vector<part> outgoing{};  ///< data to be sent: stands, unknown, or, of a redistribution, staged
   std::vector<part> incoming{};  ///< all data that this rank receives or keeps, in order of place
   std::vector<std::byte> staged{};  ///< data, without gaps

@@ -25,8 +25,8 @@ struct redistribution_access;
 struct redistribute_options {
   /// A name that `taquin list --redistribution` prints; default: the one that is expected to be the fastest.
   std::string_view algorithm = "auto";
-  /// Extra bytes per rank that taquin may take; default: no limit, but for migrate(), whose exchange then has 1% of the
-  /// data, at least 64 KiB.
+  /// Extra bytes per rank that taquin may take. Default: for blocks of more than 16 KiB tables, and buffers of 1% of
+  /// the data, at least 64 KiB; for smaller ones the largest buffers. Of migrate() see there.
   std::size_t memory = unlimited;
   /// Whether a call checks, before anything moves, that no two blocks go to one place. It takes one more reduction.
   /// Default: it does.
@@ -54,8 +54,11 @@ struct redistribute_options {
 
 /// An array of blocks that can be redistributed again and again. Move-only.
 ///
-/// Scratch memory on a rank of p with m blocks of l data bytes: at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`:
-/// 82·m), taken when the object is made (buffers) and during a call (tables of the blocks).
+/// Scratch memory on a rank of p with m blocks of l data bytes, taken when the object is made (buffers) and during a
+/// call (tables of the blocks): at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`: 82·m), and at least
+/// 17408 + 300·p + 66·m·n + 3·l/n. Under a limit that is too small for whole blocks, those of 8 KiB or more are divided
+/// into n equal parts of at least 4 KiB: n divides a block's elements, or where elements have no gaps its bytes. Where
+/// `o.memory` is too small budget_exceeded names exactly the bytes that are needed.
 class redistribution {
  public:
   /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.
@@ -108,6 +111,8 @@ class redistribution {
   /// - Any other block is with one rank that had it last (`outgoing`: stands; `incoming`: displaced). It is in that
   ///   rank's array, or, where the array is full, in the map (staged).
   /// - A block that is `missing` is lost: it was with a rank that has failed, or on its way.
+  /// Where blocks were divided, a block here is a part of one, in the map (`unit_bytes` says so) as for the next
+  /// start(): the object then has n times as many blocks, of one n-th each.
   /// Where this rank's part had ended well `incoming` may be empty: everything has arrived. The next start() moves
   /// blocks among the survivors, from where `outgoing` says they are. Collective over `survivors`, a communicator of
   /// ranks of the one before. The maps take memory on top of `memory`. Throws as the constructor does, and nothing is

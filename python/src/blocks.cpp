@@ -82,8 +82,12 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 
 void block_exchange::agree(std::size_t held, bool transposing) {
   // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
-  detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
-                                      choices_->invalid_text_or_null());
+  try {
+    detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
+                                        choices_->invalid_text_or_null());
+  } catch (const budget_exceeded& e) {  // of its part of the whole, which is named below
+    if (!e.collective()) throw;
+  }
   const std::int64_t print = fingerprint_of(from_, to_, element_, transposing);
   // Maxima; a minimum is the maximum of the negative.
   std::array<std::int64_t, 4> all{-narrow(choices_->memory), narrow(held), print, -print};
@@ -93,6 +97,22 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   memory_ = -all[0] == std::numeric_limits<std::int64_t>::max() ? unlimited : static_cast<std::size_t>(-all[0]);
   held_ = static_cast<std::size_t>(all[1]);
   for (std::size_t r = 0; r < ranks_; ++r) most_ = std::max(most_, std::max(from_.volume(r), to_.volume(r)) * element_);
+  const std::size_t limit = memory_;
+  if (std::size_t least = choose(limit); least > limit) {
+    for (std::size_t too_little = limit; least - too_little > 1;) {
+      const std::size_t half = too_little + (least - too_little) / 2;
+      (choose(half) <= half ? least : too_little) = half;
+    }
+    throw budget_exceeded("the redistribution needs at least " + std::to_string(least) + " bytes of scratch memory, " +
+                              std::to_string(limit) + " are allowed",
+                          least, 0, limit);
+  }
+}
+
+// Returns the bytes that are needed where so many are allowed: what fits a limit, fits any larger one.
+std::size_t block_exchange::choose(std::size_t memory) {
+  memory_ = memory;
+  whole_ = false;
   // 94 bytes for each page, 81 and two per rank of a page's size: the least sum.
   const double best = std::sqrt(94.0 * static_cast<double>(most_) / static_cast<double>(81 + 2 * ranks_));
   page_ = static_cast<std::size_t>(std::clamp(best, 1024.0, 65536.0)) / 64 * 64;
@@ -103,15 +123,11 @@ void block_exchange::agree(std::size_t held, bool transposing) {
     page_ = larger_page();
   }
   std::size_t needed = held_ + footprint(page_);
-  if (transposing) {
+  if (transposing_) {
     transposition_ = detail::transposition::plan(most_, element_, memory_ - std::min(memory_, held_));
     needed = std::max(needed, held_ + transposition_.footprint(most_));
   }
-  if (needed > memory_) {
-    throw budget_exceeded("the redistribution needs " + std::to_string(needed) + " bytes of scratch memory, " +
-                              std::to_string(memory_) + " are allowed",
-                          needed, 0, memory_);
-  }
+  return needed;
 }
 
 // A page near the best one that all runs consist of, within the memory; 0: there is none.

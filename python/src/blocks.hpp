@@ -33,6 +33,7 @@ class block_exchange {
 
  private:
   void agree(std::size_t held, bool transposing);
+  std::size_t choose(std::size_t memory);
   [[nodiscard]] std::size_t part_of_runs() const;
   [[nodiscard]] std::size_t larger_page() const noexcept;
   [[nodiscard]] std::size_t dealers(std::size_t page) const noexcept;

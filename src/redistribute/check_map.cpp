@@ -40,8 +40,9 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
   return std::nullopt;
 }
 
-std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank) {
-  const count_t mine = blocks[as_size(rank)];
+std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> units, int rank) {
+  const auto blocks = [&](count_t r) { return units[as_size(r)] / map.parts; };
+  const count_t mine = blocks(rank);
   if (map.length < 0 || map.length > mine)
     return invalid_argument{fmt::format("there are destinations for {} blocks, but the array has {}", map.length, mine),
                             MPI_ERR_COUNT, -1};
@@ -51,12 +52,12 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
   for (count_t k = 0; k < map.length; ++k) {
     const count_t r = map.ranks[static_cast<int>(k)];
     if (r == -1) continue;
-    if (r < 0 || r >= static_cast<count_t>(blocks.size()))
-      return invalid_argument{fmt::format("block {} goes to rank {} of {}", k, r, blocks.size()), MPI_ERR_RANK, -1};
+    if (r < 0 || r >= static_cast<count_t>(units.size()))
+      return invalid_argument{fmt::format("block {} goes to rank {} of {}", k, r, units.size()), MPI_ERR_RANK, -1};
     const count_t i = map.indices[static_cast<int>(k)];
-    if (i < 0 || i >= blocks[as_size(r)])
+    if (i < 0 || i >= blocks(r))
       return invalid_argument{
-          fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r, blocks[as_size(r)]),
+          fmt::format("block {} goes to index {} of rank {}, whose array has {} blocks", k, i, r, blocks(r)),
           MPI_ERR_ARG, static_cast<int>(r)};
   }
   return std::nullopt;
@@ -148,10 +149,10 @@ task check_injective(machine& m, const targets& t) {
     if (c.from[i] == m.rank && m.rank != rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
-  throw on_all_ranks(
-      usage_error(fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}", c.number[0],
-                              c.from[0], c.number[1], c.from[1], c.place, rank),
-                  MPI_ERR_ARG, c.from[1], rank));
+  throw on_all_ranks(usage_error(
+      fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}", c.number[0] / m.parts,
+                  c.from[0], c.number[1] / m.parts, c.from[1], c.place / m.parts, rank),
+      MPI_ERR_ARG, c.from[1], rank));
 }
 
 }  // namespace taquin::detail

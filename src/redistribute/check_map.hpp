@@ -11,12 +11,19 @@
 
 namespace taquin::detail {
 
-/// A map as the caller gives it.
+/// A map as the caller gives it. Where blocks are divided, units() and those behind it are of the parts.
 struct given_map {
   count_t length = 0;
   count_view ranks;
   count_view indices;
   bool same_length = true;  ///< as many indices as ranks
+  count_t parts = 1;        ///< of a block
+
+  [[nodiscard]] count_t units() const noexcept { return length * parts; }
+  [[nodiscard]] count_t rank(count_t unit) const noexcept { return ranks[static_cast<int>(unit / parts)]; }
+  [[nodiscard]] count_t index(count_t unit) const noexcept {
+    return indices[static_cast<int>(unit / parts)] * parts + unit % parts;
+  }
 
   template <class Index>
   static given_map of(std::span<const int> ranks, std::span<const Index> indices) {
@@ -29,8 +36,8 @@ struct given_map {
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                                 const redistribute_options& o, const char* invalid_text);
 
-/// The first destination out of range, if any. `blocks` holds the length of every rank's array. Local, linear.
-std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> blocks, int rank);
+/// The first destination out of range, if any. `units` holds the length of every rank's array. Local, linear.
+std::optional<invalid_argument> check_ranges(const given_map& map, std::span<const count_t> units, int rank);
 
 /// Throws usage_error on this rank unless each of `blocks` has an index, and a rank of −1 to `ranks` − 1.
 void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks);

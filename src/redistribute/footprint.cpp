@@ -1,12 +1,14 @@
 #include "redistribute/footprint.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/in_flight.hpp"
 #include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/sparse_targets.hpp"
+#include "taquin/options.hpp"
 
 namespace taquin::detail {
 
@@ -88,6 +90,85 @@ std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_siz
                              std::size_t blocks) noexcept {
   const table_sizes t = most_tables(s, ranks, blocks);
   return for_a_while(a, t) - target_exchange::bytes(t) + mpi_port::reduction_bytes(ranks);
+}
+
+namespace {
+
+constexpr std::size_t without_limit_blocks = 16384;  // blocks that have the largest buffers where there is no limit
+constexpr std::size_t least_default = 65536;
+constexpr std::size_t usual_part = 16384;  // smaller ones only where there is no other way
+
+// Calls visit(parts) for each number of parts that blocks can have, until it returns true.
+template <class Visit>
+bool for_each_division(const redistribution_problem& p, Visit visit) {
+  constexpr std::size_t most_units = std::numeric_limits<std::int32_t>::max() - 1;
+  for (std::size_t n = 1; n == 1 || (p.block_bytes / n >= least_part && n * p.most_blocks <= most_units); ++n)
+    if (n == 1 || p.block_length % n == 0 || (!p.gaps && p.block_bytes % n == 0))
+      if (visit(n)) return true;
+  return false;
+}
+
+buffer_sizes sizes_for(const redistribution_problem& p, std::size_t parts, slot most_chunk) noexcept {
+  return bounded(redistribution_sizes(p.block_bytes / parts, p.least_blocks * parts, most_chunk), p.in_flight, p.ranks);
+}
+
+// Messages of one block, so many buffers to receive them, and one to send.
+buffer_sizes few(const redistribution_problem& p, std::size_t parts, slot receive_buffers) noexcept {
+  buffer_sizes s = sizes_for(p, parts, 1);
+  s.receive_buffers = receive_buffers;
+  s.scatter_buffers = receive_buffers / 2;
+  s.send_buffers = 1;
+  return s;
+}
+
+std::size_t needed(const redistribution_problem& p, std::size_t parts, const buffer_sizes& s) noexcept {
+  return redistribution_footprint(*p.algorithm, s, p.ranks, p.most_blocks * parts, p.block_bytes / parts);
+}
+
+}  // namespace
+
+std::size_t least_memory(const redistribution_problem& p) noexcept {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for_each_division(p, [&](std::size_t parts) {
+    least = std::min(least, needed(p, parts, few(p, parts, 1)));
+    return false;
+  });
+  return least;
+}
+
+std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std::size_t memory) noexcept {
+  const bool limited = memory != unlimited;
+  const std::size_t for_buffers =
+      p.block_bytes <= without_limit_blocks ? unlimited : std::max(p.most_blocks * p.block_bytes / 100, least_default);
+  buffer_choice c;
+  const auto fits = [&](std::size_t parts, const buffer_sizes& s) {
+    c = {s, parts};
+    if (limited) return needed(p, parts, s) <= memory;
+    return for_buffers == unlimited ||
+           (s.staging_slots() + s.send_buffers * s.chunk) * (p.block_bytes / parts) <= for_buffers;
+  };
+  const bool found = for_each_division(p,
+                                       [&](std::size_t parts) {
+                                         if (parts > 1 && p.block_bytes / parts < usual_part) return false;
+                                         if (!fits(parts, sizes_for(p, parts, 1))) return false;
+                                         slot chunk = std::numeric_limits<slot>::max();
+                                         while (!fits(parts, sizes_for(p, parts, chunk)))
+                                           chunk = c.sizes.chunk - std::max<slot>(c.sizes.chunk / 16, 1);
+                                         return true;
+                                       }) ||
+                     for_each_division(p, [&](std::size_t parts) { return fits(parts, few(p, parts, 3)); }) ||
+                     for_each_division(p, [&](std::size_t parts) { return fits(parts, few(p, parts, 1)); });
+  if (found) return c;
+  if (limited) return std::nullopt;
+  return buffer_choice{few(p, 1, 1), 1};  // blocks that cannot be divided
+}
+
+buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem& p) noexcept {
+  buffer_sizes s = bounded(redistribution_sizes(p.block_bytes / c.parts, 0, c.sizes.chunk), p.in_flight, p.ranks);
+  s.receive_buffers = std::min(s.receive_buffers, c.sizes.receive_buffers);
+  s.scatter_buffers = std::min(s.scatter_buffers, c.sizes.scatter_buffers);
+  s.send_buffers = std::min(s.send_buffers, c.sizes.send_buffers);
+  return s;
 }
 
 }  // namespace taquin::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "redistribute/machine.hpp"
 
@@ -28,10 +29,48 @@ std::size_t redistribution_footprint(const redistribution_algorithm& a, const bu
 std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                              std::size_t blocks) noexcept;
 
+/// Of a problem that all ranks know.
+struct redistribution_problem {
+  const redistribution_algorithm* algorithm = nullptr;
+  int ranks = 1;
+  int in_flight = 0;
+  std::size_t block_bytes = 0;
+  std::size_t block_length = 0;  ///< elements
+  bool gaps = false;             ///< some rank's elements are not contiguous, so that a part has whole ones
+  std::size_t least_blocks = 0;  ///< of a rank that has some
+  std::size_t most_blocks = 0;
+};
+
+/// Buffers, and in how many parts each block goes: each part is a block of its own.
+struct buffer_choice {
+  buffer_sizes sizes;
+  std::size_t parts = 1;
+};
+
+/// The largest buffers within `memory`: messages of fewer blocks, then fewer buffers, then equal parts of blocks, as
+/// few as possible. Null where none fit. Without a limit blocks of at most 16 KiB have the largest buffers, and larger
+/// ones buffers of 1% of the data, at least 64 KiB. Pure.
+std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std::size_t memory) noexcept;
+
+/// The least memory for which there is a choice.
+std::size_t least_memory(const redistribution_problem& p) noexcept;
+
+/// The buffers of a rank that has no blocks.
+buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem& p) noexcept;
+
+/// Parts of blocks have at least these bytes.
+constexpr std::size_t least_part = 4096;
+
 /// The bound that the documentation promises, linear in each argument.
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {
   return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
+}
+
+/// The bound of the least memory, for blocks that go in so many equal parts.
+constexpr std::size_t least_redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
+                                                 std::size_t block_bytes, std::size_t parts) noexcept {
+  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks * parts + 3 * (block_bytes / parts);
 }
 
 }  // namespace taquin::detail

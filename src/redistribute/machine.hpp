@@ -84,6 +84,7 @@ struct machine {
   targets* known = nullptr;              ///< what exchange_targets would learn, when it is known already
   bool handed_over = false;              ///< another algorithm went before: blocks may be in staging
   std::uint64_t rounds = 0;
+  slot parts = 1;                ///< of a block of the caller's: each is a block here
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: the algorithm that takes over
 
   /// Slots of the caller's array.

@@ -46,7 +46,7 @@ void redistribution::operator()(std::span<const int> dest_ranks, std::span<const
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
-  check_sort(dest_ranks, dest_indices.size(), state_->units->border(), state_->running.comm()->size());
+  check_sort(dest_ranks, dest_indices.size(), state_->units->border() / state_->parts, state_->running.comm()->size());
   redistribution_access::sort(*this, dest_ranks, dest_indices);
 }
 
@@ -54,13 +54,14 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
   auto& state = *r.state_;
   block_map map(*state.units, &state.budget);
   const auto n = static_cast<slot>(dest_ranks.size());
-  for (slot s = 0; s < n; ++s)
-    if (dest_ranks[s] >= 0) map.set(s, {dest_ranks[s], static_cast<slot>(dest_indices[s])});
+  const auto parts = static_cast<slot>(state.parts);  // which stay together, as blocks of a rank keep their order
+  for (slot s = 0; s < n * parts; ++s)
+    if (const int to = dest_ranks[s / parts]; to >= 0) map.set(s, {to, static_cast<slot>(dest_indices[s / parts])});
   const std::uint64_t copied = state.units->bytes_copied();
   map.sort(state.running.comm()->size(), map.slots() - 1, &state.budget);
   for (slot s = 0; s < n; ++s) {
-    dest_ranks[s] = map[s].rank;
-    dest_indices[s] = static_cast<int>(map[s].index);
+    dest_ranks[s] = map[s * parts].rank;
+    dest_indices[s] = static_cast<int>(map[s * parts].index);
   }
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
 }
@@ -94,19 +95,25 @@ failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, M
   state& was = *self;
   check_communicator(survivors, "redistribution");
   store& mine = *was.units;
-  auto bad = back ? check_ranges(*back, *was.blocks, was.running.comm()->rank()) : std::nullopt;
+  std::optional<given_map> origins = back;
+  if (origins) origins->parts = was.parts;
+  auto bad = origins ? check_ranges(*origins, *was.blocks, was.running.comm()->rank()) : std::nullopt;
   if (invalid_text != nullptr) bad = of_interface(invalid_text);
   if (was.moving) bad = invalid_argument{"the redistribution is in progress: wait for it, or destroy it"};
-  auto next = begin_together<state>(arguments{mine.border() > 0 ? mine.at(0) : nullptr, mine.border(), mine.length(),
-                                              mine.element().type, survivors, bad ? bad->what.c_str() : nullptr},
-                                    was.options);
+  // Divided blocks may have parts on several ranks: from now on each part is a block.
+  const bool in_bytes = was.length % was.parts != 0;
+  const count_t length = in_bytes ? static_cast<count_t>(mine.unit_bytes()) : was.length / was.parts;
+  auto next =
+      begin_together<state>(arguments{mine.border() > 0 ? mine.at(0) : nullptr, mine.border(), length,
+                                      in_bytes ? MPI_BYTE : was.type, survivors, bad ? bad->what.c_str() : nullptr},
+                            was.options);
   failure::block_map map = was.left ? std::move(*was.left) : failure::block_map{};
   map.unit_bytes = static_cast<count_t>(mine.unit_bytes());
   next->running.stage([&] {
     const MPI_Comm before = was.running.comm()->get();
     unstage(map, mine);
     have_once(map, was.ended, before, *next->running.comm());
-    if (back) tell_origins(map, was.ended, *back, before, *next->running.comm());
+    if (origins) tell_origins(map, was.ended, *origins, before, *next->running.comm());
   });
   self = std::move(next);
   map.known = true;

@@ -55,9 +55,9 @@ failure::block_map map_of(const block_map& at, const targets& t, int rank) {
 
 failure::block_map map_of(const given_map& given, std::size_t unit_bytes, int rank) {
   failure::block_map map{.unit_bytes = static_cast<count_t>(unit_bytes)};
-  for (int k = 0; k < given.length; ++k) {
-    const count_t to = given.ranks[k];
-    const count_t index = given.indices[k];
+  for (count_t k = 0; k < given.units(); ++k) {
+    const count_t to = given.rank(k);
+    const count_t index = given.index(k);
     if (to < 0) continue;
     const bool own = to == rank;
     const state what = !own ? state::stands : index == k ? state::arrived : state::displaced;

@@ -1,22 +1,17 @@
 // What a redistribution keeps: the agreed sizes, the memory for any map, and the moves that are under way.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/checked.hpp"
 #include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "call/failure_map.hpp"
-#include "mpi/collectives.hpp"
 #include "node/detect.hpp"
 #include "node/internode.hpp"
 #include "protocol/mpi_port.hpp"
@@ -54,99 +49,11 @@ struct redistribution::state final {
   state& operator=(const state&) = delete;
   ~state() { running.forget(); }
 
-  void begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
-    forget_map();
-    running.meet(x.comm);
-    running.stage([&] {
-      const element e = describe(x, lacks_memory);
-      proposed.algorithm = options.algorithm;
-      const agreed all = running.agree(proposed, &budget);
-      if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
-      tell_blocks(x.blocks, e, all);
-      prepare(x, e, all);
-    });
-  }
-
-  // What this rank brings to the agreement.
-  element describe(const arguments& x, bool lacks_memory) {
-    proposal& p = proposed;
-    p.invalid =
-        lacks_memory ? out_of_memory() : check_arguments(x.data, x.blocks, x.length, x.type, options, x.invalid_text);
-    const element e = p.invalid ? element{} : element::of(x.type);
-    if (!p.invalid && !(checked(x.blocks) * x.length * std::max(e.size, e.extent)).fits())
-      p.invalid = invalid_argument{
-          fmt::format("{} blocks of {} elements make more than 2^56 bytes", x.blocks, x.length), MPI_ERR_COUNT};
-    p.choices = choices_of(options);
-    p.memory = options.memory;
-    p.max_block_bytes = p.min_block_bytes = p.invalid ? 0 : static_cast<std::uint64_t>(x.length * e.size);
-    return e;
-  }
-
-  // The limits of all ranks are compared with the need of the one that needs most.
-  [[noreturn]] static void refuse_limit(std::size_t needed, const agreed& all) {
-    throw on_all_ranks(budget_exceeded(
-        fmt::format("a redistribution needs {} bytes of scratch memory, {} are allowed", needed, all.memory), needed, 0,
-        all.memory));
-  }
-
-  // How many blocks each rank has, and whether others can read them where they are.
-  void tell_blocks(count_t mine, const element& e, const agreed& all) {
-    mpi::communicator& comm = *running.comm();
-    const auto ranks = detail::as_size(comm.size());
-    if (ranks * sizeof(count_t) > all.memory) refuse_limit(ranks * sizeof(count_t), all);
-    blocks.emplace(ranks, 0, &budget);
-    if (detail::internode::joins_nodes(comm)) nodes = nodes_of(comm, {});
-    const channel* const node = running.node();
-    const bool copies =
-        node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
-    const bool readable = copies && all.max_block_bytes >= block_reader::least_bytes && (e.contiguous() || mine == 0);
-    const count_t told = readable ? mine : ~mine;  // complemented: they cannot be read
-    mpi::allgather(told, std::span(*blocks), comm.get());
-    readers = who_reads(*blocks, nodes.get(), comm.rank());
-    for (count_t& b : *blocks)
-      if (b < 0) b = ~b;
-  }
-
-  void prepare(const arguments& x, const element& e, const agreed& all) {
-    mpi::communicator& comm = *running.comm();
-    const std::size_t bytes = all.max_block_bytes;
-    const int tag = tags.take(comm);
-    std::size_t least = 0;  // blocks of a rank that has some
-    std::size_t most = 0;
-    for (const count_t b : *blocks) {
-      const auto n = detail::as_size(b);
-      if (n > 0) least = least == 0 ? n : std::min(least, n);
-      most = std::max(most, n);
-    }
-    chosen = find_redistribution(options.algorithm);
-    options.algorithm = options.algorithm == "auto" ? "auto" : chosen->name;  // for repair(): the caller's may be gone
-    running.algorithm = chosen->name;
-    const auto need = [&] { return redistribution_footprint(*chosen, sizes, comm.size(), most, bytes); };
-    const auto sized = [&](std::size_t blocks_of_rank, slot chunk) {
-      return bounded(redistribution_sizes(bytes, blocks_of_rank, chunk), options.in_flight, comm.size());
-    };
-    sizes = sized(least, std::numeric_limits<slot>::max());
-    while (sizes.chunk > 1 && need() > all.memory) sizes = sized(least, sizes.chunk - 1);
-    const std::size_t needed = need();
-    steps = {.blocks = *blocks,
-             .block_bytes = bytes,
-             .number = static_cast<std::uint32_t>(tag),
-             .staging = sizes.staging_slots() - 1,
-             .readable = readers.has_value(),
-             .check = options.check};
-    by_steps = options.algorithm == "auto" && running.node() != nullptr && node_steps::suit(steps, *running.node());
-    pushes = options.algorithm == "auto" && running.node() == nullptr && pushed_blocks::suit(*blocks, sizes);
-    memory_to_ask = free_for_targets(*chosen, sizes, comm.size(), least);
-    if (std::ranges::find(*blocks, 0) != blocks->end())
-      memory_to_ask = std::min(memory_to_ask, free_for_targets(*chosen, sized(0, sizes.chunk), comm.size(), 0));
-    asks = !pushes && target_exchange::suits(comm, running.node(), most, memory_to_ask);
-    if (x.blocks == 0) sizes = sized(0, sizes.chunk);
-    if (needed > all.memory) refuse_limit(needed, all);
-    units.emplace(x.data, x.blocks, x.length, e, sizes.staging_slots(), &budget);
-    net.emplace(comm, tag, *units, redistribution_limits(sizes, comm.size()), &budget);
-    if (readers) net->let_read(*readers);
-    if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
-  }
+  // redistribution_setup.cpp
+  void begin(const arguments& x, const redistribute_options&, bool lacks_memory);
+  element describe(const arguments& x, bool lacks_memory);
+  redistribution_problem tell_blocks(const arguments& x, const element& e, const agreed& all);
+  void prepare(const arguments& x, const element& e, const agreed& all);
 
   // Forgets the last redistribution.
   void begin_next(std::string_view algorithm) {
@@ -157,7 +64,8 @@ struct redistribution::state final {
     ended = false;
   }
 
-  void start(const given_map& given) {
+  void start(given_map given) {
+    given.parts = parts;
     begin_next(chosen->name);
     in_error_forget(
         [&] { running.start([&]() -> operation& { return moving.emplace(*this, given); }, by_thread(options)); },
@@ -165,7 +73,8 @@ struct redistribution::state final {
   }
 
   // start(), where ranks may wait for each other: they find their targets by a sparse exchange.
-  void ask_and_start(const given_map& given) {
+  void ask_and_start(given_map given) {
+    given.parts = parts;
     begin_next(chosen->name);
     in_error_forget(
         [&] {
@@ -265,12 +174,13 @@ struct redistribution::state final {
              .net = &*s.net,
              .sizes = s.sizes,
              .least_progress = s.options.least_progress,
-             .known = &known_},
+             .known = &known_,
+             .parts = static_cast<slot>(s.parts)},
           steps_(run_steps()) {
       s.net->begin_run();
-      for (slot k = 0; !bad_ && k < static_cast<slot>(given.length); ++k)
-        if (const count_t r = given.ranks[static_cast<int>(k)]; r >= 0)
-          map_.set(k, {static_cast<std::int32_t>(r), static_cast<slot>(given.indices[static_cast<int>(k)])});
+      for (count_t k = 0; !bad_ && k < given.units(); ++k)
+        if (const count_t r = given.rank(k); r >= 0)
+          map_.set(static_cast<slot>(k), {static_cast<std::int32_t>(r), static_cast<slot>(given.index(k))});
     }
 
     transfer(const transfer&) = delete;
@@ -357,6 +267,9 @@ struct redistribution::state final {
   redistribute_options options;
   proposal proposed;
   std::shared_ptr<const node_view> nodes;  // where there are several that share memory
+  count_t length = 0;                      // the caller's
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  count_t parts = 1;  // of each block, which are blocks of their own where the memory is too small for whole ones
   std::optional<std::pmr::vector<count_t>> blocks;
   node_steps::setting steps;
   bool by_steps = false;              // calls that wait go in two steps: the same on all ranks

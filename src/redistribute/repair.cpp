@@ -195,9 +195,9 @@ class origins_of_blocks {
         holders.to[of_.judge(here_[k].peer)].push_back(n);
     holders.exchange(now_);
     number_table origins(now_.size());
-    for (int k = 0; k < given_.length; ++k)
-      if (const auto to = static_cast<int>(given_.ranks[k]); to >= 0)
-        for (const int n : {to, static_cast<int>(given_.indices[k]), k}) origins.to[of_.judge(to)].push_back(n);
+    for (int k = 0; k < given_.units(); ++k)
+      if (const auto to = static_cast<int>(given_.rank(k)); to >= 0)
+        for (const int n : {to, static_cast<int>(given_.index(k)), k}) origins.to[of_.judge(to)].push_back(n);
     origins.exchange(now_);
 
     std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
@@ -232,7 +232,7 @@ class origins_of_blocks {
         continue;
       }
       mine.push_back(one);
-      mine.back().peer = static_cast<int>(given_.ranks[static_cast<int>(one.offset)]);
+      mine.back().peer = static_cast<int>(given_.rank(one.offset));
       if (one.what == state::stands) mine.back().what = one.at == one.offset ? state::arrived : state::displaced;
     }
     for (std::size_t r = 0; r < nowhere_.to.size(); ++r)

@@ -5,11 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +18,8 @@
 #include "base/environment.hpp"
 #include "faults/layer.hpp"
 #include "faults/map_traffic.hpp"
+#include "faults/redistribution_in_c.hpp"
+#include "redistribute/footprint.hpp"
 #include "redistribute/machine.hpp"
 #include "support/instruments.hpp"
 #include "support/world.hpp"
@@ -30,6 +32,7 @@ namespace {
 using test::block_traffic;
 using test::origin;
 using test::origin_of;
+using test::redistribution_in_c;
 using test::traffic;
 
 unsigned failures_to_try(unsigned few) {
@@ -202,57 +205,49 @@ TEST_P(every_redistribution, is_true_after_a_datatype_has_failed) {
 INSTANTIATE_TEST_SUITE_P(failure_map, every_redistribution, testing::ValuesIn(detail::redistributions()),
                          [](const auto& i) { return std::string(i.param->name); });
 
-// A redistribution by the C API, used as one of C++.
-class redistribution_in_c {
- public:
-  redistribution_in_c(void* data, count_t blocks, count_t length, MPI_Datatype type, MPI_Comm comm,
-                      const redistribute_options& o) {
-    check(TAQUIN_Redistribution_create(data, blocks, length, type, comm, o.algorithm.data(), TAQUIN_UNLIMITED, &r_));
-  }
-  redistribution_in_c(redistribution_in_c&& other) noexcept : r_(std::exchange(other.r_, nullptr)) {}
-  redistribution_in_c& operator=(redistribution_in_c&&) = delete;
-  ~redistribution_in_c() {
-    if (r_ != nullptr) TAQUIN_Redistribution_free(&r_);
-  }
-  void operator()(std::span<const int> ranks, std::span<const int> places) {
-    check(TAQUIN_Redistribution_redistribute(r_, static_cast<int>(ranks.size()), ranks.data(), places.data()));
-  }
-  failure::block_map repair(MPI_Comm survivors) {
-    TAQUIN_Block_map map;
-    check(TAQUIN_Redistribution_repair(r_, survivors, &map));
-    return in_cpp(map);
-  }
-  failure::block_map roll_back(MPI_Comm survivors, std::span<const int> ranks, std::span<const int> places) {
-    TAQUIN_Block_map map;
-    check(TAQUIN_Redistribution_roll_back(r_, survivors, static_cast<int>(ranks.size()), ranks.data(), places.data(),
-                                          &map));
-    return in_cpp(map);
-  }
-
- private:
-  static void check(int code) {
-    if (code != MPI_SUCCESS) throw std::runtime_error(TAQUIN_Last_error());
-  }
-  static failure::block_map in_cpp(const TAQUIN_Block_map& c) {
-    failure::block_map map{.known = c.known == 1, .unit_bytes = c.unit_bytes};
-    const auto read = [](std::vector<failure::part>& to, const TAQUIN_Part* parts, MPI_Count n) {
-      for (const TAQUIN_Part& p : std::span(parts, static_cast<std::size_t>(n)))
-        to.push_back({static_cast<failure::state>(p.state), p.peer, p.offset, p.length, p.at});
-    };
-    read(map.outgoing, c.outgoing, c.outgoing_size);
-    read(map.incoming, c.incoming, c.incoming_size);
-    const auto* const staged = static_cast<const std::byte*>(c.staged);
-    map.staged.assign(staged, staged + c.staged_units * c.unit_bytes);
-    return map;
-  }
-
-  TAQUIN_Redistribution r_ = TAQUIN_REDISTRIBUTION_NULL;
+// Blocks of a redistribution: words of a part, and parts of a block where the memory is too small for whole ones.
+struct divided {
+  std::size_t words = 1;
+  int parts = 1;
+  std::size_t memory = unlimited;
 };
+
+divided whole_blocks(unsigned seed) { return {seed % 3 == 0 ? 1024U : seed % 3 == 1 ? 3U : 300U}; }
+
+// The least memory that blocks of 32 KiB need.
+divided blocks_in_parts(const detail::redistribution_algorithm& a, unsigned seed, MPI_Comm comm) {
+  constexpr std::size_t words = 4096;
+  detail::redistribution_problem p{
+      .algorithm = &a, .ranks = test::size_of(comm), .block_bytes = words * sizeof(origin), .block_length = words};
+  for (const int n : block_traffic::sizes(seed, p.ranks)) {
+    const auto blocks = static_cast<std::size_t>(n);
+    if (n > 0) p.least_blocks = p.least_blocks == 0 ? blocks : std::min(p.least_blocks, blocks);
+    p.most_blocks = std::max(p.most_blocks, blocks);
+  }
+  const std::size_t least = detail::least_memory(p);
+  const std::size_t parts = detail::choose_buffers(p, least)->parts;
+  return {words / parts, static_cast<int>(parts), least};
+}
+
+TEST_P(every_redistribution, of_blocks_in_parts_is_true_after_memory_or_an_mpi_call_has_failed_at_any_step) {
+  bool in_parts = false;
+  const auto found = with_faults(failures_to_try(14), [&](unsigned seed, MPI_Comm comm, auto attempt) {
+    const divided d = blocks_in_parts(*GetParam(), seed, comm);
+    in_parts = in_parts || d.parts > 1;
+    block_traffic& mine = kept(block_traffic(seed, comm, d.words, d.parts));
+    redistribution& r = kept(redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(d.words) * d.parts,
+                                            MPI_UINT64_T, comm, {.algorithm = GetParam()->name, .memory = d.memory}));
+    attempt([&] { r(std::span(mine.map().ranks), std::span(mine.map().indices)); },
+            [&](const failure::block_map& map) { return mine.lies(map); });
+  });
+  EXPECT_TRUE(in_parts);
+  EXPECT_TRUE(test::size_of(MPI_COMM_WORLD) == 1 || found.maps > 0) << found.maps;
+}
 
 // Redistributions that fail on one rank, of all ranks, which are still there. `go_on(r, mine, survivors)` of each says
 // how many blocks there were, and how many are lost.
 template <class Redistribution = redistribution, class GoOn>
-void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on) {
+void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on, bool in_parts = false) {
   const int enough = static_cast<int>(failures_to_try(4));
   int repairs = 0;
   int blocks = 0;
@@ -262,10 +257,11 @@ void repairs(const detail::redistribution_algorithm& algorithm, GoOn go_on) {
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const test::scoped_comm survivors(test::duplicate(MPI_COMM_WORLD));
     MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN);  // of C
-    const std::size_t words = seed % 3 == 0 ? 1024 : seed % 3 == 1 ? 3 : 300;
-    block_traffic& mine = kept(block_traffic(seed, comm.get(), words));
-    Redistribution& r = kept(Redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(words), MPI_UINT64_T,
-                                            comm.get(), {.algorithm = algorithm.name}));
+    const divided d = in_parts ? blocks_in_parts(algorithm, seed, comm.get()) : whole_blocks(seed);
+    block_traffic& mine = kept(block_traffic(seed, comm.get(), d.words, d.parts));
+    Redistribution& r =
+        kept(Redistribution(mine.data(), mine.map().blocks, static_cast<count_t>(d.words) * d.parts, MPI_UINT64_T,
+                            comm.get(), {.algorithm = algorithm.name, .memory = d.memory}));
     std::mt19937 random(seed);
     const int n = static_cast<int>(random() % 40);
     if (test::rank_in(comm.get()) == static_cast<int>(seed) % test::size_of(comm.get()))
@@ -304,6 +300,15 @@ TEST_P(every_redistribution, is_rolled_back_with_every_block_that_is_left) {
   repairs(*GetParam(), [](redistribution& r, block_traffic& mine, MPI_Comm survivors) {
     return mine.go_back(r, r.roll_back(survivors, mine.map().ranks, mine.map().indices), survivors);
   });
+}
+
+TEST_P(every_redistribution, of_blocks_in_parts_is_repaired_and_rolled_back) {
+  int turn = 0;
+  const auto go_on = [&](redistribution& r, block_traffic& mine, MPI_Comm survivors) {
+    if (++turn % 2 == 0) return mine.go_on(r, r.repair(survivors), survivors);
+    return mine.go_back(r, r.roll_back(survivors, mine.map().ranks, mine.map().indices), survivors);
+  };
+  repairs(*GetParam(), go_on, true);
 }
 
 // Both in C, by turns.

@@ -83,20 +83,30 @@ class traffic {
 // Blocks of any number of words, all of which say where the block comes from and goes to.
 class block_traffic {
  public:
-  block_traffic(unsigned seed, MPI_Comm comm, std::size_t words) : words_(words) {
+  /// `parts`: of a block, each of so many words, and a block for the maps.
+  block_traffic(unsigned seed, MPI_Comm comm, std::size_t words, int parts = 1) : words_(words) {
     MPI_Comm_rank(comm, &rank_);
-    const int ranks = size_of(comm);
     std::mt19937 random(seed);
-    std::vector<int> sizes(static_cast<std::size_t>(ranks));
-    for (int& n : sizes) n = static_cast<int>(random() % 40);
-    const block_problem all = random_problem(sizes, static_cast<int>(random() % 5 + 6) * 10, seed);
-    mine_ = all[static_cast<std::size_t>(rank_)];
+    const std::vector<int> blocks = sizes(random, size_of(comm));
+    const block_problem all = random_problem(blocks, static_cast<int>(random() % 5 + 6) * 10, seed);
+    given_ = all[static_cast<std::size_t>(rank_)];
+    mine_.blocks = given_.blocks * parts;
+    for (int u = 0; u < mine_.blocks; ++u) {
+      const auto k = static_cast<std::size_t>(u / parts);
+      mine_.ranks.push_back(given_.ranks[k]);
+      mine_.indices.push_back(given_.indices[k] * parts + u % parts);
+    }
     for (int k = 0; k < mine_.blocks; ++k)
       for (std::size_t w = 0; w < words_; ++w)
         data_.push_back(name(mine_.ranks[static_cast<std::size_t>(k)], mine_.indices[static_cast<std::size_t>(k)], w));
   }
   [[nodiscard]] origin* data() { return data_.data(); }
-  [[nodiscard]] const rank_map& map() const { return mine_; }
+  [[nodiscard]] const rank_map& map() const { return given_; }
+  /// Blocks of each rank.
+  static std::vector<int> sizes(unsigned seed, int ranks) {
+    std::mt19937 random(seed);
+    return sizes(random, ranks);
+  }
   // Wrong blocks of what the map says to be whole.
   [[nodiscard]] std::size_t lies(const failure::block_map& map) const {
     std::size_t wrong = map.unit_bytes != static_cast<count_t>(words_ * sizeof(origin));
@@ -143,6 +153,11 @@ class block_traffic {
   }
 
  private:
+  static std::vector<int> sizes(std::mt19937& random, int ranks) {
+    std::vector<int> n(static_cast<std::size_t>(ranks));
+    for (int& blocks : n) blocks = static_cast<int>(random() % 40);
+    return n;
+  }
   // The places in which, as the map says, there is a block.
   [[nodiscard]] std::vector<bool> whole_places(const failure::block_map& map) const {
     std::vector<bool> whole(static_cast<std::size_t>(mine_.blocks), false);
@@ -213,7 +228,8 @@ class block_traffic {
 
   std::size_t words_;
   int rank_ = 0;
-  rank_map mine_;
+  rank_map given_;
+  rank_map mine_;  // of the parts
   std::vector<origin> data_;
 };
 

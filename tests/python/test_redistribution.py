@@ -304,6 +304,36 @@ def test_pages_move_where_memory_is_mapped_in_parts(comm):
     assert comm.size == 1 or comm.rank > 0 or not block.ravel()[512:-512].any()
 
 
+@pytest.mark.parametrize("shape", [(64, 96), (501, 333)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_bytes_that_an_array_needs_are_named_exactly(comm, shape, transposed):
+    if comm.size == 1:
+        pytest.skip("nothing moves")
+    whole = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    rows, columns = taquin.Blocks(shape, (comm.size, 1)), taquin.Blocks(shape, (1, comm.size))
+    block = whole[rows.local_slice(comm.rank)]
+    wanted = whole[columns.local_slice(comm.rank)]
+    if transposed:
+        wanted = whole.T[taquin.Blocks(shape[::-1], (comm.size, 1)).local_slice(comm.rank)]
+    storage = np.zeros(comm.allreduce(max(block.size, wanted.size), MPI.MAX))
+
+    def attempt(memory):
+        here = storage[: block.size].reshape(block.shape)
+        here[...] = block
+        if transposed:
+            return taquin.transpose(here, comm, storage=storage, memory=memory)
+        return taquin.redistribute_nd(here, rows, columns, comm, storage=storage, memory=memory)
+
+    with pytest.raises(taquin.BudgetExceeded) as caught:
+        attempt(1)
+    least = caught.value.requested
+    assert f"needs at least {least} bytes" in str(caught.value)
+    with pytest.raises(taquin.BudgetExceeded):
+        attempt(least - 1)
+    for memory in (least, least + 1, 2 * least):
+        assert np.array_equal(attempt(memory), wanted)
+
+
 @pytest.mark.parametrize("whose", ["file", "MPI", "buffer"])
 def test_memory_of_others_is_copied_where_a_block_grows(comm, tmp_path, whose):
     def owned(block):

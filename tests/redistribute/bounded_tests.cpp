@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::size_t words = 8192;  // of a block: 64 KiB
 constexpr int blocks = 384;          // of a rank: 24 MiB
-constexpr std::size_t most = 64;     // blocks that a test may change: 4 MiB, four times what it copies by itself
+constexpr std::size_t page = 512;    // words: blocks may go in parts
+constexpr std::size_t most = 1024;   // pages that a test may change: 4 MiB, four times what it copies by itself
 
-// Redistributes, and returns the most blocks of this rank's array that changed in one test.
+// Redistributes, and returns the most pages of this rank's array that changed in one test.
 std::size_t most_changed(const test::rank_map& map, int rank, std::string_view algorithm) {
   std::vector<std::uint64_t> data(static_cast<std::size_t>(map.blocks) * words);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = test::identity(rank, static_cast<int>(i / words));
@@ -31,8 +32,8 @@ std::size_t most_changed(const test::rank_map& map, int rank, std::string_view a
     before = data;
     done = r.test();
     std::size_t now = 0;
-    for (std::size_t i = 0; i < data.size(); i += words)
-      now += std::memcmp(&data[i], &before[i], words * sizeof(std::uint64_t)) != 0 ? 1U : 0U;
+    for (std::size_t i = 0; i < data.size(); i += page)
+      now += std::memcmp(&data[i], &before[i], page * sizeof(std::uint64_t)) != 0 ? 1U : 0U;
     changed = std::max(changed, now);
   }
   return changed;

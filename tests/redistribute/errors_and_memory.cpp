@@ -169,6 +169,83 @@ TEST(memory, down_to_buffers_of_one_block_is_enough) {
   }
 }
 
+// The least memory does not grow with a block's size: blocks are divided. With a byte less all ranks refuse, and one
+// error names the whole. Every byte is compared.
+TEST(memory, needs_a_part_of_a_block_and_exactly_what_the_error_names) {
+  int rank = 0;
+  int p = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  constexpr std::size_t blocks = 4;
+  for (const auto* a : detail::redistributions())
+    for (const std::size_t length : {1U, 16384U, 70001U, 1U << 20U}) {
+      std::vector<int> ranks(blocks, (rank + 1) % p);
+      const std::vector<int> indices{1, 2, 3, 0};
+      std::vector<char> mine(blocks * length);
+      const auto value = [](int of, std::size_t block, std::size_t k) {
+        return static_cast<char>(static_cast<std::size_t>(of) * 31 + block * 7 + k + k / 4096);
+      };
+      const auto attempt = [&](std::size_t memory) {
+        for (std::size_t k = 0; k < blocks; ++k)
+          for (std::size_t i = 0; i < length; ++i) mine[k * length + i] = value(rank, k, i);
+        const test::heap_watch watch;
+        redistribution moves(mine.data(), blocks, static_cast<count_t>(length), MPI_CHAR, MPI_COMM_WORLD,
+                             {.algorithm = a->name, .memory = memory});
+        moves(ranks, indices);
+        const std::size_t peak = test::heap_watch::peak();
+        EXPECT_LE(moves.peak_memory(), memory);
+        std::size_t wrong = 0;
+        for (std::size_t k = 0; k < blocks; ++k)
+          for (std::size_t i = 0; i < length; ++i)
+            wrong += mine[(k + 1) % blocks * length + i] != value((rank + p - 1) % p, k, i);
+        EXPECT_EQ(wrong, 0U) << a->name << ", " << length << ", " << memory;
+        return peak;
+      };
+      std::size_t least = 0;
+      try {
+        attempt(1);
+      } catch (const budget_exceeded& e) {
+        least = e.requested();
+      }
+      EXPECT_LE(attempt(least), least + 4096) << a->name << ", " << length;  // with the object itself
+      EXPECT_THROW(attempt(least - 1), budget_exceeded);
+      const std::size_t parts = length == 1U << 20U ? 128 : 1;
+      EXPECT_LE(least, detail::least_redistribution_bound(a->name == std::string_view("cyclic"),
+                                                          static_cast<std::size_t>(p), blocks, length, parts))
+          << a->name << ", " << length;
+      attempt(least + least / 3);
+      if (length == 1U << 20U) {
+        EXPECT_LE(attempt(unlimited),
+                  std::size_t{65536} + 66 * blocks * 128 + 24576 + 300 * static_cast<std::size_t>(p));
+      }
+    }
+}
+
+TEST_F(refusal, divided_blocks_are_named_as_the_caller_has_them) {
+  constexpr int length = 1 << 16;
+  std::vector<double> large(4 * length);
+  redistribution moves(large.data(), 4, length, MPI_DOUBLE, MPI_COMM_WORLD, {.memory = 160 << 10});
+  const auto text_of = [&](const std::vector<int>& to, const std::vector<int>& at) -> std::string {
+    try {
+      moves(to, at);
+    } catch (const usage_error& e) {
+      return e.what();
+    }
+    return {};
+  };
+  const std::vector<int> here(4, rank);
+  EXPECT_NE(text_of(here, {0, 1, 2, 4}).find("block 3 goes to index 4 of rank"), std::string::npos);
+  EXPECT_NE(text_of(here, {0, 2, 3, 2}).find("both go to index 2 of rank"), std::string::npos);
+  for (std::size_t k = 0; k < large.size(); ++k) large[k] = static_cast<double>(k / length);
+  std::vector<int> to{ranks - 1, 0, -1, 0};
+  std::vector<int> index{7, 8, 9, 10};
+  moves.sort(to, index);
+  EXPECT_EQ(to.back(), -1);
+  const auto first = static_cast<std::size_t>(index[0] == 7 ? 0 : index[0] == 8 ? 1 : 3);
+  EXPECT_EQ(large[0], static_cast<double>(first));
+  EXPECT_EQ(large[length - 1], static_cast<double>(first));
+}
+
 TEST_F(refusal, too_little_memory_on_one_rank_is_refused_on_all) {
   EXPECT_THROW(redistribution(data.data(), blocks, 1, MPI_INT, MPI_COMM_WORLD, {.memory = rank == 0 ? 500 : unlimited}),
                budget_exceeded);

@@ -171,6 +171,37 @@ TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
           }
 }
 
+// What budget_exceeded names, and the largest buffers that a limit allows.
+TEST(footprint, of_the_fewest_buffers_is_within_its_bound_and_any_limit_from_there_on_is_kept) {
+  for (const auto* a : redistributions())
+    for (const int p : {1, 2, 64, 4096})
+      for (const std::size_t l : {1UL, 8UL, 56UL, 4096UL, 16384UL, 16385UL, 1UL << 20U, 64UL << 20U})
+        for (const std::size_t m : {1UL, 4UL, 300UL, 100000UL}) {
+          const redistribution_problem problem{a, p, 0, l, l, false, m, m};
+          const std::size_t least = least_memory(problem);
+          for (std::size_t parts = 1; parts == 1 || l / parts >= least_part; parts *= 2)
+            if (l % parts == 0) {
+              EXPECT_LE(least,
+                        least_redistribution_bound(a->name == "cyclic", static_cast<std::size_t>(p), m, l, parts))
+                  << a->name << " p " << p << " l " << l << " m " << m << " parts " << parts;
+            }
+          EXPECT_FALSE(choose_buffers(problem, least - 1));
+          for (const std::size_t limit : {least, least + 1, 2 * least, 10 * least, 100 * least}) {
+            const auto c = choose_buffers(problem, limit);
+            ASSERT_TRUE(c);
+            EXPECT_EQ(l % c->parts, 0U);
+            EXPECT_LE(redistribution_footprint(*a, c->sizes, p, m * c->parts, l / c->parts), limit)
+                << a->name << " p " << p << " l " << l << " m " << m;
+          }
+          const auto c = choose_buffers(problem, unlimited);
+          ASSERT_TRUE(c);
+          if (l > 16385) {
+            EXPECT_LE((c->sizes.staging_slots() + c->sizes.send_buffers * c->sizes.chunk) * (l / c->parts),
+                      std::max(m * l / 100, std::size_t{65536}));
+          }
+        }
+}
+
 TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per_cycle) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
