@@ -158,6 +158,19 @@ def redistribution(experiment):
     table((heads.get(experiment, "ranks"), "MPI library", *names), rows)
 
 
+def migrating():
+    """Migrations beside copies to and from a second array."""
+    rows = []
+    for r in records("redistribution/migrating.json"):
+        low, high = r["ratio_ci95"]
+        limit = f"{r['memory_percent']:g}%" if r["memory_percent"] else "default"
+        data = r["elements"] * r["element_bytes"]
+        rows.append((str(r["ranks"]), f"{r['elements']:,} of {r['element_bytes']} B", limit, "on" if r["once"] else "off",
+                     duration(r["copies_median_s"]), f"{r['ratio']:.2f} [{low:.2f}, {high:.2f}]",
+                     f"{100 * r['peak_memory'] / data:.1f}%"))
+    table(("ranks", "elements of a rank", "memory", "`once`", "by copies", "`migrate`, relative to copies", "peak, of the data"), rows)
+
+
 def nodes(distribution, workload="regular"):
     """Simulated plans: the fastest selector of an MPI library, and the fastest algorithm of taquin."""
     groups = {}
@@ -265,7 +278,7 @@ def check():
 
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
-        "bruck": bruck, "redistribution": redistribution, "nodes": nodes, "programs": programs, "particles": particles,
+        "bruck": bruck, "redistribution": redistribution, "migrating": migrating, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
