@@ -2,7 +2,7 @@
 # migrating.sh BIN OUT: migrations with memory limits beside copies to and from a second array; writes OUT/migrating.json.
 set -eu
 run() {
-  mpirun -n "$1" "$bin/bench_migrating" --elements "$2" --element-bytes "$3" --memory "$4" --seconds "${SECONDS_EACH:-1}" --json ${5:-}
+  mpirun -n "$1" "$bin/bench_migrating" --elements "$2" --element-bytes "$3" --memory "$4" --seconds "${SECONDS_EACH:-1}" --json ${5:+"$5"}
 }
 bin=$1
 {
