@@ -72,14 +72,15 @@ TEST(redistribute, counts_blocks_bytes_and_messages) {
 }
 
 TEST(redistribute, arrays_go_from_one_layout_to_another_and_all_bytes_are_right) {
-  for (const char* what : {"--shape 37x23 --from 2x2/3x4:f --to 1x3/5x2 --element 24 -m 8K",
+  for (const char* what : {"--shape 37x23 --from 2x2/3x4:f --to 1x3/5x2 --element 24 -m 16K",
                            "--shape 12x10x7 --from 4x1x1 --to 1x2x1 --axes 2,0,1", "--shape 50 --from 4 --to 3/1"}) {
     const auto r = taquin(4, std::string("redistribute --reps 2 --json - ") + what);
     ASSERT_EQ(r.status, 0) << what << r.err;
     const auto records = r.json();
-    ASSERT_EQ(records.size(), 2U);
+    ASSERT_EQ(records.size(), 3U);
     EXPECT_EQ(records[0]["algorithm"], "native");
     EXPECT_EQ(records[1]["algorithm"], "layouts");
+    EXPECT_EQ(records[2]["asked"], "in_one_array");
     for (const auto& one : records) expect_figures(one, 4);
   }
   const auto refused = taquin(2, "redistribute --shape 8x8 --from 2x2 --to 1x2");

@@ -105,7 +105,7 @@ def test_read_only_memory_is_not_received_in(comm):
         ({"timeout": "soon"}, "must be a number of seconds"),
         ({"timeout": -1}, "above 0"),
         ({"timeout": datetime.timedelta(0)}, "above 0"),
-        ({"on_timeout": "stop"}, "none of 'wait', 'abort', 'fail'"),
+        ({"on_timeout": "stop"}, "one of 'wait', 'abort', 'fail'"),
         ({"algorithm": "quickest"}, "unknown algorithm 'quickest'"),
     ],
 )

@@ -53,7 +53,7 @@ def test_options_reach_the_algorithm(comm, algorithm):
         ({"radix": 1}, "radix must be ≥ 2, got 1"),
         ({"radix": 2.5}, "radix must be an integer"),
         ({"radix": 1 << 40}, "radix must fit 32 bits"),
-        ({"layout": "loose"}, "none of 'automatic', 'indexed'"),
+        ({"layout": "loose"}, "one of 'automatic', 'indexed'"),
         ({"ports": 31}, "ports must be between 0 and 30, got 31"),
         ({"nodes": 2}, "not iterable"),
         ({"nodes": [0]}, "nodes"),
