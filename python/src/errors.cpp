@@ -25,7 +25,9 @@ void set(const char* name, Arguments&&... arguments) {
   }
 }
 
-void translate(std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): so pybind11 calls it
+}  // namespace
+
+void set_error(std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): so pybind11 calls it
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const budget_exceeded& e) {
@@ -41,8 +43,6 @@ void translate(std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-v
   }
 }
 
-}  // namespace
-
-void register_errors() { py::register_exception_translator(&translate); }
+void register_errors() { py::register_exception_translator(&set_error); }
 
 }  // namespace taquin::python

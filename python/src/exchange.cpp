@@ -55,6 +55,19 @@ int peers_of(MPI_Comm comm) {
 
 }  // namespace
 
+exchange invalid_exchange_of(std::string_view form, bool in_place, MPI_Comm comm, const char* text) {
+  static constexpr count_t none = 0;
+  static const MPI_Datatype no_type = MPI_BYTE;
+  const count_view zero(none, none);
+  const void* from = in_place ? MPI_IN_PLACE : nullptr;
+  exchange x = exchange::alltoall(from, 0, MPI_BYTE, nullptr, 0, MPI_BYTE, comm);
+  if (form == "alltoallv") x = exchange::alltoallv(from, zero, zero, MPI_BYTE, nullptr, zero, zero, MPI_BYTE, comm);
+  if (form == "alltoallw") x = exchange::alltoallw(from, zero, zero, &no_type, nullptr, zero, zero, &no_type, comm);
+  if (form == "alltoallv_in_place") x = exchange::alltoallv_in_place(nullptr, zero, zero, zero, zero, MPI_BYTE, comm);
+  detail::invalid_exchange::set(x, text);
+  return x;
+}
+
 side side::of(const py::handle& given) {
   side s;
   s.address = given.attr("address").cast<std::uintptr_t>();
@@ -89,24 +102,12 @@ void description::take(const py::object& given_send, const py::object& given_rec
 }
 
 exchange description::get(const choices& c) const {
+  if (!c.invalid_text.empty()) return invalid_exchange_of(form, in_place, comm, c.invalid_text.c_str());
   exchange x;
   const auto view = [](const std::vector<count_t>& v) { return count_view(v.data()); };
   const void* from = in_place ? MPI_IN_PLACE : send.base();
   const MPI_Datatype sent = send.types.empty() ? MPI_DATATYPE_NULL : send.types[0];
   const MPI_Datatype received = recv.types.empty() ? MPI_DATATYPE_NULL : recv.types[0];
-  if (!c.invalid_text.empty()) {  // nothing is looked at
-    static constexpr count_t none = 0;
-    static const MPI_Datatype no_type = MPI_BYTE;
-    const count_view zero(none, none);
-    if (form == "alltoall") x = exchange::alltoall(from, 0, MPI_BYTE, nullptr, 0, MPI_BYTE, comm);
-    if (form == "alltoallv") x = exchange::alltoallv(from, zero, zero, MPI_BYTE, nullptr, zero, zero, MPI_BYTE, comm);
-    if (form == "alltoallw") x = exchange::alltoallw(from, zero, zero, &no_type, nullptr, zero, zero, &no_type, comm);
-    if (form == "alltoallv_in_place") {
-      x = exchange::alltoallv_in_place(nullptr, zero, zero, zero, zero, MPI_BYTE, comm);
-    }
-    detail::invalid_exchange::set(x, c.invalid_text.c_str());
-    return x;
-  }
   if (form == "alltoall") {
     x = exchange::alltoall(from, in_place ? 0 : send.counts[0], sent, recv.base(), recv.counts[0], received, comm);
   } else if (form == "alltoallv") {

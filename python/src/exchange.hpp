@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "options.hpp"
@@ -15,6 +16,9 @@
 namespace taquin::python {
 
 using count_array = pybind11::array_t<std::int64_t, pybind11::array::c_style>;
+
+/// An exchange without data, made invalid by `text`, which must live as long.
+exchange invalid_exchange_of(std::string_view form, bool in_place, MPI_Comm comm, const char* text);
 
 /// One side: where its buffer is and how long, and the blocks in it.
 struct side {

@@ -31,6 +31,16 @@ MPI_Comm comm_of(const py::handle& comm) {
   return handle;
 }
 
+MPI_Comm usable_comm(PyObject* comm) noexcept {
+  if (comm == nullptr || !PyObject_TypeCheck(comm, &PyMPIComm_Type)) return MPI_COMM_NULL;
+  int started = 0;
+  int ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (started == 0 || ended != 0) return MPI_COMM_NULL;
+  return *PyMPIComm_Get(comm);
+}
+
 MPI_Datatype datatype_of(const py::handle& type) {
   if (!PyObject_TypeCheck(type.ptr(), &PyMPIDatatype_Type))
     throw usage_error("not an mpi4py.MPI.Datatype", MPI_ERR_TYPE);

@@ -16,6 +16,8 @@ void check_running();
 /// The communicator. Throws usage_error, on this rank, for what is none, for one that was freed, and while MPI is not
 /// running.
 MPI_Comm comm_of(const pybind11::handle& comm);
+/// The same without errors, and without memory: MPI_COMM_NULL for these. `comm` may be null.
+MPI_Comm usable_comm(PyObject* comm) noexcept;
 /// The datatype. Throws usage_error for what is none.
 MPI_Datatype datatype_of(const pybind11::handle& type);
 

@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "blocks.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
+#include "guard.hpp"
 #include "handles.hpp"
 #include "options.hpp"
 #include "pages.hpp"
@@ -36,17 +38,18 @@ using int_array = py::array_t<std::int32_t, py::array::c_style>;
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
 std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
 
-/// An exchange that runs once: its statistics.
-py::dict run_once(const std::string& form, const py::object& send, const py::object& recv, const py::object& comm,
-                  const py::dict& keywords) {
+/// An exchange that runs once: its statistics, where they are `counted`. Otherwise Python needs no memory afterwards.
+py::object run_once(const std::string& form, const py::object& send, const py::object& recv, const py::object& comm,
+                    const py::dict& keywords, bool counted) {
   choices c;
   read(c, keywords);
   const description d(form, send, recv, comm, c);
   {
     const py::gil_scoped_release released;
+    call_guard::await({});
     run(d.get(c), c.for_exchange());
   }
-  return to_python(c.stats);
+  return counted ? to_python(c.stats) : py::object(py::none());
 }
 
 class plan_object {
@@ -56,6 +59,7 @@ class plan_object {
     read(choices_, keywords);
     const description d(form, send, recv, comm, choices_);
     const py::gil_scoped_release released;
+    call_guard::await({});
     plan_ = std::make_unique<plan>(d.get(choices_), choices_.for_exchange());
   }
   plan_object(const plan_object&) = delete;
@@ -148,6 +152,7 @@ class redistribution_object {
     read(choices_, keywords);
     const MPI_Comm handle = comm_of(comm);
     const py::gil_scoped_release released;
+    call_guard::await({});
     object_ = std::make_unique<redistribution>(
         detail::redistribution_access::make(at(address), blocks, block_bytes, MPI_BYTE, handle,
                                             choices_.for_redistribution(), choices_.invalid_text_or_null()));
@@ -215,69 +220,83 @@ class redistribution_object {
 class migration_object {
  public:
   migration_object(std::size_t elements, count_t bytes, const py::object& comm, const py::dict& keywords) {
-    read(choices_, keywords);
+    read(kept_->choices, keywords);
     const MPI_Comm handle = comm_of(comm);
     const detail::migrated_array rows{bytes, MPI_BYTE};
     const py::gil_scoped_release released;
-    object_ =
-        std::make_unique<detail::migration>(elements, std::span(&rows, 1), true, handle, choices_.for_redistribution());
+    call_guard::await({});
+    kept_->object.emplace(elements, std::span(&rows, 1), true, handle, kept_->choices.for_redistribution());
+    call_guard::await([kept = kept_](const char* text) { kept->object->plan(text, 0, 0); });
   }
   migration_object(const migration_object&) = delete;
   migration_object& operator=(const migration_object&) = delete;
 
   /// A view, to be filled in.
   static int_array destinations(const py::object& self) {
-    const auto to = self.cast<migration_object&>().object_->destinations();
+    const auto to = self.cast<migration_object&>().kept_->object->destinations();
     return int_array(static_cast<py::ssize_t>(to.size()), to.data(), self);
   }
   std::size_t plan(const std::optional<std::string>& invalid_text, std::size_t room,
                    std::optional<std::size_t> storage) {
     const py::gil_scoped_release released;
-    return object_->plan(invalid_text ? invalid_text->c_str() : nullptr, room, storage);
+    call_guard::await({});
+    const std::size_t arriving = kept_->object->plan(invalid_text ? invalid_text->c_str() : nullptr, room, storage);
+    call_guard::await([kept = kept_](const char* text) { kept->object->ready(text, MPI_ERR_NO_MEM); });
+    return arriving;
   }
-  void ready(const std::optional<std::string>& invalid_text) {
+  /// Moves the data, after ranks have agreed that all of them can.
+  void run(const std::optional<std::string>& invalid_text, std::uintptr_t old, std::size_t used, std::uintptr_t address,
+           const py::object& into) {
+    const storage data(old, used, address, into);
     const py::gil_scoped_release released;
-    object_->ready(invalid_text ? invalid_text->c_str() : nullptr, MPI_ERR_NO_MEM);
+    call_guard::await({});
+    kept_->object->ready(invalid_text ? invalid_text->c_str() : nullptr, MPI_ERR_NO_MEM);
+    void* const rows = data.take();
+    kept_->object->run(std::span(&rows, 1));
   }
-  void run(std::uintptr_t address) {
-    void* const rows = at(address);
-    const py::gil_scoped_release released;
-    object_->run(std::span(&rows, 1));
-  }
-  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+  [[nodiscard]] py::dict stats() const { return to_python(kept_->choices.stats); }
 
  private:
-  choices choices_;
-  std::unique_ptr<detail::migration> object_;
+  // Lives as long as other ranks may wait for it.
+  struct kept {
+    python::choices choices{};
+    std::optional<detail::migration> object{};
+  };
+  std::shared_ptr<kept> kept_ = std::make_shared<kept>();
 };
 
-class block_exchange_object {
- public:
-  using list = std::vector<std::size_t>;
-  /// A grid, and the bounds of its blocks along each axis: none where they are even.
-  using cut = std::pair<list, std::vector<list>>;
-  block_exchange_object(const list& shape, const cut& from, const cut& to, std::size_t element, std::size_t held,
-                        bool transposing, const py::object& comm, const py::dict& keywords) {
-    read(choices_, keywords);
-    const MPI_Comm handle = comm_of(comm);
-    const py::gil_scoped_release released;
-    object_ = std::make_unique<block_exchange>(distribution{shape, from.first, from.second},
-                                               distribution{shape, to.first, to.second}, element, held, transposing,
-                                               handle, choices_);
-  }
-  block_exchange_object(const block_exchange_object&) = delete;
-  block_exchange_object& operator=(const block_exchange_object&) = delete;
+using list = std::vector<std::size_t>;
+/// A grid, and the bounds of its blocks along each axis: none where they are even.
+using cut = std::pair<list, std::vector<list>>;
 
-  void run(std::uintptr_t address) {
+/// A redistribution of an array in blocks: its statistics, where they are `counted`.
+py::object exchange_blocks(const list& shape, const cut& from, const cut& to, std::size_t element, std::size_t held,
+                           bool transposing, const py::object& comm, const py::dict& keywords, std::uintptr_t old,
+                           std::size_t used, std::uintptr_t address, const py::object& into, bool counted) {
+  choices c;
+  read(c, keywords);
+  const MPI_Comm handle = comm_of(comm);
+  const storage data(old, used, address, into);
+  {
     const py::gil_scoped_release released;
-    object_->run(at(address));
+    call_guard::await({});
+    block_exchange x({shape, from.first, from.second}, {shape, to.first, to.second}, element, held, transposing, handle,
+                     c);
+    x.run(data.take());
   }
-  [[nodiscard]] py::dict stats() const { return to_python(choices_.stats); }
+  return counted ? to_python(c.stats) : py::object(py::none());
+}
 
- private:
-  choices choices_;
-  std::unique_ptr<block_exchange> object_;
-};
+/// The sum of all ranks' rows.
+std::int64_t total_rows(std::int64_t rows, const py::object& comm) {
+  const MPI_Comm handle = comm_of(comm);
+  const py::gil_scoped_release released;
+  call_guard::await({});
+  PMPI_Allreduce(MPI_IN_PLACE, &rows, 1, MPI_INT64_T, MPI_SUM, handle);
+  call_guard::await(
+      [handle](const char* text) { detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, handle, {}, text); });
+  return rows;
+}
 
 /// What NumPy asks of memory that is to be an array.
 py::dict array_interface(const pages& memory) {
@@ -301,10 +320,13 @@ PYBIND11_MODULE(_core, m) {
 
   m.attr("options") = table();
   m.def("run", &run_once, py::arg("form"), py::arg("send"), py::arg("recv"), py::arg("comm"), py::arg("keywords"),
-        "Runs an exchange once and returns its statistics.");
+        py::arg("counted"), "Runs an exchange once.");
+  register_guard(m);
+  register_arrays(m);
 
   m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
-        py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), "Runs a sparse exchange.");
+        py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), py::arg("counted"),
+        "Runs a sparse exchange.");
 
   m.def(
       "failure_blocks", [] { return map_to_python(taquin::failure::blocks()); },
@@ -341,18 +363,15 @@ PYBIND11_MODULE(_core, m) {
            py::arg("row_bytes"), py::arg("comm"), py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
       .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("room"), py::arg("storage"))
-      .def("ready", &migration_object::ready, py::arg("invalid"))
-      .def("run", &migration_object::run, py::arg("address"))
+      .def("run", &migration_object::run, py::arg("invalid"), py::arg("old"), py::arg("used"), py::arg("address"),
+           py::arg("into"))
       .def_property_readonly("statistics", &migration_object::stats);
 
-  py::class_<block_exchange_object>(m, "BlockExchange", "One redistribution of an array in blocks.")
-      .def(py::init<const block_exchange_object::list&, const block_exchange_object::cut&,
-                    const block_exchange_object::cut&, std::size_t, std::size_t, bool, const py::object&,
-                    const py::dict&>(),
-           py::arg("shape"), py::arg("source"), py::arg("target"), py::arg("item_bytes"), py::arg("held"),
-           py::arg("transposing"), py::arg("comm"), py::arg("keywords"))
-      .def("run", &block_exchange_object::run, py::arg("address"))
-      .def_property_readonly("statistics", &block_exchange_object::stats);
+  m.def("exchange_blocks", &exchange_blocks, py::arg("shape"), py::arg("source"), py::arg("target"),
+        py::arg("item_bytes"), py::arg("held"), py::arg("transposing"), py::arg("comm"), py::arg("keywords"),
+        py::arg("old"), py::arg("used"), py::arg("address"), py::arg("into"), py::arg("counted"),
+        "Redistributes an array in blocks.");
+  m.def("total_rows", &total_rows, py::arg("rows"), py::arg("comm"), "The sum of all ranks' rows.");
 
   py::class_<pages>(m, "Pages", "Memory into which the pages of an array move.")
       .def(py::init<std::size_t, std::uintptr_t>(), py::arg("nbytes"), py::arg("old"))
@@ -363,4 +382,5 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("address", [](const pages& p) { return reinterpret_cast<std::uintptr_t>(p.data()); })
       .def_property_readonly("nbytes", &pages::size)
       .def_property_readonly("__array_interface__", &array_interface);
+  for (const char* name : {"Plan", "Redistribution", "Migration", "Pages"}) check_allocation(m.attr(name));
 }

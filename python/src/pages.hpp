@@ -1,8 +1,11 @@
 // Memory for an array that has to grow: the pages of the array move into it.
 #pragma once
 
+#include <pybind11/pybind11.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace taquin::python {
 
@@ -30,6 +33,29 @@ class pages {
   std::size_t size_;
   void* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
+};
+
+/// The memory of an array before an exchange in place, and during it.
+struct storage {
+  /// `into` is None, or Pages that are at `address`.
+  storage(std::uintptr_t from, std::size_t used, std::uintptr_t address, const pybind11::object& into)
+      : old(at(from)), bytes(used), now(at(address)), moved(into.is_none() ? nullptr : into.cast<pages*>()) {}
+  /// Brings the data where they are during the exchange; those in the old memory are lost. Without memory of Python's.
+  [[nodiscard]] std::byte* take() const noexcept {
+    if (moved != nullptr)
+      moved->take(old, bytes);
+    else if (now != old && bytes > 0)
+      std::memcpy(now, old, bytes);
+    return now;
+  }
+  std::byte* old;
+  std::size_t bytes;
+  std::byte* now;
+  pages* moved;
+
+ private:
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
+  static std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
 };
 
 }  // namespace taquin::python

@@ -1,12 +1,15 @@
 #include "sparse.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <optional>
+#include <new>
 #include <span>
+#include <string>
 
+#include "guard.hpp"
 #include "handles.hpp"
 #include "options.hpp"
+#include "taquin/error.hpp"
+#include "taquin/patterns.hpp"
 #include "taquin/sparse.hpp"
 
 namespace py = pybind11;
@@ -23,11 +26,35 @@ py::array_t<T> copied(std::span<const T> values) {
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
+// Where the result is put. A rank that has no memory for it is an error on all ranks, before data are received.
+void* agreed_room(const sparse_call& call, const py::function& room, MPI_Comm comm) {
+  void* into = nullptr;
+  std::exception_ptr thrown;
+  {
+    const py::gil_scoped_acquire held;
+    try {
+      into = at(room(call.total(), copied(call.sources()), copied(call.counts())).cast<std::uintptr_t>());
+    } catch (const py::cast_error&) {  // how pybind11 says that it lacks memory
+      thrown = std::make_exception_ptr(std::bad_alloc());
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  int rank = -1;
+  int lacking = -1;
+  if (thrown != nullptr) MPI_Comm_rank(comm, &rank);
+  patterns::allreduce(&rank, &lacking, 1, MPI_INT, MPI_MAX, comm);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
+  if (lacking >= 0)
+    throw usage_error("rank " + std::to_string(lacking) + ": no memory for what comes to it", MPI_ERR_NO_MEM, lacking);
+  return into;
+}
+
 }  // namespace
 
-py::tuple sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
-                               const py::object& type, const py::object& comm, const py::dict& keywords,
-                               const py::function& room) {
+py::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
+                                const py::object& type, const py::object& comm, const py::dict& keywords,
+                                const py::function& room, bool counted) {
   choices c;
   read(c, keywords);
   const MPI_Comm handle = comm_of(comm);
@@ -36,25 +63,13 @@ py::tuple sparse_exchange_once(std::uintptr_t address, const rank_array& destina
                            {destinations.data(), static_cast<std::size_t>(destinations.size())},
                            count_view(counts.data()),
                            element};
-  std::exception_ptr thrown;
-  const auto make_room = [&](const sparse_call& call) -> void* {
-    const py::gil_scoped_acquire held;
-    try {
-      return at(room(call.total()).cast<std::uintptr_t>());
-    } catch (...) {  // the other ranks hear of it
-      thrown = std::current_exception();
-      return nullptr;
-    }
-  };
-  std::optional<sparse_call> done;
-  try {
+  {
     const py::gil_scoped_release released;
-    done.emplace(detail::sparse_access::make(mine, handle, c.for_exchange(), c.invalid_text_or_null(), make_room));
-  } catch (const error&) {
-    if (thrown != nullptr) std::rethrow_exception(thrown);
-    throw;
+    call_guard::await({});
+    sparse_call call = detail::sparse_access::make(mine, handle, c.for_exchange(), c.invalid_text_or_null(), nullptr);
+    call.receive(agreed_room(call, room, handle));
   }
-  return py::make_tuple(copied(done->sources()), copied(done->counts()), to_python(c.stats));
+  return counted ? to_python(c.stats) : py::object(py::none());
 }
 
 }  // namespace taquin::python

@@ -12,10 +12,11 @@ namespace taquin::python {
 
 using rank_array = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
 
-/// Sends what lies at `address` in blocks: (sources, counts, statistics). `room(elements)` gives the address where the
-/// blocks that come are put; where it throws, that rank has the exception.
-pybind11::tuple sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
-                                     const pybind11::object& type, const pybind11::object& comm,
-                                     const pybind11::dict& keywords, const pybind11::function& room);
+/// Sends what lies at `address` in blocks: the statistics, where they are `counted`. `room(elements, sources, counts)`
+/// gives the address where the incoming blocks are put; where it throws, that rank has the exception. Otherwise Python
+/// needs no memory afterwards.
+pybind11::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
+                                      const pybind11::object& type, const pybind11::object& comm,
+                                      const pybind11::dict& keywords, const pybind11::function& room, bool counted);
 
 }  // namespace taquin::python

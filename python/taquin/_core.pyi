@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 options: dict[str, tuple[str, tuple[str, ...]]]
 
-def run(form: str, send: object, recv: object, comm: MPI.Comm, keywords: dict[str, Any]) -> dict[str, Any]: ...
+def run(
+    form: str, send: object, recv: object, comm: MPI.Comm, keywords: dict[str, Any], counted: bool
+) -> Optional[dict[str, Any]]: ...
+def guarded(function: Callable[..., Any], kind: str, position: int) -> Any: ...
 
 def sparse_exchange(
     address: int,
@@ -16,8 +19,9 @@ def sparse_exchange(
     type: MPI.Datatype,
     comm: MPI.Comm,
     keywords: dict[str, Any],
-    room: Callable[[int], int],
-) -> tuple[NDArray[np.int32], NDArray[np.int64], dict[str, Any]]: ...
+    room: Callable[[int, NDArray[np.int32], NDArray[np.int64]], int],
+    counted: bool,
+) -> Optional[dict[str, Any]]: ...
 
 _Map = tuple[bool, int, NDArray[np.int64], NDArray[np.int64], bytes]
 
@@ -66,26 +70,31 @@ class Migration:
     def __init__(self, elements: int, row_bytes: int, comm: MPI.Comm, keywords: dict[str, Any]) -> None: ...
     def destinations(self) -> NDArray[np.int32]: ...
     def plan(self, invalid: Optional[str], room: int, storage: Optional[int]) -> int: ...
-    def ready(self, invalid: Optional[str]) -> None: ...
-    def run(self, address: int) -> None: ...
+    def run(self, invalid: Optional[str], old: int, used: int, address: int, into: Optional[Pages]) -> None: ...
     @property
     def statistics(self) -> dict[str, Any]: ...
 
-class BlockExchange:
-    def __init__(
-        self,
-        shape: Sequence[int],
-        source: tuple[Sequence[int], Sequence[Sequence[int]]],
-        target: tuple[Sequence[int], Sequence[Sequence[int]]],
-        item_bytes: int,
-        held: int,
-        transposing: bool,
-        comm: MPI.Comm,
-        keywords: dict[str, Any],
-    ) -> None: ...
-    def run(self, address: int) -> None: ...
-    @property
-    def statistics(self) -> dict[str, Any]: ...
+_Cut = tuple[Sequence[int], Sequence[Sequence[int]]]
+
+def exchange_blocks(
+    shape: Sequence[int],
+    source: _Cut,
+    target: _Cut,
+    item_bytes: int,
+    held: int,
+    transposing: bool,
+    comm: MPI.Comm,
+    keywords: dict[str, Any],
+    old: int,
+    used: int,
+    address: int,
+    into: Optional[Pages],
+    counted: bool,
+) -> Optional[dict[str, Any]]: ...
+def address_of(array: NDArray[Any]) -> int: ...
+def packed(counts: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def range_of(numbers: NDArray[Any]) -> tuple[int, int]: ...
+def total_rows(rows: int, comm: MPI.Comm) -> int: ...
 
 class Pages:
     def __init__(self, nbytes: int, old: int) -> None: ...

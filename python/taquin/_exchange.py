@@ -9,6 +9,7 @@ from mpi4py import MPI
 from . import _core
 from . import _messages as messages
 from ._errors import UsageError
+from ._guard import collective
 from ._messages import Side
 from ._options import Memory, Options, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._statistics import Statistics
@@ -131,13 +132,15 @@ def run(description: Description, statistics: Optional[Statistics]) -> None:
     except TypeError as invalid:
         description.refuse(invalid)
     try:
-        done = _core.run(*description.arguments())
+        # By position: pybind11 ends the process where it lacks memory for keywords.
+        done = _core.run(*description.arguments(), statistics is not None)  # type: ignore[call-arg]
     except UsageError as error:
         raise description.raised(error)
-    if statistics is not None:
+    if statistics is not None and done is not None:
         statistics._add(done)
 
 
+@collective("alltoall", 2)
 def alltoall(
     sendbuf: Any,
     recvbuf: Any,
@@ -185,6 +188,7 @@ def alltoall(
     run(describe_alltoall(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
+@collective("alltoallv", 2)
 def alltoallv(
     sendbuf: Any,
     recvbuf: Any,
@@ -221,6 +225,7 @@ def alltoallv(
     run(describe_alltoallv(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
+@collective("alltoallw", 2)
 def alltoallw(
     sendbuf: Any,
     recvbuf: Any,
@@ -258,6 +263,7 @@ def alltoallw(
     run(describe_alltoallw(sendbuf, recvbuf, comm, **given(locals())), statistics)
 
 
+@collective("alltoallv_in_place", 3)
 def alltoallv_in_place(
     buffer: Any,
     send: Any,

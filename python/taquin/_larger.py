@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import mmap
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -37,17 +37,15 @@ class Larger:
             self.flat = np.empty(items, array.dtype)
 
     @property
+    def source(self) -> tuple[int, int, int, Optional[_core.Pages]]:
+        """For the extension: address and bytes of the old memory, address of the new, and the pages that move there."""
+        old = address_of(self._from), self._from.nbytes, address_of(self.flat)
+        return *old, self._pages if self._moves else None
+
+    @property
     def held(self) -> int:
         """Bytes of `array` that stay beside this one."""
         return held_of(self._from)
-
-    def take(self, used: int) -> Array:
-        """The larger array, with the first `used` items of `array`."""
-        if self._moves:
-            self._pages.take(address_of(self._from), self._from.nbytes)
-        else:
-            self.flat[:used] = self._from.ravel()[:used]
-        return self.flat
 
 
 def held_of(array: Array) -> int:

@@ -14,7 +14,10 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from . import _core
+
 Counts = NDArray[np.int64]
+_MOST = (1 << 63) - 1
 
 
 @dataclass
@@ -118,16 +121,14 @@ def integers(values: object, what: str, ranks: int) -> Counts:
         raise TypeError(f"{what} must be integers, not {array.dtype}")
     if array.ndim != 1 or array.size != ranks:
         raise ValueError(f"{what} must be one per rank: {ranks}, not an array of shape {array.shape}")
-    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+    if array.dtype.kind == "u" and array.itemsize == 8 and any(int(value) > _MOST for value in array):
         raise OverflowError(f"{what} are beyond 64 bits")
     return np.ascontiguousarray(array, np.int64)
 
 
 def packed(counts: Counts) -> Counts:
     """Displacements of contiguous blocks."""
-    displs = np.zeros_like(counts)
-    np.cumsum(counts[:-1], out=displs[1:])
-    return displs
+    return _core.packed(counts)
 
 
 def split_counts(message: Sequence[Any], what: str) -> tuple[Any, Any, Any]:
@@ -248,7 +249,7 @@ def typed(message: Any, ranks: int, writable: bool) -> Side:
 
 def address_of(array: NDArray[Any]) -> int:
     """Where the items begin."""
-    return int(array.__array_interface__["data"][0])
+    return _core.address_of(array)
 
 
 def check_alike(send: Side, recv: Side) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._errors import UsageError
+from ._guard import collective
 from ._larger import Larger, held_of
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
@@ -19,6 +20,7 @@ from ._statistics import Statistics
 _CHUNK = 1 << 14  # rows of one call of the destination function
 
 
+@collective("migration", 2)
 def migrate(
     array: Array,
     destination: Union[ArrayLike, Callable[[Array], ArrayLike]],
@@ -91,24 +93,24 @@ def migrate(
     room = len(array) if invalid is None else 0
     try:
         arriving = move.plan(describe(invalid) if invalid else None, room, held_of(array) if invalid is None else 0)
-        larger: Optional[Larger] = None
+        place: tuple[int, int, int, Optional[_core.Pages]] = (0, 0, 0, None)
+        result = array
         try:
+            place = address_of(array), 0, address_of(array), None
             if arriving > room:
                 larger = Larger(array, arriving * math.prod(array.shape[1:]))
+                place, result = larger.source, larger.flat.reshape(arriving, *array.shape[1:])
+            result = result[:arriving]
         except BaseException as lacking:  # the other ranks must not wait for this one
             invalid = lacking
-        move.ready(describe(invalid) if invalid else None)
-        storage = array
-        if larger is not None:
-            storage = larger.take(rows * math.prod(array.shape[1:])).reshape(arriving, *array.shape[1:])
-        move.run(address_of(storage))
+        move.run(describe(invalid) if invalid else None, *place)
     except UsageError as error:
         raise error from invalid
     if invalid is not None and not isinstance(invalid, Exception):
         raise invalid
     if statistics is not None:
         statistics._add(move.statistics)
-    return storage[:arriving]
+    return result
 
 
 def _fill_destinations(move: _core.Migration, array: Array, destination: Any) -> Optional[BaseException]:

@@ -11,6 +11,7 @@ from mpi4py import MPI
 from . import _core
 from . import _exchange as exchange
 from ._errors import UsageError
+from ._guard import collective
 from ._options import Memory, Options, Timeout, given
 from ._statistics import Statistics
 
@@ -42,12 +43,13 @@ class Plan:
     """
 
     def __init__(self, description: exchange.Description) -> None:
-        try:
-            self._plan = _core.Plan(*description.arguments())
-        except UsageError as error:
-            raise description.raised(error)
+        self._plan: _core.Plan = None  # type: ignore[assignment]
         self._form = description.form
         self._sides = (description.send, description.recv)  # the buffers must outlive the plan
+        try:
+            self._plan = _core.Plan(*description.arguments())  # from here on without memory of Python's
+        except UsageError as error:
+            raise description.raised(error)
 
     def __repr__(self) -> str:
         try:
@@ -120,6 +122,7 @@ class Plan:
             warnings.warn("a plan was deleted while it was started", ResourceWarning, source=self)
 
 
+@collective("plan", -1)
 def plan(
     call: Union[str, Callable[..., None]],
     *arguments: Any,

@@ -11,6 +11,7 @@ from mpi4py import MPI
 from . import _core
 from ._blocks import Blocks
 from ._errors import UsageError
+from ._guard import collective
 from ._larger import Larger
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
@@ -18,6 +19,7 @@ from ._rows import Array, check_storage
 from ._statistics import Statistics
 
 
+@collective("redistribution", 3)
 def redistribute_nd(
     array: Array,
     source: Blocks,
@@ -87,6 +89,7 @@ def redistribute_nd(
     )
 
 
+@collective("transposition", 1)
 def transpose(
     array: Array,
     comm: MPI.Comm,
@@ -121,12 +124,7 @@ def transpose(
     choices = given(locals())
     check_comm(comm, intra=True)
     ranks, rank = comm.Get_size(), comm.Get_rank()
-    mine = np.zeros(1, np.int64)
-    if isinstance(array, np.ndarray) and array.ndim == 2:
-        mine[0] = len(array)
-    total = np.zeros(1, np.int64)
-    comm.Allreduce(mine, total)
-    rows = int(total[0])
+    rows = _core.total_rows(len(array) if isinstance(array, np.ndarray) and array.ndim == 2 else 0, comm)
 
     def check_arguments() -> tuple[Blocks, Blocks]:
         if not isinstance(array, np.ndarray) or array.ndim != 2:
@@ -158,9 +156,9 @@ def _exchange_blocks(
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
     source = target = Blocks((0,), (1,))
-    item = items = 0
-    larger: Optional[Larger] = None
-    shape: tuple[int, ...] = ()
+    item = items = held = 0
+    memory: tuple[int, int, int, Optional[_core.Pages]] = (0, 0, 0, None)
+    result = array
     try:
         check_statistics(statistics)
         options = keywords(**choices)
@@ -169,20 +167,26 @@ def _exchange_blocks(
         room = np.asarray(_room(array, storage))
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         items = math.prod(shape)
+        flat = room.reshape(-1)
+        memory = address_of(flat), 0, address_of(flat), None
         if room.nbytes < item * items:
             larger = Larger(room, items)
+            flat, memory, held = larger.flat, larger.source, larger.held
+        result = flat[:items].reshape(result_shape(shape))
     except Exception as wrong:
         invalid, options["invalid"] = wrong, describe(wrong)
-    held = 0 if larger is None else larger.held
+        source = target = Blocks((0,), (1,))
+        item = held = 0
+        memory = 0, 0, 0, None
     try:
-        move = _core.BlockExchange(source.shape, source._cut, target._cut, item, held, transposing, comm, options)
+        done = _core.exchange_blocks(
+            source.shape, source._cut, target._cut, item, held, transposing, comm, options, *memory, statistics is not None
+        )
     except UsageError as error:
         raise error from invalid
-    flat = room.reshape(-1) if larger is None else larger.take(array.size)
-    move.run(address_of(flat))
-    if statistics is not None:
-        statistics._add(move.statistics)
-    return flat[:items].reshape(result_shape(shape))
+    if statistics is not None and done is not None:
+        statistics._add(done)
+    return result
 
 
 def _room(array: Array, storage: Optional[Array]) -> Array:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from . import _core
 
 Array = NDArray[Any]
 
@@ -33,7 +36,7 @@ def check_storage(array: Array) -> Array:
 
 
 def bytes_of_row(array: Array) -> int:
-    return int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
+    return array.itemsize * math.prod(array.shape[1:])
 
 
 def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
@@ -43,7 +46,10 @@ def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
         raise TypeError(f"destinations must be integers, not {given.dtype}")
     if given.shape != to.shape:
         raise ValueError(f"one destination per row: {to.size}, not an array of shape {given.shape}")
-    if given.size and given.itemsize >= 4 and (given.min() < -_MOST or given.max() > _MOST):
+    if not given.dtype.isnative:
+        given = given.astype(given.dtype.newbyteorder("="))
+    least, greatest = _core.range_of(given) if given.size and given.itemsize >= 4 else (0, 0)
+    if least < -_MOST or greatest > _MOST:
         row = int(np.argmax((given < -_MOST) | (given > _MOST)))
         raise ValueError(f"row {first + row} goes to rank {given[row]}, which does not exist")
     to[:] = given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Mapping, NamedTuple, Optional, TypeVar
 
 import numpy as np
 from mpi4py import MPI
@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._errors import UsageError
+from ._guard import collective
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
 from ._rows import Array, bytes_of_row
 from ._statistics import Statistics
 
+T = TypeVar("T")
 _Sent = tuple[NDArray[np.int32], NDArray[np.int64], Array]
 
 
@@ -56,14 +58,21 @@ def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
         raise TypeError(f"{name} must be integers, not {numbers.dtype}")
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one axis, not the shape {numbers.shape}")
-    if numbers.size and (numbers.min() < -1 or numbers.max() > most):
-        raise ValueError(f"{name} must be between 0 and {most}, got {numbers.min()} to {numbers.max()}")
+    if not numbers.dtype.isnative:
+        numbers = numbers.astype(numbers.dtype.newbyteorder("="))
+    least, greatest = _core.range_of(numbers) if numbers.size else (0, 0)
+    if least < 0 or greatest > most:
+        raise ValueError(f"{name} must be between 0 and {most}, got {least} to {greatest}")
     return numbers.astype(np.int64)
 
 
 def _run(
-    make: Callable[[], _Sent], comm: MPI.Comm, choices: dict[str, Any], statistics: Optional[Statistics]
-) -> SparseBlocks:
+    make: Callable[[], _Sent],
+    arrange: Callable[[SparseBlocks], T],
+    comm: MPI.Comm,
+    choices: dict[str, Any],
+    statistics: Optional[Statistics],
+) -> T:
     check_comm(comm, intra=True)
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
@@ -76,24 +85,26 @@ def _run(
         row = _row_type(rows)
     except Exception as wrong:  # the other ranks must not wait for this one
         invalid, options["invalid"] = wrong, describe(wrong)
-    result: list[Array] = []
+    result: list[T] = []
 
-    def room(elements: int) -> int:
-        result.append(np.empty((elements,) + rows.shape[1:], rows.dtype))
-        return address_of(result[0])
+    def room(elements: int, sources: NDArray[np.int32], arriving: NDArray[np.int64]) -> int:
+        data = np.empty((elements,) + rows.shape[1:], rows.dtype)
+        result.append(arrange(SparseBlocks(sources, arriving, data)))
+        return address_of(data)
 
     try:
-        sources, arrived, done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room)
+        done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room, statistics is not None)
     except UsageError as error:
         raise error from invalid
     finally:
         if row != MPI.BYTE:
             row.Free()
-    if statistics is not None:
+    if statistics is not None and done is not None:
         statistics._add(done)
-    return SparseBlocks(sources, arrived, result[0])
+    return result[0]
 
 
+@collective("sparse", 1)
 def sparse_exchange(
     blocks: Mapping[int, ArrayLike],
     comm: MPI.Comm,
@@ -150,11 +161,14 @@ def sparse_exchange(
         counts = np.array([len(part) for part in parts], np.int64)
         return to, counts, parts[0] if len(parts) == 1 else np.concatenate([kind[:0], *parts])
 
-    came = _run(make, comm, choices, statistics)
-    ends = np.cumsum(came.counts)
-    return {int(s): came.data[e - n : e] for s, n, e in zip(came.sources, came.counts, ends)}
+    def arrange(came: SparseBlocks) -> dict[int, Array]:
+        begins = _core.packed(came.counts)
+        return {int(s): came.data[b : b + n] for s, n, b in zip(came.sources, came.counts, begins)}
+
+    return _run(make, arrange, comm, choices, statistics)
 
 
+@collective("sparse", 3)
 def sparse_exchange_arrays(
     destinations: ArrayLike,
     counts: ArrayLike,
@@ -190,8 +204,8 @@ def sparse_exchange_arrays(
         sizes = _integers("counts", counts, (1 << 62))
         if to.shape != sizes.shape:
             raise ValueError(f"one count per destination: {to.size}, not {sizes.size}")
-        if sizes.size and sizes.min() < 0 or int(sizes.sum()) != len(rows):
+        if sum(map(int, sizes)) != len(rows):
             raise ValueError(f"the counts are not those of the data, which has {len(rows)} rows")
         return to, sizes, rows
 
-    return _run(make, comm, choices, statistics)
+    return _run(make, lambda came: came, comm, choices, statistics)

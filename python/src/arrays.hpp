@@ -1,0 +1,14 @@
+// What NumPy and pybind11 do for arrays and objects, where they themselves end the process for lack of memory.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace taquin::python {
+
+/// Adds address_of(array), packed(counts) and range_of(integers).
+void register_arrays(pybind11::module_& m);
+
+/// For a class of pybind11's: an object for which there is no memory is a MemoryError.
+void check_allocation(const pybind11::handle& type);
+
+}  // namespace taquin::python
