@@ -64,4 +64,119 @@ std::size_t permute(std::byte* data, std::size_t bytes, std::span<int> position,
   return copied;
 }
 
+namespace {
+constexpr std::size_t block_bytes = 4096;  // so that those of some ranks are in cache together
+constexpr std::uint32_t nothing = ~std::uint32_t{0};
+
+template <std::size_t Bytes>
+void copy_one(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, Bytes > 0 ? Bytes : bytes);
+}
+}  // namespace
+
+std::size_t partition_buffers::needed(std::size_t elements, std::size_t bytes, std::size_t ranks,
+                                      std::size_t block) noexcept {
+  return (2 * ranks + 1) * block * bytes + elements / block * sizeof(std::uint32_t) + ranks * sizeof(part);
+}
+
+std::size_t partition_buffers::block_length(std::size_t elements, std::size_t bytes, std::size_t ranks,
+                                            std::size_t room) noexcept {
+  if (bytes == 0 || elements == 0) return 0;
+  for (std::size_t block = block_bytes / bytes; block > 1; block /= 2)
+    if (needed(elements, bytes, ranks, block) <= room) return block;
+  return 0;
+}
+
+partition_buffers::partition_buffers(std::size_t elements, std::size_t bytes, std::size_t ranks, std::size_t block,
+                                     std::pmr::memory_resource* memory)
+    : bytes_(bytes),
+      block_(block),
+      buffers_((2 * ranks + 1) * block * bytes, memory),
+      source_(elements / block, nothing, memory),
+      ranks_(ranks, memory) {}
+
+// Into a block for each rank. A full one goes behind those that went before: as many elements have been read.
+void partition_buffers::gather(std::byte* data, std::span<const int> destinations) noexcept {
+  const auto each = [&](auto copy) {
+    std::uint32_t written = 0;
+    const auto length = static_cast<std::int64_t>(block_);
+    const std::byte* from = data;
+    for (const int to : destinations) {
+      const auto rank = static_cast<std::size_t>(to);
+      part& p = ranks_[rank];
+      const std::int64_t behind = p.seen++ - p.head;
+      const std::int64_t at = behind < 0 ? p.seen - 1 : behind % length;
+      copy((behind < 0 ? head(rank) : current(rank)) + static_cast<std::size_t>(at) * bytes_, from);
+      from += bytes_;
+      if (behind < 0 || at + 1 < length) continue;
+      std::memcpy(data + written * block_ * bytes_, current(rank), block_ * bytes_);
+      source_[static_cast<std::size_t>(p.first + behind / length)] = written++;
+    }
+  };
+  switch (bytes_) {
+    case 4:
+      return each([](std::byte* to, const std::byte* from) { copy_one<4>(to, from, 0); });
+    case 8:
+      return each([](std::byte* to, const std::byte* from) { copy_one<8>(to, from, 0); });
+    case 16:
+      return each([](std::byte* to, const std::byte* from) { copy_one<16>(to, from, 0); });
+    case 24:
+      return each([](std::byte* to, const std::byte* from) { copy_one<24>(to, from, 0); });
+    case 32:
+      return each([](std::byte* to, const std::byte* from) { copy_one<32>(to, from, 0); });
+    case 56:
+      return each([](std::byte* to, const std::byte* from) { copy_one<56>(to, from, 0); });
+    case 64:
+      return each([](std::byte* to, const std::byte* from) { copy_one<64>(to, from, 0); });
+    default:
+      return each([b = bytes_](std::byte* to, const std::byte* from) { copy_one<0>(to, from, b); });
+  }
+}
+
+// Chains begin at places that hold no block, and what is left are cycles, of which a block waits in the spare one.
+std::size_t partition_buffers::move_blocks(std::byte* data) noexcept {
+  const std::size_t bytes = block_ * bytes_;
+  const std::size_t written = source_.size() - static_cast<std::size_t>(std::ranges::count(source_, nothing));
+  std::size_t copied = 0;
+  const auto follow = [&](std::size_t hole, std::size_t end) {
+    for (std::uint32_t from = source_[hole]; from != nothing && from != end; from = source_[hole]) {
+      std::memcpy(data + hole * bytes, data + from * bytes, bytes);
+      copied += bytes;
+      source_[hole] = nothing;
+      hole = from;
+    }
+    return hole;
+  };
+  for (std::size_t place = written; place < source_.size(); ++place) follow(place, nothing);
+  for (std::size_t place = 0; place < written; ++place) {
+    if (source_[place] == nothing || source_[place] == place) continue;
+    std::memcpy(spare(), data + place * bytes, bytes);
+    const std::size_t last = follow(place, place);
+    std::memcpy(data + last * bytes, spare(), bytes);
+    source_[last] = nothing;
+    copied += 2 * bytes;
+  }
+  return copied;
+}
+
+std::size_t partition_buffers::partition(std::byte* data, std::span<const int> destinations,
+                                         std::span<const std::int64_t> counts,
+                                         std::span<const std::int64_t> starts) noexcept {
+  const auto length = static_cast<std::int64_t>(block_);
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const std::int64_t head = std::min(counts[r], (length - starts[r] % length) % length);
+    ranks_[r] = {head, (counts[r] - head) / length, (starts[r] + head) / length, 0};
+  }
+  gather(data, destinations);
+  std::size_t copied = 2 * destinations.size() * bytes_ + move_blocks(data);
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const part& p = ranks_[r];
+    const auto at = [&](std::int64_t element) { return data + static_cast<std::size_t>(element) * bytes_; };
+    std::memcpy(at(starts[r]), head(r), static_cast<std::size_t>(p.head) * bytes_);
+    const std::int64_t in_place = p.head + p.blocks * length;
+    std::memcpy(at(starts[r] + in_place), current(r), static_cast<std::size_t>(counts[r] - in_place) * bytes_);
+  }
+  return copied;
+}
+
 }  // namespace taquin::detail

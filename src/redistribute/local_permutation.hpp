@@ -2,7 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <span>
+#include <vector>
+
+#include "base/raw_buffer.hpp"
 
 namespace taquin::detail {
 
@@ -11,5 +16,44 @@ namespace taquin::detail {
 /// entries of `position` are complemented as their elements move and stay so; the next call, for another array,
 /// complements them back. Returns the bytes copied. Local.
 std::size_t permute(std::byte* data, std::size_t bytes, std::span<int> position, std::span<std::byte> buffer) noexcept;
+
+/// What partition() takes for elements of `bytes` each.
+class partition_buffers {
+ public:
+  /// Elements in a block; 0: the room is too small, or elements are so large that blocks are no use.
+  static std::size_t block_length(std::size_t elements, std::size_t bytes, std::size_t ranks,
+                                  std::size_t room) noexcept;
+
+  partition_buffers(std::size_t elements, std::size_t bytes, std::size_t ranks, std::size_t block,
+                    std::pmr::memory_resource* memory);
+
+  /// Sorts by destination, stably: those for rank r go to `starts[r]` and the `counts[r]` − 1 places after it. Elements
+  /// are gathered in a block for each rank, in cache; full blocks go to the front of the array, and then as they are to
+  /// their places, which begin at multiples of a block. Those before the first and after the last one of a rank stay in
+  /// the buffers meanwhile. Each element is copied two or three times, but memory is read and written in order. Returns
+  /// the bytes copied. Local.
+  std::size_t partition(std::byte* data, std::span<const int> destinations, std::span<const std::int64_t> counts,
+                        std::span<const std::int64_t> starts) noexcept;
+
+ private:
+  static std::size_t needed(std::size_t elements, std::size_t bytes, std::size_t ranks, std::size_t block) noexcept;
+  void gather(std::byte* data, std::span<const int> destinations) noexcept;
+  std::size_t move_blocks(std::byte* data) noexcept;
+  [[nodiscard]] std::byte* head(std::size_t rank) noexcept { return buffers_.data() + 2 * rank * block_ * bytes_; }
+  [[nodiscard]] std::byte* current(std::size_t rank) noexcept { return head(rank) + block_ * bytes_; }
+  [[nodiscard]] std::byte* spare() noexcept { return head(ranks_.size()); }
+
+  struct part {
+    std::int64_t head = 0;    // elements before its first block
+    std::int64_t blocks = 0;  // whole ones
+    std::int64_t first = 0;   // the place of the first of them, in blocks
+    std::int64_t seen = 0;    // elements, so far
+  };
+  std::size_t bytes_;
+  std::size_t block_;
+  raw_buffer buffers_;
+  std::pmr::vector<std::uint32_t> source_;  // of the block that comes to each place, in blocks
+  std::pmr::vector<part> ranks_;
+};
 
 }  // namespace taquin::detail

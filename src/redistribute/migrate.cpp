@@ -106,6 +106,11 @@ struct migration::state {
       if (!c.item.contiguous()) s.unit_span = std::max(s.unit_span, static_cast<std::uint64_t>(c.item.extent));
     return in_place_operation::least(s) + std::min(items * widest(), least_chunk);
   }
+  // As much as the exchange then has.
+  [[nodiscard]] std::size_t sorting_allowance() const noexcept {
+    if (options.memory != unlimited) return options.memory - std::min(options.memory, budget.used());
+    return std::max<std::size_t>(items * widest() / 100, 65536);
+  }
   [[nodiscard]] std::size_t widest() const noexcept {
     std::size_t most = 0;
     for (const column& c : columns) most = std::max(most, c.stride);
@@ -282,13 +287,24 @@ void migration::ready(const char* invalid_text, int mpi_class) {
   });
 }
 
-// By destination, and by position.
+// By destination, and by position: block by block, where the memory suffices for that; otherwise each element along its
+// cycle, for which destinations become places.
 void migration::state::sort(std::span<void* const> data) {
   if (!keeps) return;  // the caller has
-  for (int& to : *destinations) to = static_cast<int>((*out_at)[as_size(to)]++);
-  for (std::size_t a = 0; a < data.size(); ++a) {
-    const std::size_t copied =
-        permute(static_cast<std::byte*>(data[a]), columns[a].stride, *destinations, {buffer->data(), buffer->size()});
+  bool places = false;
+  for (std::size_t a = data.size(); a-- > 0;) {
+    auto* const first = static_cast<std::byte*>(data[a]);
+    const std::size_t stride = columns[a].stride;
+    const std::size_t block = places ? 0 : partition_buffers::block_length(items, stride, ranks(), sorting_allowance());
+    std::size_t copied = 0;
+    if (block > 0) {
+      copied = partition_buffers(items, stride, ranks(), block, &budget).partition(first, *destinations, *out, *out_at);
+    } else {
+      for (int& to : *destinations)
+        if (!places) to = static_cast<int>((*out_at)[as_size(to)]++);
+      places = true;
+      copied = permute(first, stride, *destinations, {buffer->data(), buffer->size()});
+    }
     if (options.stats != nullptr) options.stats->bytes_copied += copied;
   }
 }
