@@ -26,7 +26,7 @@ double seconds_of(settings& s, std::string_view text, double usual) {
   const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   constexpr double most = 3600;
   if (failed == std::errc{} && stop == text.data() + text.size() && seconds >= 0 && seconds <= most) return seconds;
-  s.warnings.push_back("TAQUIN_PATIENCE='" + std::string(text) + "' is ignored: not seconds from 0 to 3600");
+  s.warnings.push_back("TAQUIN_INIT_TIMEOUT='" + std::string(text) + "' is ignored: not seconds from 0 to 3600");
   return usual;
 }
 
@@ -71,7 +71,7 @@ settings read() {
   } else if (!text.empty() && text != "library") {
     s.warnings.push_back("TAQUIN_ALLOC_MEM='" + std::string(text) + "' is ignored: not library or shared");
   }
-  s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_PATIENCE"), s.patience.count()));
+  s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_INIT_TIMEOUT"), s.patience.count()));
   if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
     s.disabled = true;
   } else if (!text.empty() && text != "0") {

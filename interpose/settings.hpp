@@ -21,7 +21,7 @@ struct settings {
   std::string trace;                            ///< TAQUIN_TRACE: the file of a trace; empty: none
   std::size_t trace_limit = default_trace;      ///< TAQUIN_TRACE_LIMIT: the most bytes that it may have
   std::string metrics;                          ///< TAQUIN_METRICS: the file of metrics; empty: none
-  std::chrono::duration<double> patience{10};   ///< TAQUIN_PATIENCE: seconds to wait for ranks without the library
+  std::chrono::duration<double> patience{10};   ///< TAQUIN_INIT_TIMEOUT: seconds to wait for ranks without the library
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
   enum class report { none, summary, full };
   report at_end = report::none;  ///< TAQUIN_REPORT

@@ -92,10 +92,10 @@ class timed_out : public error {
 
 /// Another rank of the communicator has aborted a call after the agreement, because of an error that the text
 /// contains. Thrown on the ranks that wait for it. taquin cannot use the communicator any more.
-class peer_left : public error {
+class peer_aborted : public error {
  public:
   /// A text, its class, the rank, and the text of its error.
-  peer_left(const std::string& what, int mpi_class, int rank, std::string_view reason)
+  peer_aborted(const std::string& what, int mpi_class, int rank, std::string_view reason)
       : error(what, mpi_class), rank_(rank), reason_(reason) {}
   /// The rank that has aborted.
   [[nodiscard]] int rank() const noexcept { return rank_; }

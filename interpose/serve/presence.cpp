@@ -184,7 +184,7 @@ bool agree_to_serve() noexcept {
       say("rank " + std::to_string(missing) +
           " is without the preloaded library (LD_PRELOAD), or entered MPI_Init more than " +
           std::to_string(static_cast<int>(s.patience.count())) +
-          " s later (TAQUIN_PATIENCE); taquin stands aside on all ranks");
+          " s later (TAQUIN_INIT_TIMEOUT); taquin stands aside on all ranks");
     return missing == -1 && all_settings_agree(w) && !s.disabled;
   } catch (const std::exception& e) {
     say("taquin stands aside: ", e.what());

@@ -4,7 +4,7 @@
 namespace taquin::interpose {
 
 /// True on all ranks or on none. When it is false, one line on standard error has said why. Collective over those
-/// ranks of MPI_COMM_WORLD that have the library; it waits for the others at most as long as TAQUIN_PATIENCE says.
+/// ranks of MPI_COMM_WORLD that have the library; it waits for the others at most as long as TAQUIN_INIT_TIMEOUT says.
 bool agree_to_serve() noexcept;
 
 /// Takes back what still waits for ranks without the library. Before MPI is finalised.

@@ -2,10 +2,12 @@
 
 #include <mpi.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <exception>
 
 #include "taquin/error.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/types.hpp"
 
 namespace py = pybind11;
@@ -36,8 +38,10 @@ void set_error(std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-v
     set("UsageError", e.what(), e.rank(), e.peer(), e.mpi_class());
   } catch (const timed_out& e) {
     set("TimedOut", e.what(), e.mpi_class());
-  } catch (const peer_left& e) {
-    set("PeerLeft", e.what(), e.mpi_class(), e.rank());
+  } catch (const peer_aborted& e) {
+    set("PeerAborted", e.what(), e.mpi_class(), e.rank());
+  } catch (const peer_failed& e) {
+    set("PeerFailed", e.what(), e.mpi_class(), py::tuple(py::cast(e.ranks())));
   } catch (const error& e) {
     set("Error", e.what(), e.mpi_class());
   }

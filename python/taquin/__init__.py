@@ -12,7 +12,7 @@ _check_mpi()
 
 from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
-from ._errors import BudgetExceeded, Error, PeerLeft, TimedOut, UsageError
+from ._errors import BudgetExceeded, Error, PeerAborted, PeerFailed, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._failure import BlockMap, Part, State, failure_blocks
 from ._migrate import migrate
@@ -30,7 +30,8 @@ __all__ = [
     "Error",
     "Options",
     "Part",
-    "PeerLeft",
+    "PeerAborted",
+    "PeerFailed",
     "Plan",
     "Redistribution",
     "SparseBlocks",

@@ -51,18 +51,32 @@ class TimedOut(Error, TimeoutError):
     """
 
 
-class PeerLeft(Error):
+class PeerAborted(Error):
     """Rank ``rank`` has aborted a call on the communicator, because of an error of its own, which the message
     contains. taquin cannot use the communicator any more.
 
     >>> import taquin
-    >>> taquin.PeerLeft("rank 3 has aborted a call", rank=3).rank
+    >>> taquin.PeerAborted("rank 3 has aborted a call", rank=3).rank
     3
     """
 
     def __init__(self, message: str, error_class: int = 0, rank: int = -1) -> None:
         super().__init__(message, error_class)
         self.rank = rank
+
+
+class PeerFailed(Error):
+    """Processes of the communicator have ended, or it was revoked. ``ranks``: those that are known to have failed, in
+    order; empty where the communicator was revoked. taquin cannot use the communicator any more.
+
+    >>> import taquin
+    >>> taquin.PeerFailed("rank 3 has failed", ranks=(3,)).ranks
+    (3,)
+    """
+
+    def __init__(self, message: str, error_class: int = 0, ranks: tuple[int, ...] = ()) -> None:
+        super().__init__(message, error_class)
+        self.ranks = ranks
 
 
 class BudgetExceeded(Error, MemoryError):

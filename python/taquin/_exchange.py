@@ -174,7 +174,7 @@ def alltoall(
         ranks have other errors.
     :raises BudgetExceeded: on every rank, when `memory` is too small on any rank.
     :raises TimedOut: see `on_timeout`.
-    :raises PeerLeft: when another rank has aborted the call because of an error.
+    :raises PeerAborted: when another rank has aborted the call because of an error.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

@@ -62,7 +62,7 @@ def migrate(
         raises.
     :raises BudgetExceeded: on every rank with its rows unchanged, when `memory` is too small on any rank.
 
-    TimedOut and PeerLeft are raised as by :func:`alltoall`.
+    TimedOut and PeerAborted are raised as by :func:`alltoall`.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

@@ -133,7 +133,7 @@ def sparse_exchange(
     :raises UsageError: on every rank, when an argument of any rank is invalid.
     :raises BudgetExceeded: on every rank, when `memory` is too small on any rank.
 
-    TimedOut and PeerLeft are raised as by :func:`alltoall`.
+    TimedOut and PeerAborted are raised as by :func:`alltoall`.
 
     >>> import numpy, taquin
     >>> from mpi4py import MPI

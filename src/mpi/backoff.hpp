@@ -48,7 +48,7 @@ class backoff {
   int looks_ = 0;
 };
 
-/// MPI_Wait for a request of this thread's, where must_look() is false. Ends with peer_left where another rank has
+/// MPI_Wait for a request of this thread's, where must_look() is false. Ends with peer_aborted where another rank has
 /// left.
 int wait_inside(MPI_Request& request, MPI_Status* status);
 /// MPI_Waitsome in the same way, for up to `most_waited_for` requests.

@@ -316,9 +316,9 @@ void refuse_lost(const call_record& r) {
 
 void refuse_without(int who, std::string_view why, const call_record& r) {
   refuse_if_failed(why, r);
-  throw peer_left(fmt::format("rank {} has aborted a call on {}{}{}; taquin cannot use the communicator any more", who,
-                              name_of(r), why.empty() ? "" : ": ", why),
-                  MPI_ERR_OTHER, who, why);
+  throw peer_aborted(fmt::format("rank {} has aborted a call on {}{}{}; taquin cannot use the communicator any more",
+                                 who, name_of(r), why.empty() ? "" : ": ", why),
+                     MPI_ERR_OTHER, who, why);
 }
 
 void call_record::leave(int first, std::string_view why) noexcept {
@@ -330,7 +330,7 @@ void call_record::leave(int first, std::string_view why) noexcept {
 }
 
 reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : first(rank), why(e.what()) {
-  if (const auto* const other = dynamic_cast<const peer_left*>(&e); other != nullptr) {
+  if (const auto* const other = dynamic_cast<const peer_aborted*>(&e); other != nullptr) {
     first = other->rank();
     why = other->reason();
   } else if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {

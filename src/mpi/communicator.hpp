@@ -84,11 +84,11 @@ class communicator final : public detail::outliving {
   void outlive() noexcept override { outlives_ = true; }
 
   /// Called when an error takes this rank out of the middle of a call. The rank cannot use the communicator any more.
-  /// All others are told, and their waits end with peer_left. Does nothing the second time.
+  /// All others are told, and their waits end with peer_aborted. Does nothing the second time.
   void leave(const std::exception& why) noexcept;
-  /// Throws peer_left where another rank has left, as far as it is known by now.
+  /// Throws peer_aborted where another rank has left, as far as it is known by now.
   void look_for_leavers();
-  /// MPI_Wait for a request of this thread's, which ends with peer_left as well; what MPI returned.
+  /// MPI_Wait for a request of this thread's, which ends with peer_aborted as well; what MPI returned.
   int wait(MPI_Request& request, MPI_Status* status);
   /// Ends what the waits have begun in order to hear of ranks that leave. There are no more waits.
   void stop_hearing() noexcept;

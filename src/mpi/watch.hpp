@@ -104,7 +104,7 @@ class present {
   present& operator=(const present&) = delete;
   ~present() { current_ = outer_; }
 
-  /// To be called after a poll without success. Throws peer_left.
+  /// To be called after a poll without success. Throws peer_aborted.
   static void look() {
     if (on()) look_for_leavers();
   }
@@ -128,7 +128,7 @@ class present {
 /// Where a rank looks for others that have left.
 class leavers {
  public:
-  /// Throws peer_left if there are any.
+  /// Throws peer_aborted if there are any.
   virtual void look_for_leavers() const = 0;
 
  protected:

@@ -55,7 +55,7 @@ extern constinit whereabouts here;
 
 /// Throws the usage_error of a communicator that is lost to this rank.
 [[noreturn]] void refuse_lost(const call_record& r);
-/// Throws the peer_left of rank `who` of the communicator; `why` may be empty.
+/// Throws the peer_aborted of rank `who` of the communicator; `why` may be empty.
 [[noreturn]] void refuse_without(int who, std::string_view why, const call_record& r);
 
 /// Throws the usage_error of a call that is made by a function which a pending operation on the same communicator has

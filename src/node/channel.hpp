@@ -197,7 +197,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   void wait(Come come) const {
     for (int i = 0; !come(); ++i) pause(i);
   }
-  /// Throws peer_left where another rank has left a call in the middle.
+  /// Throws peer_aborted where another rank has left a call in the middle.
   void look_for_leavers() const override;
   /// The same without looking whether their processes are there, which takes longer: for calls that wait for nobody.
   void look_at_notes() const;

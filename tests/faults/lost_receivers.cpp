@@ -129,7 +129,7 @@ class lost_receivers : public testing::TestWithParam<way> {
     } catch (const peer_failed& e) {
       const bool names = e.ranks() == std::vector<int>{last};
       return {false, dead && names ? "" : std::string("says ") + e.what()};
-    } catch (const peer_left& e) {
+    } catch (const peer_aborted& e) {
       const bool names = e.rank() == last && !e.reason().empty() && e.mpi_class() == MPI_ERR_OTHER;
       return {false, !told && !dead && names && rank != last ? "" : std::string("says ") + e.what()};
     } catch (const usage_error& e) {

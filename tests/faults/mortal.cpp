@@ -108,7 +108,7 @@ outcome attempt(hostile_call& c, const hostile_recipe& r, int rank, int leaves) 
     return {};
   } catch (const peer_failed& e) {
     return {ending::failed, e.what(), e.ranks()};
-  } catch (const peer_left& e) {
+  } catch (const peer_aborted& e) {
     return {ending::left, e.what()};
   } catch (const error& e) {
     const ending how = of_class(e.mpi_class());

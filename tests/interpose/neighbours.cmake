@@ -53,10 +53,10 @@ neighbour_test(settings_that_differ_make_taquin_stand_aside
   LC_ALL=C sort)
 neighbour_test(rank_without_the_library_makes_taquin_stand_aside
   "^below: 9 exchanges[^\n]*[\n]status 0[\n]taquin: rank 1 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]$"
-  "${job} LD_PRELOAD=${library}:${below} TAQUIN_PATIENCE=0.5 ${regions} :: env ${regions}" LC_ALL=C sort)
+  "${job} LD_PRELOAD=${library}:${below} TAQUIN_INIT_TIMEOUT=0.5 ${regions} :: env ${regions}" LC_ALL=C sort)
 neighbour_test(rank_0_without_the_library_makes_taquin_stand_aside
   "^status 0[\n]taquin: rank 0 is without the preloaded library [^\n]*; taquin stands aside on all ranks[\n]$"
-  "${job} ${regions} :: env LD_PRELOAD=${library} TAQUIN_PATIENCE=0.5 ${regions}" LC_ALL=C sort)
+  "${job} ${regions} :: env LD_PRELOAD=${library} TAQUIN_INIT_TIMEOUT=0.5 ${regions}" LC_ALL=C sort)
 
 # A program of the other MPI library.
 if(MPIEXEC_EXECUTABLE MATCHES openmpi)

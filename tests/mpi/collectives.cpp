@@ -116,7 +116,7 @@ TEST_P(collectives_left_in_the_middle, end_for_those_who_wait_and_leave_memory_f
       lost->leave(std::runtime_error("its own reasons"));
     } else {
       const present here(lost.get());
-      EXPECT_THROW(allreduce(std::span(values), MPI_MAX, lost->get()), peer_left);
+      EXPECT_THROW(allreduce(std::span(values), MPI_MAX, lost->get()), peer_aborted);
     }
     const present here(comm.get());
     allreduce(std::span(values), MPI_MAX, comm->get());

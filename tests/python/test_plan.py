@@ -145,7 +145,7 @@ def test_a_call_that_waits_too_long_fails(comm):
         taquin.alltoall(MPI.IN_PLACE, np.full(own.size, own.rank), own, timeout=300)
         if comm.rank > 0:
             # The first rank whose time is over tells the others, which wait no longer.
-            errors = taquin.TimedOut if comm.size == 2 else (taquin.TimedOut, taquin.PeerLeft)
+            errors = taquin.TimedOut if comm.size == 2 else (taquin.TimedOut, taquin.PeerAborted)
             with pytest.raises(errors, match="has waited 0.5 s"):
                 call(own)
         comm.Barrier()

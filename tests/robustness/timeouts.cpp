@@ -47,7 +47,7 @@ class timeouts : public testing::Test {
         ADD_FAILURE() << "does not end in an error";
       } catch (const timed_out&) {
         told = testing::internal::GetCapturedStderr();
-      } catch (const peer_left& e) {
+      } catch (const peer_aborted& e) {
         testing::internal::GetCapturedStderr();
         EXPECT_NE(e.reason().find("has waited"), std::string::npos) << e.what();
       }
@@ -118,7 +118,7 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
       ADD_FAILURE() << "does not end in an error";
     } catch (const timed_out&) {
       told = "timed out";
-    } catch (const peer_left&) {
+    } catch (const peer_aborted&) {
     }
     const std::string said = testing::internal::GetCapturedStderr();
     if (!told.empty()) told = said;

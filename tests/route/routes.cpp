@@ -189,7 +189,7 @@ TEST_F(routes, on_a_communicator_that_has_failed_end_with_the_error) {
       if (rank == 0) {
         EXPECT_THROW(call({.most = most, .by_plan = by_plan}, own_choice()), error);
       } else {
-        EXPECT_THROW(call({.most = most, .by_plan = by_plan}, own_choice()), peer_left);
+        EXPECT_THROW(call({.most = most, .by_plan = by_plan}, own_choice()), peer_aborted);
       }
     }
 }

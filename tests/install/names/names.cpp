@@ -333,7 +333,7 @@ void catch_everything() {
   expect(throws<budget_exceeded>([] { throw on_all_ranks(budget_exceeded("text", 1, 2, 3)); }), "on_all_ranks");
   expect(throws<mpi_error>([] { throw mpi_error("text", MPI_ERR_OTHER, 1, "MPI_Send"); }), "mpi_error");
   expect(throws<timed_out>([] { throw timed_out("text", MPI_ERR_OTHER); }), "timed_out");
-  expect(throws<peer_left>([] { throw peer_left("text", MPI_ERR_OTHER, 1, "why"); }), "peer_left");
+  expect(throws<peer_aborted>([] { throw peer_aborted("text", MPI_ERR_OTHER, 1, "why"); }), "peer_aborted");
   expect(throws<peer_failed>([] { throw peer_failed("text", MPI_ERR_OTHER, {1}); }), "peer_failed");
   expect(!failure::blocks().known, "failure::blocks");
   std::vector<int> few(4);
