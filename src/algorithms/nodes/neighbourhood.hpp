@@ -174,8 +174,8 @@ class neighbour_exchange final : private mpi::awaited {
   void start(const blocks& send, const blocks& recv);
   /// True when all blocks have been received and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE)
   /// at the end where a neighbour has sent more than is expected; the bytes that fit have been received. Any other
-  /// error takes this rank out of the call, and the waits of the others end with peer_aborted, as in every call; so does
-  /// TAQUIN_TIMEOUT.
+  /// error takes this rank out of the call, and the waits of the others end with peer_aborted, as in every call; so
+  /// does TAQUIN_TIMEOUT.
   [[nodiscard]] bool test();
   void wait();
 
