@@ -90,7 +90,7 @@ TEST(run_sparse, tune_measures_every_way_by_messages_and_auto_takes_the_fastest)
   for (const char* fastest : {"notify_counts", "notify_grid"}) {
     for (auto& point : profile["sparse"]) point["time"] = point["algorithm"] == fastest ? 1e-9 : 1;
     std::ofstream(path) << profile;
-    const auto r = taquin(ranks, "run --collective sparse -w sparse:2 -b 8 --per-pair -a auto --reps 2 --json -");
+    const auto r = taquin(ranks, "run --collective sparse -w sparse:4 -b 8 --per-pair -a auto --reps 2 --json -");
     EXPECT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(r.json().back()["algorithm"], fastest);
   }
