@@ -314,7 +314,7 @@ from mpi4py import MPI
 import numpy, taquin
 {finalize}
 for call in (lambda: taquin.alltoall(None, numpy.zeros(1), MPI.COMM_WORLD),
-             lambda: taquin._core.run("alltoall", None, None, MPI.COMM_WORLD, {{}})):
+             lambda: taquin._core.run("alltoall", None, None, MPI.COMM_WORLD, {{}}, False)):
     try:
         call()
     except taquin.UsageError as error:
