@@ -1,11 +1,15 @@
 #include "node/internode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "base/copy_bytes.hpp"
 #include "base/environment.hpp"
+#include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -114,7 +118,13 @@ internode* internode::of(mpi::communicator& comm) {
   comm.kept.put(kept_as, {});
   if (comm.size() == 1) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
-  if (!mpi::holds_everywhere(room && !check_nodes(comm, {}), comm.get())) return nullptr;
+  // Ranks whose TAQUIN_NODES differ would not find their nodes together.
+  fingerprint given;
+  given.add(std::span<const int>(environment::get().nodes));
+  const auto print = static_cast<std::int64_t>(given.value() >> 1U);
+  std::array<std::int64_t, 3> all{room && !check_nodes(comm, {}) ? 0 : 1, print, -print};
+  mpi::allreduce(std::span<std::int64_t>(all), MPI_MAX, comm.get());
+  if (all[0] != 0 || all[1] != -all[2]) return nullptr;
   auto view = nodes_of(comm, {});
   const level& nodes = view->topology.nodes();
   if (nodes.largest() > 1 && suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()) &&
