@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "base/copy_bytes.hpp"
@@ -126,12 +127,22 @@ internode* internode::of(mpi::communicator& comm) {
   mpi::allreduce(std::span<std::int64_t>(all), MPI_MAX, comm.get());
   if (all[0] != 0 || all[1] != -all[2]) return nullptr;
   auto view = nodes_of(comm, {});
+  // Made by all ranks, or by none: one of them may lack the memory.
+  const auto make = [&](MPI_Comm local) {
+    std::shared_ptr<internode> made;
+    try {
+      made.reset(new internode(comm, view));
+    } catch (const std::bad_alloc&) {  // all hear of it
+    }
+    if (!mpi::holds_everywhere(made != nullptr, comm.get())) return std::shared_ptr<internode>();
+    return mpi::holds_everywhere(made->memory_.make(local), comm.get()) ? made : nullptr;
+  };
   const level& nodes = view->topology.nodes();
   if (nodes.largest() > 1 && suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()) &&
       mpi::holds_everywhere(environment::get().shared_memory, comm.get())) {
-    auto made = std::shared_ptr<internode>(new internode(comm, view));
-    view->shares = mpi::holds_everywhere(made->memory_.make(view->local.get()), comm.get());
-    if (view->shares) return comm.kept.put(kept_as, std::move(made));
+    auto made = make(view->local.get());
+    view->shares = made != nullptr;
+    if (made != nullptr) return comm.kept.put(kept_as, std::move(made));
   }
   if (!suits(comm.size(), comm.size(), 1, 1)) return nullptr;
   if (nodes.largest() > 1) {  // which share no memory
@@ -139,9 +150,8 @@ internode* internode::of(mpi::communicator& comm) {
     alone->topology = topology::of_sizes(std::vector<int>(as_size(comm.size()), 1));
     view = std::move(alone);
   }
-  auto made = std::shared_ptr<internode>(new internode(comm, view));
-  made->memory_.make(MPI_COMM_NULL);  // of this rank alone
-  return comm.kept.put(kept_as, std::move(made));
+  auto made = make(MPI_COMM_NULL);  // memory of this rank alone
+  return made != nullptr ? comm.kept.put(kept_as, std::move(made)) : nullptr;
 }
 
 internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes)
