@@ -91,12 +91,16 @@ def migrate(
     if invalid is None:
         invalid = _fill_destinations(move, array, destination)
     room = len(array) if invalid is None else 0
-    try:
-        arriving = move.plan(describe(invalid) if invalid else None, room, held_of(array) if invalid is None else 0)
-        place: tuple[int, int, int, Optional[_core.Pages]] = (0, 0, 0, None)
-        result = array
+    place: tuple[int, int, int, Optional[_core.Pages]] = (0, 0, 0, None)
+    if invalid is None:
         try:
             place = address_of(array), 0, address_of(array), None
+        except BaseException as lacking:  # before the ranks agree
+            invalid = lacking
+    try:
+        arriving = move.plan(describe(invalid) if invalid else None, room, held_of(array) if invalid is None else 0)
+        result = array
+        try:
             if arriving > room:
                 larger = Larger(array, arriving * math.prod(array.shape[1:]))
                 place, result = larger.source, larger.flat.reshape(arriving, *array.shape[1:])
@@ -106,7 +110,7 @@ def migrate(
         move.run(describe(invalid) if invalid else None, *place)
     except UsageError as error:
         raise error from invalid
-    if invalid is not None and not isinstance(invalid, Exception):
+    if invalid is not None:  # no rank's array grows, so that ranks have not agreed again: the data have moved
         raise invalid
     if statistics is not None:
         statistics._add(move.statistics)
