@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -132,7 +131,9 @@ std::optional<std::string> create_file(const std::string& stem, const std::strin
   constexpr int most = 1000;
   int file = -1;
   for (int n = 0; file < 0 && n < most; ++n) {
-    path = n == 0 ? stem + extension : stem + "-" + std::to_string(n) + extension;
+    path = stem;
+    if (n > 0) path.append("-").append(std::to_string(n));
+    path += extension;
     file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, usual_mode);
     if (file < 0 && errno != EEXIST) break;
   }

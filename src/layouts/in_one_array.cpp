@@ -35,7 +35,7 @@ class stored_array {
   stored_array(const layout& l, int rank, std::size_t element) : axes_(l.dimensions().size()) {
     std::array<int, most_dimensions> at{};
     layout_access::coordinates(l, rank, std::span(at).first(axes_));
-    count_t stride = static_cast<count_t>(element);
+    auto stride = static_cast<count_t>(element);
     for (std::size_t k = axes_; k-- > 0;) {
       const auto d = as_size(layout_access::axis(l, k));
       owned_[k] = at[d] == outside_grid ? 0 : l.dimensions()[d].owned(at[d]);

@@ -22,7 +22,8 @@ std::size_t product(std::span<const count_t> extents) {
 // The axis at `from` goes to place `to` behind it.
 template <class T>
 void bring_behind(std::span<T> list, std::size_t from, std::size_t to) {
-  std::ranges::rotate(list.subspan(from, to + 1 - from), list.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+  const auto at = list.begin() + static_cast<std::ptrdiff_t>(from);
+  std::rotate(at, at + 1, list.begin() + static_cast<std::ptrdiff_t>(to) + 1);
 }
 
 }  // namespace
