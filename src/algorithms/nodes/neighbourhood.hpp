@@ -115,7 +115,7 @@ class neighbourhood {
   class eager_sends final : private mpi::started {
    public:
     eager_sends() = default;
-    ~eager_sends();
+    ~eager_sends() override;
     void send(std::span<const std::byte> contents, int to, int tag, MPI_Comm comm);
 
    private:

@@ -191,12 +191,12 @@ void lay_arrays_everything() {
   expect(again == to && first.peak_memory() > 0, "layout_redistribution");
   redistribute(from.data(), rows, again.data(), columns, MPI_INT, MPI_COMM_WORLD);
   redistribute(std::span<const int>(from), rows, std::span<int>(again), columns, MPI_COMM_WORLD);
-  std::vector<int> one = from;
-  one.resize(std::max(from.size(), to.size()));
-  redistribute(one.data(), rows, columns, MPI_INT, MPI_COMM_WORLD);
-  expect(std::equal(to.begin(), to.end(), one.begin()), "redistribute of layouts in one array");
-  redistribute(std::span<int>(one), columns, rows, MPI_COMM_WORLD);
-  expect(std::equal(from.begin(), from.end(), one.begin()), "back in one array");
+  std::vector<int> single = from;
+  single.resize(std::max(from.size(), to.size()));
+  redistribute(single.data(), rows, columns, MPI_INT, MPI_COMM_WORLD);
+  expect(std::equal(to.begin(), to.end(), single.begin()), "redistribute of layouts in one array");
+  redistribute(std::span<int>(single), columns, rows, MPI_COMM_WORLD);
+  expect(std::equal(from.begin(), from.end(), single.begin()), "back in one array");
   for (count_t row = 0; row < 6; ++row) {
     for (count_t column = 0; column < 4; ++column) {
       const std::array<count_t, 2> index{row, column};
