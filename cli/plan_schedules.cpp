@@ -68,6 +68,7 @@ json json_of(const detail::whole_moves& moves, bool traced) {
 void write_nodes(json& plan, const detail::topology& t) {
   const detail::level& n = t.nodes();
   std::vector<int> sizes;
+  sizes.reserve(static_cast<std::size_t>(n.groups()));
   for (int g = 0; g < n.groups(); ++g) sizes.push_back(n.size(g));
   bool alike = true;  // but the last, which may have fewer
   for (std::size_t g = 1; g < sizes.size(); ++g)

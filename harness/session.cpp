@@ -26,7 +26,7 @@ bool launched() {
 // Ranks that the launcher of this process has started; 0: no launcher is known.
 int started_together() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const char* const text = std::getenv(name)) return std::atoi(text);
+    if (const char* const text = std::getenv(name)) return static_cast<int>(std::strtol(text, nullptr, 10));
   return 0;
 }
 
@@ -46,7 +46,7 @@ const char* library_name() {
 
 bool first_of_launcher() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
-    if (const char* const text = std::getenv(name)) return std::atoi(text) == 0;
+    if (const char* const text = std::getenv(name)) return std::strtol(text, nullptr, 10) == 0;
   return true;
 }
 

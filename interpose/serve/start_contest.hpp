@@ -47,7 +47,7 @@ class start_contest {
   template <class Notes>
   turn next(int rank, int ranks, bool may_change, Notes notes) {
     const auto at = starts_++;
-    if (at < 2 * tries) return {.by_slots = at >= tries, .timed = true, .of = number_};
+    if (at < static_cast<std::uint64_t>(2 * tries)) return {.by_slots = at >= tries, .timed = true, .of = number_};
     if (!decided_.closed) {
       if (timed_ == 2 * tries) publish(notes(rank));
       decided_ = handover::decide(notes(0).decided[number_ % 2], number_, at,

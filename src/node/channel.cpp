@@ -213,10 +213,14 @@ void channel::pause(int looks) const {
   mpi::idle(this);
 }
 
-// Ranks whose lines have not come; when all have, those that have not fetched what they were offered.
+// Ranks whose lines have not come; when all have, those that have not fetched what they were offered. Before the first
+// step there are no lines, and any other rank may be the one that this rank waits for.
 template <class F>
 void channel::for_each_missing(F f) const {
-  bool any = false;
+  bool any = read_ == nullptr;
+  for (int rank = 0; any && rank < size(); ++rank)
+    if (rank != rank_) f(rank);
+  if (any) return;
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == rank_ || has_come(rank)) continue;
     any = true;
