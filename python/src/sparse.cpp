@@ -46,7 +46,8 @@ void* agreed_room(const sparse_call& call, const py::function& room, MPI_Comm co
   patterns::allreduce(&rank, &lacking, 1, MPI_INT, MPI_MAX, comm);
   if (thrown != nullptr) std::rethrow_exception(thrown);
   if (lacking >= 0)
-    throw usage_error("rank " + std::to_string(lacking) + ": no memory for what comes to it", MPI_ERR_NO_MEM, lacking);
+    throw usage_error("rank " + std::to_string(lacking) + ": no memory for the data that it receives", MPI_ERR_NO_MEM,
+                      lacking);
   return into;
 }
 

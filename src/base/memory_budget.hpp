@@ -62,7 +62,7 @@ class memory_budget final : public std::pmr::memory_resource, public outliving {
     deallocate(aside, aside_size_, alignof(std::max_align_t));
   }
 
-  /// What is given back from now on is kept.
+  /// Memory that is freed from now on is kept.
   void outlive() noexcept override {
     outlives_ = true;
     detail::outlive(upstream_);

@@ -87,7 +87,7 @@ bool filled(int file, std::string_view text, std::optional<std::string>& why) {
 
 std::optional<std::string> write_directly(const std::string& path, std::string_view text) {
   const int file = open_directly(path);
-  if (file < 0) return errno == ENXIO ? "nobody reads the pipe" : reason(errno);
+  if (file < 0) return errno == ENXIO ? "the pipe has no reader" : reason(errno);
   std::optional<std::string> why;
   filled(file, text, why);
   return why;

@@ -7,7 +7,7 @@
 
 namespace taquin::detail {
 
-/// What a symbolic link at the path of an output file is.
+/// Treatment of a symbolic link at the path of an output file.
 enum class links : bool {
   followed,  ///< the file that it leads to is replaced
   replaced   ///< the link itself is: another user may have put it there, in a folder that all can write

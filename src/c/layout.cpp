@@ -130,11 +130,8 @@ struct call_arguments {
 
 template <class F>
 int with_plan(TAQUIN_Layout_plan plan, F f, const char* function = __builtin_FUNCTION()) noexcept {
-  if (plan == nullptr)
-    return guarded(
-        MPI_COMM_NULL, [] { need(false, "null plan"); }, function);
-  return guarded(
-      plan->comm, [&] { f(*plan->redistribution); }, function);
+  return taquin::detail::guarded_handle(
+      plan, "null plan", MPI_ERR_ARG, [&](auto& p) { f(*p.redistribution); }, function);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 // What the C API knows of a communicator.
 struct kept_for {
   owned_options chosen;
-  std::shared_ptr<statistics> counted;  // of its calls, where that was asked for; not of duplicates
+  std::shared_ptr<statistics> counted;  // of its calls, where the program has set it; not of duplicates
 };
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {

@@ -18,8 +18,8 @@ options options_of(MPI_Comm comm);
 /// program may set them anew meanwhile.
 std::shared_ptr<statistics> statistics_of(MPI_Comm comm);
 
-/// What was set on `comm`, with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for a hint
-/// of taquin's that there is not, and for a value that is not what its key asks for.
+/// What was set on `comm`, with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for an
+/// unknown hint of taquin's, and for a value that its key does not allow.
 owned_options options_of(MPI_Comm comm, MPI_Info info);
 
 /// `wanted` as far as its caller knows it. Throws usage_error for null and for a struct without its size.

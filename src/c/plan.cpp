@@ -58,11 +58,8 @@ int init(Build build, MPI_Comm comm, MPI_Info info, TAQUIN_Plan* plan, const cha
 
 template <class F>
 int with(TAQUIN_Plan plan, F f, const char* function = __builtin_FUNCTION()) noexcept {
-  if (plan == nullptr)
-    return guarded(
-        MPI_COMM_NULL, [] { throw usage_error("null plan", MPI_ERR_REQUEST); }, function);
-  return guarded(
-      plan->comm, [&] { f(*plan->plan); }, function);
+  return taquin::detail::guarded_handle(
+      plan, "null plan", MPI_ERR_REQUEST, [&](auto& p) { f(*p.plan); }, function);
 }
 
 }  // namespace

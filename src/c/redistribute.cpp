@@ -35,11 +35,8 @@ namespace {
 
 template <class F>
 int with(TAQUIN_Redistribution r, F f, const char* function = __builtin_FUNCTION()) noexcept {
-  if (r == nullptr)
-    return guarded(
-        MPI_COMM_NULL, [] { throw usage_error("null redistribution", MPI_ERR_ARG); }, function);
-  return guarded(
-      r->comm, [&] { f(*r->redistribution); }, function);
+  return taquin::detail::guarded_handle(
+      r, "null redistribution", MPI_ERR_ARG, [&](auto& made) { f(*made.redistribution); }, function);
 }
 
 // `repair(redistribution, invalid text)`, after which its communicator is `survivors`.

@@ -52,11 +52,8 @@ int number_of(const sparse_call& call) {
 
 template <class F>
 int with(TAQUIN_Sparse s, F f, const char* function = __builtin_FUNCTION()) noexcept {
-  if (s == nullptr)
-    return guarded(
-        MPI_COMM_NULL, [] { throw usage_error("null sparse exchange", MPI_ERR_ARG); }, function);
-  return guarded(
-      s->comm, [&] { f(*s->call); }, function);
+  return taquin::detail::guarded_handle(
+      s, "null sparse exchange", MPI_ERR_ARG, [&](auto& made) { f(*made.call); }, function);
 }
 
 }  // namespace

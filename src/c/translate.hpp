@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/communicator.hpp"
+#include "taquin/error.hpp"
 
 namespace taquin::detail {
 
@@ -71,6 +72,17 @@ int guarded(MPI_Comm comm, F&& f, const char* function = __builtin_FUNCTION()) n
 template <class F>
 int guarded(const handle_comm& comm, F&& f, const char* function = __builtin_FUNCTION()) noexcept {
   return guarded_by([&comm](int code) { return comm.raise(code); }, std::forward<F>(f), function);
+}
+
+/// Runs `f(*handle)` under the error handler of the handle's `comm`; a null handle is an error of the class, with the
+/// text `null_text`, by the handler of MPI_COMM_WORLD.
+template <class State, class F>
+int guarded_handle(State* handle, const char* null_text, int null_class, F&& f, const char* function) noexcept {
+  if (handle == nullptr)
+    return guarded(
+        MPI_COMM_NULL, [&] { throw usage_error(null_text, null_class); }, function);
+  return guarded(
+      handle->comm, [&] { f(*handle); }, function);
 }
 
 /// The text of this thread's last failure; empty when there was none.

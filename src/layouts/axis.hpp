@@ -18,6 +18,15 @@ struct index_block {
 
 /// The first block of `process` that ends behind `index`; an empty one at the end of the dimension where there is none.
 index_block block_behind(const dimension& d, int process, count_t index) noexcept;
+/// The block that an index of the dimension lies in, and its process.
+struct owned_block {
+  int process;
+  count_t begin;
+  count_t end;
+};
+owned_block block_of(const dimension& d, count_t index) noexcept;
+/// The index of the whole dimension that is local index `local` of the process, which owns it.
+count_t global_index(const dimension& d, int process, count_t local) noexcept;
 /// From one block of a process to its next one; 0: there is no next one.
 count_t block_stride(const dimension& d) noexcept;
 

@@ -37,20 +37,12 @@ void grouping::restart() {
 }
 
 // From the pages of each stream, counted at the stream behind, to the first one.
-void grouping::make_first() {
+void grouping::number_pages() {
   for (std::size_t s = 0; s < streams_; ++s) first_[s + 1] += first_[s];
 }
 
-void grouping::group(std::byte* data, const owner_runs& runs) {
-  restart();
-  std::size_t full = 0;
-  runs.forward([&](std::size_t stream, std::size_t n) {
-    dealer_.deal(data, stream, n, [&](std::size_t s) {
-      pages_[full++] = static_cast<std::uint32_t>(s);
-      ++first_[s + 1];
-    });
-  });
-  make_first();
+void grouping::bring_together(std::byte* data, std::size_t full) {
+  number_pages();
   const auto dealt = std::span(pages_).first(full);
   for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);  // now first_ is the end of each stream
   permute_pages(data, page_, dealt, spare_.data());
@@ -66,16 +58,8 @@ void grouping::group(std::byte* data, const owner_runs& runs) {
   }
 }
 
-void grouping::scatter(std::byte* data, const owner_runs& runs) {
-  restart();
-  std::size_t full = 0;
-  runs.forward([&](std::size_t stream, std::size_t n) {
-    dealer_.pretend(stream, n, [&](std::size_t s) {
-      pages_[full++] = static_cast<std::uint32_t>(s);
-      ++first_[s + 1];
-    });
-  });
-  make_first();
+void grouping::take_apart(std::byte* data, std::size_t full) {
+  number_pages();
   std::size_t rests = 0;
   for (std::size_t s = 0; s < streams_; ++s) {  // the rests leave: all moves go down
     const std::size_t n = (first_[s + 1] - first_[s]) * page_;
@@ -88,7 +72,6 @@ void grouping::scatter(std::byte* data, const owner_runs& runs) {
   const auto dealt = std::span(pages_).first(full);
   for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);
   gather_pages(data, page_, dealt, spare_.data());
-  runs.backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
 }
 
 }  // namespace taquin::detail

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "layouts/dealer.hpp"
-#include "layouts/owner_runs.hpp"
 
 namespace taquin::detail {
 
@@ -24,14 +23,39 @@ class grouping {
 
   grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory);
 
-  /// `runs`: of the array in the order of its memory. Afterwards the bytes of stream 0 come first, in their order.
-  void group(std::byte* data, const owner_runs& runs);
-  /// From streams to `runs`.
-  void scatter(std::byte* data, const owner_runs& runs);
+  /// `forward(f)` calls f(stream, bytes) for each run of the array, in the order of its memory. Afterwards the bytes of
+  /// stream 0 come first, in their order.
+  template <class Forward>
+  void group(std::byte* data, Forward forward) {
+    restart();
+    std::size_t full = 0;
+    forward([&](std::size_t stream, std::size_t n) {
+      dealer_.deal(data, stream, n, [&](std::size_t s) { note(full, s); });
+    });
+    bring_together(data, full);
+  }
+  /// From streams to the runs, which `backward(f)` goes through from the last one on.
+  template <class Forward, class Backward>
+  void scatter(std::byte* data, Forward forward, Backward backward) {
+    restart();
+    std::size_t full = 0;
+    forward(
+        [&](std::size_t stream, std::size_t n) { dealer_.pretend(stream, n, [&](std::size_t s) { note(full, s); }); });
+    take_apart(data, full);
+    backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
+  }
 
  private:
   void restart();
-  void make_first();
+  // The next full page is of this stream.
+  void note(std::size_t& full, std::size_t stream) {
+    pages_[full++] = static_cast<std::uint32_t>(stream);
+    ++first_[stream + 1];
+  }
+  void number_pages();
+  // Full pages and rests of each stream behind one another, and back.
+  void bring_together(std::byte* data, std::size_t full);
+  void take_apart(std::byte* data, std::size_t full);
 
   std::size_t streams_;
   std::size_t page_;

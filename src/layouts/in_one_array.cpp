@@ -92,11 +92,7 @@ class redistribution_in_one_array : layout_call {
   redistribution_in_one_array(const layout_arguments&, const layout_options& o) : layout_call(o), scratch_(&budget) {}
 
   void begin(const layout_arguments& x, const layout_options& o, bool lacks_memory) {
-    running.algorithm = "layouts";
-    running.meet(x.comm);
-    running.stage([&] {
-      const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
-      const agreed all = agree(x, o, e, lacks_memory);
+    enter(x, o, lacks_memory, [&](const element& e, const agreed& all) {
       element_ = as_size(e.size);
       prepare(all.memory);
     });
@@ -111,7 +107,7 @@ class redistribution_in_one_array : layout_call {
     count(leaving, to, *out_);
     count(coming, from, *in_);
     before.close_gaps(data);
-    with_groups(positions(to), [&](grouping& g) { g.group(data, leaving); });
+    with_groups(positions(to), [&](grouping& g) { group(g, data, leaving); });
     statistics moved;
     try {
       taquin::options inner;
@@ -127,12 +123,12 @@ class redistribution_in_one_array : layout_call {
           inner);
     } catch (const error& e) {
       if (e.collective()) {  // nothing has been sent
-        with_groups(positions(to), [&](grouping& g) { g.scatter(data, leaving); });
+        with_groups(positions(to), [&](grouping& g) { scatter(g, data, leaving); });
         before.open_gaps(data);
       }
       throw;
     }
-    with_groups(positions(from), [&](grouping& g) { g.scatter(data, coming); });
+    with_groups(positions(from), [&](grouping& g) { scatter(g, data, coming); });
     std::array<count_t, most_dimensions> extents{};
     for (std::size_t k = 0; k < axes(); ++k) extents[k] = after.owned()[as_size(place_there_[k])];
     order_->run(data, std::span(extents).first(axes()), scratch());
@@ -236,6 +232,13 @@ class redistribution_in_one_array : layout_call {
     }
   }
 
+  static void group(grouping& g, std::byte* data, const owner_runs& runs) {
+    g.group(data, [&](auto f) { runs.forward(f); });
+  }
+  static void scatter(grouping& g, std::byte* data, const owner_runs& runs) {
+    g.scatter(
+        data, [&](auto f) { runs.forward(f); }, [&](auto f) { runs.backward(f); });
+  }
   template <class F>
   void with_groups(std::size_t streams, F f) const {
     std::pmr::monotonic_buffer_resource memory(scratch_.data(), scratch_.size(), std::pmr::null_memory_resource());

@@ -46,6 +46,31 @@ index_block block_behind(const dimension& d, int process, count_t index) noexcep
   return {begin, d.extent - begin < d.block ? d.extent : begin + d.block, round * d.block};
 }
 
+owned_block block_of(const dimension& d, count_t index) noexcept {
+  if (d.block > 0) {
+    const count_t number = index / d.block;
+    const count_t begin = number * d.block;
+    return {static_cast<int>((number + d.first) % d.processes), begin,
+            d.extent - begin < d.block ? d.extent : begin + d.block};
+  }
+  int process = 0;
+  if (!d.bounds.empty()) {
+    process = static_cast<int>(std::ranges::upper_bound(d.bounds, index) - d.bounds.begin()) - 1;
+  } else {
+    const count_t least = d.extent / d.processes;
+    const count_t longer = d.extent % d.processes;
+    process = static_cast<int>(index < longer * (least + 1) ? index / (least + 1)
+                                                            : longer + (index - longer * (least + 1)) / least);
+  }
+  const index_block b = only_block(d, process);
+  return {process, b.begin, b.end};
+}
+
+count_t global_index(const dimension& d, int process, count_t local) noexcept {
+  if (d.block == 0) return only_block(d, process).begin + local;
+  return (local / d.block * d.processes + distance(d, process)) * d.block + local % d.block;
+}
+
 count_t block_stride(const dimension& d) noexcept {
   const checked stride = checked(d.block) * d.processes;
   return d.block > 0 && stride.fits() ? stride.value() : 0;
@@ -254,12 +279,11 @@ count_t layout::local_size(int rank) const {
 layout::place layout::find(std::span<const count_t> index) const {
   std::vector<int> at(dimensions_.size(), 0);
   std::vector<count_t> local(dimensions_.size(), 0);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    for (at[d] = 0; at[d] < dimensions_[d].processes; ++at[d]) {
-      const detail::index_block b = detail::block_behind(dimensions_[d], at[d], index[d]);
-      local[d] = b.local + index[d] - b.begin;
-      if (b.begin <= index[d] && index[d] < b.end) break;
-    }
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    at[d] = detail::block_of(dimensions_[d], index[d]).process;
+    const detail::index_block b = detail::block_behind(dimensions_[d], at[d], index[d]);
+    local[d] = b.local + index[d] - b.begin;
+  }
   count_t position = 0;
   count_t offset = 0;
   for (std::size_t k = 0; k < at.size(); ++k) {

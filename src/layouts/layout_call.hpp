@@ -14,6 +14,16 @@ namespace taquin::detail {
 struct layout_call {
   explicit layout_call(const layout_options& o);
 
+  /// Meets the other ranks, agrees, and calls prepare(element, what was agreed). Collective.
+  template <class Prepare>
+  void enter(const layout_arguments& x, const layout_options& o, bool lacks_memory, Prepare prepare) {
+    running.algorithm = "layouts";
+    running.meet(x.comm);
+    running.stage([&] {
+      const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
+      prepare(e, agree(x, o, e, lacks_memory));
+    });
+  }
   /// Copies the layouts and options. Throws on all ranks where the arguments of one are wrong, or ranks differ.
   /// Collective; in a stage.
   agreed agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);

@@ -7,54 +7,15 @@
 
 namespace taquin::detail {
 
-namespace {
-
-// The block that an index lies in, and its process.
-struct owned_block {
-  int process;
-  count_t begin;
-  count_t end;
-};
-
-owned_block block_of(const dimension& d, count_t index) noexcept {
-  if (d.block > 0) {
-    const count_t number = index / d.block;
-    const count_t begin = number * d.block;
-    return {static_cast<int>((number + d.first) % d.processes), begin,
-            d.extent - begin < d.block ? d.extent : begin + d.block};
-  }
-  int process = 0;
-  if (!d.bounds.empty()) {
-    process = static_cast<int>(std::ranges::upper_bound(d.bounds, index) - d.bounds.begin()) - 1;
-  } else {
-    const count_t least = d.extent / d.processes;
-    const count_t longer = d.extent % d.processes;
-    process = static_cast<int>(index < longer * (least + 1) ? index / (least + 1)
-                                                            : longer + (index - longer * (least + 1)) / least);
-  }
-  const index_block b = block_behind(d, process, index);
-  return {process, b.begin, b.end};
-}
-
-// The index of the whole array of a rank's local index.
-count_t global_of(const dealt_axis& a, count_t local) noexcept {
-  const dimension& d = *a.mine;
-  if (d.block == 0) return block_behind(d, a.coordinate, 0).begin + local;
-  const count_t distance = a.coordinate >= d.first ? a.coordinate - d.first : a.coordinate - d.first + d.processes;
-  return (local / d.block * d.processes + distance) * d.block + local % d.block;
-}
-
-}  // namespace
-
 owner_runs::segment owner_runs::ahead(const dealt_axis& a, count_t local) noexcept {
-  const count_t index = global_of(a, local);
+  const count_t index = global_index(*a.mine, a.coordinate, local);
   const owned_block theirs = block_of(*a.theirs, index);
   const count_t mine_end = block_of(*a.mine, index).end;
   return {as_size(theirs.process) * a.stride, std::min(theirs.end, mine_end) - index};
 }
 
 owner_runs::segment owner_runs::behind(const dealt_axis& a, count_t local) noexcept {
-  const count_t index = global_of(a, local - 1);
+  const count_t index = global_index(*a.mine, a.coordinate, local - 1);
   const owned_block theirs = block_of(*a.theirs, index);
   const count_t mine_begin = block_of(*a.mine, index).begin;
   return {as_size(theirs.process) * a.stride, index + 1 - std::max(theirs.begin, mine_begin)};

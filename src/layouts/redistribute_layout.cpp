@@ -95,13 +95,7 @@ struct layout_redistribution::state final : layout_call {
   ~state() { running.forget(); }
 
   void begin(const layout_arguments& x, const layout_options& o, bool lacks_memory) {
-    running.algorithm = "layouts";
-    running.meet(x.comm);
-    running.stage([&] {
-      const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
-      const agreed all = agree(x, o, e, lacks_memory);
-      prepare(as_size(e.size), x.part, all);
-    });
+    enter(x, o, lacks_memory, [&](const element& e, const agreed& all) { prepare(as_size(e.size), x.part, all); });
     set_data(x.from_array, x.to_array);
   }
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <vector>
 
-#include "layouts/dealer.hpp"
+#include "layouts/grouping.hpp"
 
 namespace taquin::detail {
 
@@ -40,13 +41,9 @@ class transposer {
  public:
   // For matrices of at most `most` bytes.
   transposer(std::size_t element, const transposition& t, std::size_t most, std::pmr::memory_resource* memory)
-      : element_(element),
-        t_(t),
-        buffer_(t.buffer, std::byte{}, memory),
-        dealer_(most > t.buffer ? t.groups : 0, t.page, memory),
-        pages_(most > t.buffer ? most / t.page : 0, 0, memory),
-        first_(most > t.buffer ? t.groups + 1 : 0, 0, memory),
-        spare_(most > t.buffer ? t.page : 0, std::byte{}, memory) {}
+      : element_(element), t_(t), buffer_(t.buffer, std::byte{}, memory) {
+    if (most > t.buffer) columns_.emplace(t.groups, t.page, most, memory);
+  }
 
   void run(std::byte* data, std::size_t rows, std::size_t columns) {
     if (rows <= 1 || columns <= 1) return;
@@ -70,36 +67,17 @@ class transposer {
 
   // Afterwards group 0 of the columns comes first, as a matrix of its own, and so on.
   void group_columns(std::byte* data, std::size_t rows, std::size_t columns, std::size_t groups) {
-    dealer_.restart();
-    std::ranges::fill(first_, std::size_t{0});  // page of each group
-    std::size_t full = 0;
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t g = 0; g < groups; ++g)
-        dealer_.deal(data, g, (begin(columns, groups, g + 1) - begin(columns, groups, g)) * element_,
-                     [&](std::size_t s) {
-                       pages_[full++] = static_cast<std::uint32_t>(s);
-                       ++first_[s + 1];
-                     });
-    for (std::size_t g = 0; g < groups; ++g) first_[g + 1] += first_[g];
-    const auto dealt = std::span(pages_).first(full);
-    for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);  // now the end of each group
-    permute_pages(data, t_.page, dealt, spare_.data());
-    for (std::size_t g = groups; g-- > 0;) {  // rests come in between: from the last group on, all moves go up
-      const std::size_t from = g == 0 ? 0 : first_[g - 1];
-      std::byte* const to = data + begin(columns, groups, g) * rows * element_;
-      const std::size_t bytes = (first_[g] - from) * t_.page;
-      std::memmove(to, data + from * t_.page, bytes);
-      std::memcpy(to + bytes, dealer_.rest(g), dealer_.rest_bytes(g));
-    }
+    columns_->group(data, [&](auto run) {
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t g = 0; g < groups; ++g)
+          run(g, (begin(columns, groups, g + 1) - begin(columns, groups, g)) * element_);
+    });
   }
 
   std::size_t element_;
   transposition t_;
   std::pmr::vector<std::byte> buffer_;
-  dealer dealer_;
-  std::pmr::vector<std::uint32_t> pages_;
-  std::pmr::vector<std::size_t> first_;
-  std::pmr::vector<std::byte> spare_;
+  std::optional<grouping> columns_;  // where a matrix is larger than the buffer
 };
 
 }  // namespace
@@ -138,8 +116,7 @@ void gather_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32
 
 std::size_t transposition::footprint(std::size_t bytes) const noexcept {
   if (bytes <= buffer) return buffer;
-  return buffer + dealer::footprint(groups, page) + page + sizeof(std::uint32_t) * (bytes / page) +
-         sizeof(std::size_t) * (groups + 1);
+  return buffer + grouping::bytes(groups, page, bytes);
 }
 
 transposition transposition::plan(std::size_t bytes, std::size_t element, std::size_t memory) noexcept {

@@ -123,7 +123,8 @@ internode* internode::of(mpi::communicator& comm) {
   fingerprint given;
   given.add(std::span<const int>(environment::get().nodes));
   const auto print = static_cast<std::int64_t>(given.value() >> 1U);
-  std::array<std::int64_t, 3> all{room && !check_nodes(comm, {}) ? 0 : 1, print, -print};
+  std::array<std::int64_t, 4> all{room && !check_nodes(comm, {}) ? 0 : 1, print, -print,
+                                  environment::get().shared_memory ? 0 : 1};
   mpi::allreduce(std::span<std::int64_t>(all), MPI_MAX, comm.get());
   if (all[0] != 0 || all[1] != -all[2]) return nullptr;
   auto view = nodes_of(comm, {});
@@ -135,11 +136,12 @@ internode* internode::of(mpi::communicator& comm) {
     } catch (const std::bad_alloc&) {  // all hear of it
     }
     if (!mpi::holds_everywhere(made != nullptr, comm.get())) return std::shared_ptr<internode>();
-    return mpi::holds_everywhere(made->memory_.make(local), comm.get()) ? made : nullptr;
+    const bool good = made->memory_.make(local);
+    return local == MPI_COMM_NULL || mpi::holds_everywhere(good, comm.get()) ? made : nullptr;
   };
   const level& nodes = view->topology.nodes();
-  if (nodes.largest() > 1 && suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest()) &&
-      mpi::holds_everywhere(environment::get().shared_memory, comm.get())) {
+  const bool share = all[3] == 0;
+  if (share && nodes.largest() > 1 && suits(comm.size(), nodes.groups(), nodes.largest(), nodes.smallest())) {
     auto made = make(view->local.get());
     view->shares = made != nullptr;
     if (made != nullptr) return comm.kept.put(kept_as, std::move(made));

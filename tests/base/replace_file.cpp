@@ -95,7 +95,7 @@ TEST_F(replace_file_test, creates_a_file_beside_what_has_its_name) {
 
 TEST_F(replace_file_test, gives_up_a_pipe_that_nobody_reads) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(replace_file(path("pipe"), "text"), "nobody reads the pipe");
+  EXPECT_EQ(replace_file(path("pipe"), "text"), "the pipe has no reader");
   const int reader = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);  // which takes nothing
   EXPECT_EQ(replace_file(path("pipe"), "text"), std::nullopt);
   EXPECT_TRUE(replace_file(path("pipe"), std::string(std::size_t{1} << 20U, 'x')).has_value());

@@ -150,7 +150,7 @@ neighbour_test(report_that_cannot_be_written_leaves_the_program_alone
 neighbour_test(files_do_not_go_where_links_lead "victim[\n]status 0"
   "rm -rf links && mkdir links && cd links && echo victim >victim && for f in r t m n; do ln -s victim $f; done && ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:r TAQUIN_TRACE=t TAQUIN_METRICS=m TAQUIN_RECORD=n ${regions} && for f in r t m n; do test -s $f -a ! -L $f || exit 1; done && cat victim")
 neighbour_test(a_pipe_without_a_reader_does_not_hold_the_program
-  "no report is written: cannot write [^\n]*: nobody reads the pipe[\n].*status 0"
+  "no report is written: cannot write [^\n]*: the pipe has no reader[\n].*status 0"
   "rm -f unread && mkfifo unread && ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:unread ${regions}")
 neighbour_test(report_of_a_name_that_is_taken_has_another "report written to taquin-report-[^\n]*-7-1.json[\n].*status 0"
   "rm -rf taken && mkdir taken && cd taken && ln -s ../nowhere taquin-report-$(basename ${regions})-7.json && ${np2} JOB_ID=7 LD_PRELOAD=${library} TAQUIN_REPORT=full ${regions}")

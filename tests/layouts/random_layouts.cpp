@@ -17,6 +17,14 @@ namespace {
 
 using test::layout_case;
 
+// A committed type of the elements, which the caller frees.
+MPI_Datatype type_of_element(const layout_case& c) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(static_cast<int>(c.element), MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
 // The least memory that an error names, or nothing where the limit suffices.
 std::size_t least_memory(const layout_case& c, MPI_Datatype type, const std::byte* from, std::byte* to) {
   layout_options o = c.options;
@@ -34,9 +42,7 @@ std::size_t least_memory(const layout_case& c, MPI_Datatype type, const std::byt
 
 void check(const layout_case& c, std::uint32_t seed) {
   const int rank = test::rank_in(MPI_COMM_WORLD);
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(static_cast<int>(c.element), MPI_BYTE, &type);
-  MPI_Type_commit(&type);
+  MPI_Datatype type = type_of_element(c);
   const auto mine = static_cast<std::size_t>(rank);
   const std::vector<std::byte> from = c.before()[mine];
   const std::vector<std::byte> want = c.after()[mine];
@@ -86,9 +92,7 @@ std::vector<bool> bytes_of_target(const layout_case& c, int rank) {
 // In its own memory, guarded behind its end.
 void check_in_one_array(layout_case c, std::uint32_t seed) {
   const int rank = test::rank_in(MPI_COMM_WORLD);
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(static_cast<int>(c.element), MPI_BYTE, &type);
-  MPI_Type_commit(&type);
+  MPI_Datatype type = type_of_element(c);
   const auto mine = static_cast<std::size_t>(rank);
   const std::vector<std::byte> from = c.before()[mine];
   const std::vector<std::byte> want = c.after()[mine];

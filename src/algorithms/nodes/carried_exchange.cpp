@@ -98,13 +98,6 @@ void carried_exchange::write(internode& step) {
   mpi::spend_on_copies(as_size(copied_));
 }
 
-void carried_exchange::carry(int tag) {
-  step_.begin(tag);
-  write(step_);
-  step_.publish({});
-  step_.complete([](internode::record&, const internode::record&) {});
-}
-
 void carried_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();

@@ -33,8 +33,6 @@ class carried_exchange final : public operation, public carried_blocks, private 
   carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
 
   void write(internode& step) override;
-  /// A step for the blocks alone, with the tag, where ranks have agreed before. Collective.
-  void carry(int tag);
   /// Puts the blocks of the others into their places, and sends those that follow. To be called when all ranks' blocks
   /// have come.
   void start() override;
