@@ -98,8 +98,12 @@ class frame_memory final : public std::pmr::memory_resource {
     if (frame_ != nullptr) memory_->deallocate(frame_, size_, alignof(std::max_align_t));
   }
 
-  /// The most that a task's frame takes.
+  /// The most that a task's frame takes. A compiler that does not optimise keeps every temporary object in it.
+#ifdef __OPTIMIZE__
   static constexpr std::size_t most = 512;
+#else
+  static constexpr std::size_t most = 1024;
+#endif
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
