@@ -38,7 +38,8 @@ void relax() noexcept {
 // A line says that its reader may still have to copy out of the sender's memory.
 bool offered(node_line::kind what) noexcept {
   using kind = node_line::kind;
-  return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed;
+  return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
+         what == kind::unread || what == kind::asked || what == kind::given;
 }
 
 }  // namespace
@@ -205,6 +206,7 @@ void channel::pause(int looks) const {
     relax();
     return;
   }
+  give_what_is_asked();
   if (calls_ != nullptr && (looks - looks_) % leavers_every == leavers_every - 1) look_for_leavers();
   if ((looks - looks_) % progress_every == progress_every - 1) {
     int any = 0;

@@ -48,6 +48,9 @@ struct alignas(64) node_line {
     withdrawn,  ///< was offered: the sender puts it into its room
     moved,      ///< was offered: in the sender's room, at offset `place`
     taken,      ///< was offered: the reader has it
+    unread,     ///< the kernel refuses to let the reader read it: the reader will ask for it
+    asked,      ///< the reader asks for a part of it: asked_copy.hpp
+    given,      ///< the part is in the sender's room of the other half
   };
   static constexpr std::size_t capacity = 32;
 
@@ -170,6 +173,8 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   /// A rank's room of this step.
   [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
+  /// Its room of the step before and of the next one.
+  [[nodiscard]] std::byte* other_room(int rank) const noexcept { return part(rank) + head_ + (~step_ & 1U) * room_; }
   /// Hands a line over.
   void publish(int reader) const noexcept { to(reader).step.store(step_, std::memory_order_release); }
   [[nodiscard]] bool has_come(int writer) const noexcept {
@@ -191,6 +196,10 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] bool is_looking(int reader) const noexcept {
     return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
   }
+
+  /// Copies what readers of this step ask for, because they may not read it (asked_copy.hpp). A rank that waits for its
+  /// readers calls this again and again. Local; does not wait.
+  void give_what_is_asked() const noexcept;
 
   /// Waits until `come()`; other processes run meanwhile, and the MPI library makes progress now and then.
   template <class Come>

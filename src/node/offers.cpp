@@ -22,6 +22,7 @@ void node_offers::begin() {
   for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) board;
   come_ = 1;
   open_ = true;
+  asked_.reset();
 }
 
 void node_offers::offer(int reader, const void* data, count_t length, count_t back) {
@@ -99,6 +100,8 @@ count_t node_offers::swappable(int peer) const noexcept {
 }
 
 count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
+  c_.give_what_is_asked();
+  if (asked_) return go_on_with_asked();
   const count_t all = swappable(peer);
   if (all == 0) return 0;
   const int there = node_.index(peer);
@@ -107,14 +110,13 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   if (at >= all) return 0;
   const count_t n = std::min(units, all - at);
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  swap(there, of(there, c_.rank()), reinterpret_cast<std::byte*>(of(c_.rank(), there).address), at, room, n);
-  both.swapped.fetch_add(n, std::memory_order_release);
+  if (swap(there, of(there, c_.rank()), reinterpret_cast<std::byte*>(of(c_.rank(), there).address), at, room, n))
+    both.swapped.fetch_add(n, std::memory_order_release);
   return n;
 }
 
-// Through mapped memory in parts that stay in the nearest cache.
-void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room,
-                       count_t units) const {
+// Through mapped memory in parts that stay in the nearest cache. False where the kernel refuses, and the peer is asked.
+bool node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units) {
   constexpr std::size_t most = 16384;
   const std::size_t begin = as_size(at) * unit_bytes_;
   const std::size_t bytes = as_size(units) * unit_bytes_;
@@ -127,18 +129,37 @@ void node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
         copy_bytes(other + done, mine + done, n);
         copy_bytes(mine + done, room, n);
       }
-      return;
+      return true;
     }
   }
   const pid_t process = c_.process(there);
   int code = single_copy(process, theirs.address + begin, room, bytes);
   if (code == 0) code = single_copy_back(process, mine, theirs.address + begin, bytes);
   mpi::refuse_if_gone(code, node_.member(there));
+  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) {
+    asked_.emplace(c_, there, theirs.address + begin, bytes, mine);
+    asked_for_ = mine;
+    asked_units_ = units;
+    asked_in_ = &counters(there);
+    return false;
+  }
   if (code != 0)
     throw usage_error(
         fmt::format("the memory of rank {} cannot be written: {}", node_.member(there), std::strerror(code)),
         MPI_ERR_BUFFER, node_.member(c_.rank()), node_.member(there));
   copy_bytes(mine, room, bytes);
+  return true;
+}
+
+// Returns the number of units as long as some are missing, and once more when all have been swapped.
+count_t node_offers::go_on_with_asked() noexcept {
+  for (auto came = asked_->next(); !came.empty(); came = asked_->next())
+    copy_bytes(asked_for_ + asked_->offset(), came.data(), came.size());
+  if (asked_->done()) {
+    asked_in_->swapped.fetch_add(asked_units_, std::memory_order_release);
+    asked_.reset();
+  }
+  return asked_units_;
 }
 
 bool node_offers::swapped(int peer) const noexcept {

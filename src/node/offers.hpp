@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/sizes.hpp"
+#include "node/asked_copy.hpp"
 #include "node/channel.hpp"
 #include "node/shared_buffers.hpp"
 #include "taquin/types.hpp"
@@ -64,8 +65,10 @@ class node_offers {
   /// Units from the first on that this rank and a peer have in each other's places; the same on both. After all_here().
   [[nodiscard]] count_t swappable(int peer) const noexcept;
   /// Swaps up to `units` of them that neither rank has begun with, through `room`. Returns how many; 0: none are left.
-  /// Throws usage_error where the kernel refuses.
+  /// Where the kernel refuses the peer takes part: then it returns some number until they are swapped.
   count_t swap_some(int peer, std::byte* room, count_t units);
+  /// Swaps what peers ask for, because they may not read it. Local; does not wait.
+  void give_what_is_asked() const noexcept { c_.give_what_is_asked(); }
   /// How many either rank has begun to swap, and how many are swapped.
   [[nodiscard]] count_t begun(int peer) const noexcept {
     return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
@@ -98,7 +101,8 @@ class node_offers {
     std::atomic<count_t> swapped{0};
   };
 
-  void swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units) const;
+  bool swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units);
+  count_t go_on_with_asked() noexcept;
   [[nodiscard]] board& counters(int there) const noexcept {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
   }
@@ -115,6 +119,10 @@ class node_offers {
   int come_ = 0;  // all ranks up to this one, counted from this rank, have published
   int next_ = 0;  // the reader whose board is looked at next
   bool open_ = false;
+  std::optional<asked_copy> asked_;  // a swap that the kernel refuses
+  std::byte* asked_for_ = nullptr;   // this rank's part of it
+  board* asked_in_ = nullptr;        // what counts it
+  count_t asked_units_ = 0;
 };
 
 }  // namespace taquin::detail

@@ -69,6 +69,7 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] swap_counts swaps(int peer) const override;
   [[nodiscard]] double now() const override { return PMPI_Wtime(); }
   [[nodiscard]] word process() const override;
+  bool may_read(int from, word process, const remote_part& part) override;
   void read(int from, word process, std::span<const remote_part> parts) override;
   void gone(int to, count_t units) override;
 

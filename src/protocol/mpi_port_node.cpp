@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi/failure.hpp"
+#include "node/asked_copy.hpp"
 #include "node/single_copy.hpp"
 #include "protocol/mpi_port.hpp"
 #include "taquin/error.hpp"
@@ -12,6 +13,12 @@
 namespace taquin::detail {
 
 word mpi_port::process() const { return static_cast<word>(getpid()); }
+
+bool mpi_port::may_read(int from, word process, const remote_part& part) {
+  const int code = single_copy(static_cast<pid_t>(process), std::span(&part, 1));
+  mpi::refuse_if_gone(code, from);
+  return !is_refusal(code);
+}
 
 void mpi_port::read(int from, word process, std::span<const remote_part> parts) {
   const int code = single_copy(static_cast<pid_t>(process), parts);
@@ -49,6 +56,7 @@ bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run&
 
 bool mpi_port::find_fetched() {
   if (node_ == nullptr) return false;
+  node_->give_what_is_asked();
   const auto part = node_->next_fetched();
   if (!part) return false;
   ++messages_;
@@ -68,6 +76,7 @@ count_t mpi_port::swap_some(int peer, const unit_run& room) {
 }
 
 bool mpi_port::try_swapped(int peer) {
+  node_->give_what_is_asked();
   swaps_ = node_->swapped(peer) ? -1 : peer;
   if (swaps_ >= 0) return false;
   ++messages_;

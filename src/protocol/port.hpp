@@ -186,6 +186,8 @@ class port {
   }
   /// What others must know of this process for that.
   [[nodiscard]] virtual word process() const { return 0; }
+  /// Whether the kernel still permits it, found out by a part.
+  virtual bool may_read(int /*from*/, word /*process*/, const remote_part& /*part*/) { return true; }
   /// Copies out of the memory of `from`, whose process is this one. Throws usage_error where that is not possible.
   virtual void read(int /*from*/, word /*process*/, std::span<const remote_part> /*parts*/) {}
   /// `to` has read so many units of this rank's: for the statistics.

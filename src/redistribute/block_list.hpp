@@ -20,17 +20,28 @@ class block_list {
     words_.reserve(most);
   }
 
-  void clear() noexcept { words_.clear(); }
+  void clear() noexcept {
+    words_.clear();
+    first_ = 0;
+  }
+  /// An empty list is marked: readers know that from lists which are not.
+  void mark() {
+    words_.push_back(marker);
+    first_ = 1;
+  }
+  [[nodiscard]] static bool is_marked(std::span<const word> words) noexcept {
+    return !words.empty() && words.front() == marker;
+  }
   /// Adds block `k`, below 2^31. False when there is no room for it.
   bool add(std::uint32_t k) {
     const std::size_t n = words_.size();
-    const bool in_run = n >= 2 && (words_[n - 2] & run) != 0;
+    const bool in_run = n >= first_ + 2 && (words_[n - 2] & run) != 0;
     if (in_run && (words_[n - 2] & ~run) + words_[n - 1] == k) {
       ++words_[n - 1];
       return true;
     }
     if (n == most_) return false;
-    if (n >= 1 && !in_run && words_[n - 1] + 1 == k) {
+    if (n > first_ && !in_run && words_[n - 1] + 1 == k) {
       words_[n - 1] |= run;
       words_.push_back(2);
     } else {
@@ -44,7 +55,7 @@ class block_list {
   /// number or a count: for prefetching.
   template <class Visit, class Soon>
   static void read(std::span<const word> words, std::size_t ahead, Visit visit, Soon soon) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t i = is_marked(words) ? 1 : 0; i < words.size(); ++i) {
       if (i + ahead < words.size()) soon(words[i + ahead] & ~run);
       const bool many = (words[i] & run) != 0;
       const word first = words[i] & ~run;
@@ -54,7 +65,9 @@ class block_list {
 
  private:
   static constexpr word run = 0x80000000U;
+  static constexpr word marker = 0xffffffffU;
   std::size_t most_ = 0;
+  std::size_t first_ = 0;  // word that is no marker
   std::pmr::vector<word> words_;
 };
 

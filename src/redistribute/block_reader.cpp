@@ -34,6 +34,13 @@ block_reader::origin block_reader::of(int source) const noexcept {
           shared ? view_shared(o.shared, m_.map->units().unit_bytes()) : nullptr};
 }
 
+bool block_reader::may_read(int source) const {
+  const origin from = of(source);
+  if (from.seen != nullptr || m_.map->units().counts_only()) return true;
+  std::byte one{};
+  return m_.net->may_read(source, from.process, {from.data, &one, 1});
+}
+
 void block_reader::flush() {
   if (used_ > 0) m_.net->read(from_.rank, from_.process, std::span(parts_).first(used_));
   used_ = 0;

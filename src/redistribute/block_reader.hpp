@@ -33,6 +33,8 @@ class block_reader {
   block_reader(machine& m, const targets& t);
   /// Learns where the others' blocks are. Collective.
   static task meet(machine& m, block_reader& r);
+  /// Whether this rank may still read the blocks of `source`: the kernel may have come to refuse it.
+  [[nodiscard]] bool may_read(int source) const;
   /// Reads the blocks of `source` that have these numbers among those for this rank (a block_list) into places of the
   /// same number, in order. Throws usage_error where the memory cannot be read.
   void read(int source, std::span<const word> list, std::span<const unit_run> into);

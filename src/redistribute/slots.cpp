@@ -166,17 +166,29 @@ slot slots_engine::free_buffer(slot reserve) const {
   return free > reserve ? found : no_slot;
 }
 
-void slots_engine::start_request() {
+// Whether blocks of `source` are read, which the kernel may refuse after it has permitted it. Its messages then say that
+// they are requests.
+bool slots_engine::reads(int source) {
+  access& known = pending_[as_size(source)].reads;
+  if (known == access::unknown) {
+    const bool may = reader_ != nullptr && m_.net->reads(source) && reader_->may_read(source);
+    known = may ? access::permitted : access::refused;
+  }
+  return known == access::permitted;
+}
+
+void slots_engine::start_request(int source) {
   list_.clear();
   runs_.clear();
   op_ = {};
+  if (!reads(source) && reader_ != nullptr && m_.net->reads(source)) list_.mark();
 }
 
 // Adds to the request block k of all that come to this rank, for slot x, to be received into slot z. False when the
 // request is full.
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().end() == z;
-  if ((!follows && runs_.size() == (singly_ ? m_.sizes.read : m_.sizes.scattered)) ||
+  if ((!follows && runs_.size() == (singly_ && reads(source) ? m_.sizes.read : m_.sizes.scattered)) ||
       !list_.add(k - t_.in_at[as_size(source)]))
     return false;
   append(runs_, z, m_.staging());
@@ -194,8 +206,7 @@ void slots_engine::ask(int source) {
   ++flying_;
   ++pending_[as_size(source)].asked;
   ++m_.rounds;
-  const bool reads = reader_ != nullptr && m_.net->reads(source);
-  if (reads) {
+  if (reads(source)) {
     reader_->read(source, list_.words(), runs_);
     tell(source);
     copied_ += op_.count;
@@ -209,14 +220,14 @@ void slots_engine::ask(int source) {
 
 // Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen, asked, sure] = pending_[as_size(source)];
-  const slot most = std::min(tail - head, singly_ ? m_.sizes.read : chunk_);
+  auto& [head, tail, cursor, unseen, asked, sure, read] = pending_[as_size(source)];
+  const slot most = std::min(tail - head, singly_ && reads(source) ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
   const slot buffer = in_a_row == most || m_.map->units().unit_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
   const bool direct = buffer == no_slot;
   const std::uint32_t first = head;
-  start_request();
+  start_request(source);
   while (op_.count < most) {
     const slot x = t_.index[queue_[head]];
     if (head + 2 * ahead < tail) {
@@ -248,7 +259,7 @@ bool slots_engine::open_chain() {
     auto& list = pending_[as_size(source)];
     const std::uint32_t begin = t_.in_at[as_size(source)];
     const std::uint32_t count = t_.in_at[as_size(source) + 1] - begin;
-    start_request();
+    start_request(source);
     while (op_.count < most && list.unseen > 0) {
       const slot x = t_.index[begin + list.cursor];
       const bool wanted = at_[x].needs == need::remote && at_[x].holds != hold::free;

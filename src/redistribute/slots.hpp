@@ -39,6 +39,9 @@ class slots_engine {
   /// that opened a chain and waits for it, one that is being received, one that has arrived.
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
 
+  /// Whether this rank reads a peer's blocks.
+  enum class access : std::uint8_t { unknown, permitted, refused };
+
   struct state {
     std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index; of a hole: the next one
     slot next = no_slot;             // of a free slot: the next in its list; of a slot whose block is here: where
@@ -55,8 +58,9 @@ class slots_engine {
     std::uint32_t tail = 0;
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
-    std::uint16_t asked = 0;   // requests under way, or notes that the peer is not known to have taken
-    std::uint16_t sure = 0;    // those of the notes that are taken when the awaited one is
+    std::uint8_t asked = 0;    // requests under way, or notes that the peer is not known to have taken
+    std::uint8_t sure = 0;     // those of the notes that are taken when the awaited one is
+    access reads = access::unknown;
   };
   struct op {
     slot first = no_slot;  // a part of queue_, or slots: linked ones, a run of staging slots
@@ -85,7 +89,8 @@ class slots_engine {
     list.head = at_[list.head].next;
     --list.count;
   }
-  void start_request();
+  void start_request(int source);
+  bool reads(int source);
   bool add(int source, std::uint32_t k, slot x, slot z);
   void ask(int source);
   void tell(int source);

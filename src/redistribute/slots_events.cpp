@@ -21,7 +21,7 @@ void slots_engine::tell(int source) {
 
 void slots_engine::taken(int source) {
   peer_state& p = pending_[as_size(source)];
-  p.asked = static_cast<std::uint16_t>(p.asked - std::exchange(p.sure, std::uint16_t{0}));
+  p.asked = static_cast<std::uint8_t>(p.asked - std::exchange(p.sure, std::uint8_t{0}));
   --awaited_;
 }
 
@@ -38,7 +38,7 @@ void slots_engine::serve(int peer, std::span<const word> request) {
       [&](std::size_t soon) {
         if (soon < count) __builtin_prefetch(mine + soon);
       });
-  if (reader_ != nullptr && m_.net->reads(peer)) {
+  if (reader_ != nullptr && m_.net->reads(peer) && !block_list::is_marked(request)) {
     m_.net->gone(peer, units_of(runs_));
   } else if (!m_.net->send(peer, runs_, 0)) {
     return;

@@ -139,7 +139,8 @@ void shared_exchange::reset() noexcept {
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
   next_ = looks_ = 0;
-  any_moves_ = false;
+  any_moves_ = unread_ = offered_here_ = false;
+  asked_.reset();
   stage_ = stage::lines;
   error_.reset();
 }
@@ -174,10 +175,15 @@ bool shared_exchange::lines_have_come() {
 }
 
 bool shared_exchange::advance() {
+  if (stage_ != stage::lines) c_.give_what_is_asked();
   while (true) switch (stage_) {
       case stage::lines:
         if (!lines_have_come()) return false;
         take_lines();
+        break;
+      case stage::asking:
+        if (!deliver_what_is_asked()) return false;
+        go_on_from_lines();
         break;
       case stage::pieces:
         if (!lines_have_come()) return false;
@@ -202,13 +208,20 @@ bool shared_exchange::advance() {
 
 void shared_exchange::take_lines() {
   deliver();
+  if (!unread_) return go_on_from_lines();
+  stage_ = stage::asking;
+  next_ = 1;
+}
+
+void shared_exchange::go_on_from_lines() {
+  if (offered_here_) c_.fetched();
   stage_ = steps_ > 0 ? stage::pieces : any_moves_ ? stage::moved : stage::fetching;
   if (steps_ > 0) post_pieces();
 }
 
 void shared_exchange::finish_with_lines() {
   take_lines();
-  if (steps_ > 0 || offered_ > 0) finish();
+  if (steps_ > 0 || offered_ > 0 || unread_) finish();
 }
 
 void shared_exchange::finish() {
@@ -216,19 +229,17 @@ void shared_exchange::finish() {
 }
 
 void shared_exchange::deliver() {
-  bool offered = false;
   if (offers_) c_.looks_at_offers();
   for (int k = 1; k < c_.size(); ++k) {
     const node_line& line = c_.from(peer_at(k));
     steps_ = std::max(steps_, line.steps);
-    offered = offered || line.what() == kind::remote || line.what() == kind::mapped;
+    offered_here_ = offered_here_ || line.what() == kind::remote || line.what() == kind::mapped;
     if (offers_)
       take_offer(peer_at(k));
     else
       deliver_or_fail(peer_at(k));
   }
   deliver_or_fail(c_.rank());
-  if (offered) c_.fetched();
 }
 
 // Also after an error, so that the others do not wait for this rank.
@@ -313,9 +324,41 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
       done += n;
     }
   }
-  if (code != 0)
+  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) {
+    c_.from(writer).become(kind::unread);
+    unread_ = true;
+  } else if (code != 0) {
     fail({fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), bytes, writer, std::strerror(code)),
           MPI_ERR_BUFFER, writer});
+  }
+}
+
+// Blocks that this rank may not read, one sender after the other. True when all are here.
+bool shared_exchange::deliver_what_is_asked() {
+  for (; next_ < c_.size(); ++next_) {
+    const int writer = peer_at(next_);
+    node_line& line = c_.from(writer);
+    if (!asked_ && line.what() != kind::unread) continue;
+    const count_t bytes = std::min(static_cast<count_t>(line.size()), expected(writer));
+    if (!asked_) asked_.emplace(c_, writer, line.place, as_size(bytes));
+    while (true) {
+      const std::span<const std::byte> part = asked_->next();
+      if (part.empty()) break;
+      deliver_asked(writer, static_cast<count_t>(asked_->offset()), part);
+    }
+    if (!asked_->done()) return false;
+    asked_.reset();
+    line.become(kind::taken);
+  }
+  next_ = 0;
+  return true;
+}
+
+void shared_exchange::deliver_asked(int writer, count_t begin, std::span<const std::byte> part) {
+  const element& e = x_.recv.element_of(writer);
+  bytes_copied_ += part.size();
+  if (e.contiguous()) return copy_bytes(recv_at(writer) + begin, part.data(), part.size());
+  unpack_range(part.data(), recv_at(writer), x_.recv.counts[writer], e, begin, static_cast<count_t>(part.size()));
 }
 
 // The next piece of every block that comes in pieces; all ranks go through as many steps as the longest needs.

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 
 #include "base/invalid_argument.hpp"
+#include "node/asked_copy.hpp"
 #include "node/channel.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
@@ -100,7 +102,7 @@ class shared_exchange {
     const std::int32_t* displs_;
   };
 
-  enum class stage : std::uint8_t { lines, pieces, moved, fetching, done };
+  enum class stage : std::uint8_t { lines, asking, pieces, moved, fetching, done };
 
   /// How a block travels when `used` bytes of the room are taken; takes its part of the room. Blocks are asked about in
   /// the order of `peer_at`.
@@ -123,6 +125,9 @@ class shared_exchange {
   void deliver_shared(int writer, const node_line& line, count_t bytes);
   void deliver_bytes(int writer, const std::byte* from, count_t bytes);
   void fetch(int writer, std::uint64_t address, count_t bytes);
+  bool deliver_what_is_asked();
+  void deliver_asked(int writer, count_t begin, std::span<const std::byte> part);
+  void go_on_from_lines();
   void take_offer(int writer);
   bool take_what_was_moved();
   bool has_taken(int reader, std::size_t place);
@@ -148,11 +153,14 @@ class shared_exchange {
   std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
-  std::uint32_t steps_ = 0;  // of pieces: that this rank needs; then that all ranks need
-  std::uint32_t step_ = 0;   // of pieces: the current one
-  int next_ = 0;             // lines, moved, fetching: the rank that is looked at next, counted from this one
-  int looks_ = 0;            // fetching: for readers that have not claimed their offers
-  bool any_moves_ = false;   // a sender was moving its block when this rank looked
+  std::uint32_t steps_ = 0;          // of pieces: that this rank needs; then that all ranks need
+  std::uint32_t step_ = 0;           // of pieces: the current one
+  int next_ = 0;                     // lines, moved, fetching: the rank that is looked at next, counted from this one
+  int looks_ = 0;                    // fetching: for readers that have not claimed their offers
+  bool any_moves_ = false;           // a sender was moving its block when this rank looked
+  bool unread_ = false;              // this rank may not read some block where it lies
+  bool offered_here_ = false;        // this rank reads blocks where they lie
+  std::optional<asked_copy> asked_;  // asking: from the rank that is looked at
   stage stage_ = stage::lines;
   std::optional<invalid_argument> error_;
 };

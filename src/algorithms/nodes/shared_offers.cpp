@@ -28,6 +28,7 @@ void shared_exchange::take_offer(int writer) {
     return;
   }
   deliver_or_fail(writer);
+  if (line.what() == kind::unread) return;  // its sender waits as for one that is claimed
   if (what == kind::claimed || what == kind::moved) line.become(kind::taken);
 }
 
@@ -56,7 +57,7 @@ bool shared_exchange::all_have_taken() {
 // Whether the send buffer is free of this block. A reader that looks at its lines is about to claim it.
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
-  if (what == kind::claimed) return false;
+  if (what == kind::claimed || what == kind::unread || what == kind::asked || what == kind::given) return false;
   if (what != kind::offered) return true;
   if (c_.is_looking(reader) || ++looks_ < patience) return false;
   return take_back(reader, place);

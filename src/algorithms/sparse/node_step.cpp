@@ -11,6 +11,7 @@
 #include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "node/asked_copy.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -186,9 +187,25 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
       if (code == 0) unpack_range(part.data(), to, count, e, static_cast<count_t>(done), static_cast<count_t>(now));
     }
   }
+  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) return ask(b.from, address, count, to);
   if (code != 0)
     invalid_ = {fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
                 MPI_ERR_BUFFER, b.from};
+}
+
+// What this rank may not read.
+void node_step::ask(int owner, std::uint64_t address, count_t count, std::byte* to) {
+  const element& e = mine_.element;
+  asked_copy parts(c_, owner, address, static_cast<std::size_t>(count * e.size));
+  while (!parts.done()) {
+    std::span<const std::byte> part;
+    c_.wait([&] { return !(part = parts.next()).empty() || parts.done(); });
+    if (part.empty()) continue;
+    if (e.contiguous())
+      copy_bytes(to + parts.offset(), part.data(), part.size());
+    else
+      unpack_range(part.data(), to, count, e, static_cast<count_t>(parts.offset()), static_cast<count_t>(part.size()));
+  }
 }
 
 // After an error others must not wait for this rank.
@@ -234,7 +251,8 @@ void node_step::end() {
   for (int k = 1; k < c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
     const kind what = c_.to(reader).what();
-    if (what == kind::remote || what == list) c_.wait([&] { return c_.has_fetched(reader, step); });
+    if (what != kind::none && what != kind::here && what != kind::room)
+      c_.wait([&] { return c_.has_fetched(reader, step); });
   }
 }
 

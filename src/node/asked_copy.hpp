@@ -1,0 +1,54 @@
+// Copies out of another rank's memory where the kernel refuses them: the rank that has the data is asked for them.
+//
+// A process may forbid others to read its memory, or be forbidden to read theirs, at any time: by dropping privileges,
+// by a filter of system calls. The reader then writes into the line that the owner has written for it what it asks for.
+// The owner looks at its lines while it waits for its readers, and copies a part at a time into its room of the other
+// half. Nobody needs that half in this step, once the lines of all ranks have come.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "node/channel.hpp"
+
+namespace taquin::detail {
+
+/// Whether an error number of single_copy() says that the kernel refuses, rather than that there is no such memory or
+/// no such process.
+bool is_refusal(int code) noexcept;
+
+class asked_copy {
+ public:
+  /// `bytes` from `address` in the memory of `owner`, which has written a line for this rank in this step and waits
+  /// until this rank has what it says. With `back` as many bytes go from there to the owner in exchange. The lines of
+  /// all ranks must have come.
+  asked_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes, const std::byte* back = nullptr) noexcept;
+
+  /// The next part; valid until the next call. Empty: it is not there yet, or all have been taken. Does not wait.
+  [[nodiscard]] std::span<const std::byte> next() noexcept;
+  /// Bytes of the parts before the one that next() returned last.
+  [[nodiscard]] std::size_t offset() const noexcept { return offset_; }
+  [[nodiscard]] bool done() const noexcept { return done_; }
+
+  /// Bytes of a part; 0: the channel has no room for any.
+  static std::size_t part_bytes(const channel& c) noexcept;
+
+ private:
+  void ask() noexcept;
+  void end() noexcept;
+
+  channel& c_;
+  int owner_;
+  std::uint64_t address_;
+  std::size_t bytes_;
+  const std::byte* back_;
+  std::size_t offset_ = 0;
+  std::size_t taken_ = 0;
+  bool done_ = false;
+  node_line::kind was_;  // of the line, and its data, which are there again at the end
+  std::array<std::byte, node_line::capacity> data_;
+};
+
+}  // namespace taquin::detail
