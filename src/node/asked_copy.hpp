@@ -3,7 +3,7 @@
 // A process may forbid others to read its memory, or be forbidden to read theirs, at any time: by dropping privileges,
 // by a filter of system calls. The reader then writes into the line that the owner has written for it what it asks for.
 // The owner looks at its lines while it waits for its readers, and copies a part at a time into its room of the other
-// half. Nobody needs that half in this step, once the lines of all ranks have come.
+// half. Nobody needs that half in this step, once all lines have arrived.
 #pragma once
 
 #include <array>

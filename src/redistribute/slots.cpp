@@ -166,8 +166,8 @@ slot slots_engine::free_buffer(slot reserve) const {
   return free > reserve ? found : no_slot;
 }
 
-// Whether blocks of `source` are read, which the kernel may refuse after it has permitted it. Its messages then say that
-// they are requests.
+// Whether blocks of `source` are read. The kernel may refuse that after it has permitted it: then marked lists request
+// them.
 bool slots_engine::reads(int source) {
   access& known = pending_[as_size(source)].reads;
   if (known == access::unknown) {
