@@ -22,11 +22,18 @@ struct observed_comm;
 /// In a full report each so many calls on a communicator go to the MPI library, to be measured.
 inline constexpr std::uint64_t sampling = 16;
 
+/// Seconds of the best timed calls, on the slowest rank.
+struct trial_times {
+  double library = 0;
+  double taquin = 0;
+};
+
 /// The outcome of a call.
 struct outcome {
   std::string_view algorithm = "native";  ///< taquin's, or this: the MPI library's own call
-  std::string reason{};                   ///< why taquin passed on a call that it should have served
+  std::string reason{};                   ///< why it is the MPI library's own call (reasons.hpp)
   std::size_t peak_memory = 0;
+  trial_times trial{};  ///< that the MPI library has won
 };
 
 /// The data that a call moved.
@@ -108,9 +115,14 @@ struct call_event {
   std::uint64_t number = 0;  ///< for a trace: of the call on its communicator, the same on all ranks
 };
 
-/// Calls that are not served are only counted, so that an empty recording can say what the program does instead.
-enum class other_call : int { point_to_point, kinds };
+/// Calls that are not observed are only counted, so that an empty recording can say what the program does instead:
+/// those of a kind that is not served, and all-to-all calls that are passed on before anything is known of them.
+enum class other_call : int { point_to_point, switched_off, outside = switched_off + 3, kinds = outside + 3 };
 void count(other_call what) noexcept;
+/// The same call of a form: `what` has a count for each form.
+inline void count(other_call what, call_form form) noexcept {
+  count(static_cast<other_call>(static_cast<int>(what) + static_cast<int>(form)));
+}
 
 /// A recording or a report is requested, and the program has started.
 extern bool observes;

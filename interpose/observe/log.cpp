@@ -81,10 +81,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(signature, comm, row, kind, in_place, form, i
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(run_of_calls, what, repeats, total, min, max, waiting, timed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(entry, begin, run, site, stands_for, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(waits_for_a_rank, seconds, squares)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(trial_times, library, taquin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(wait_samples, calls, waited, lasted, waited_squares, products, lasted_squares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site_log, object, offset, comm, kind, form, calls, bytes, received, seconds, waits,
                                    arrival, arrivals, peak_memory, sampled, sampled_seconds, squares, sampled_squares,
-                                   waited_for, sizes, algorithms, fallbacks, flows)
+                                   waited_for, sizes, algorithms, fallbacks, trial, flows)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(traced_call, site, row, algorithm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(rank_log, program, seconds, node, sites, open, others, comms, rows, runs, traced,
                                    untraced)

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/event.hpp"
 #include "interpose/observe/traced_event.hpp"
 #include "workloads/traffic.hpp"
 
@@ -115,6 +116,7 @@ struct site_log {
   std::map<int, std::uint64_t> sizes;          ///< blocks by the power of two of their bytes; -1: empty
   std::map<std::string, std::uint64_t> algorithms;
   std::map<std::string, std::uint64_t> fallbacks;
+  trial_times trial;           ///< the last that the MPI library has won
   std::vector<count_t> flows;  ///< bytes to each rank
 };
 

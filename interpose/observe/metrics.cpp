@@ -7,6 +7,7 @@
 
 #include "base/replace_file.hpp"
 #include "interpose/call_site.hpp"
+#include "interpose/observe/merged_sites.hpp"
 #include "interpose/say.hpp"
 
 namespace taquin::interpose {
@@ -61,11 +62,20 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
       all.waits.lasted += s.seconds;
       all.peak_memory = std::max(all.peak_memory, s.peak_memory);
       for (const auto& [name, calls] : s.algorithms) all.algorithms[name] += calls;
+      for (const auto& [reason, calls] : s.fallbacks) all.fallbacks[reason] += calls;
     }
   std::string text = "# TYPE taquin_calls counter\n# HELP taquin_calls All-to-all calls.\n";
   for (const auto& [labels, s] : sites)
     for (const auto& [name, calls] : s.algorithms)
       text += fmt::format("taquin_calls_total{{{},algorithm=\"{}\"}} {}\n", labels, escaped(name), calls);
+  text += "# TYPE taquin_left_to_mpi counter\n# HELP taquin_left_to_mpi Calls that the MPI library did, by reason.\n";
+  for (const auto& [labels, s] : sites)
+    for (const auto& [reason, calls] : s.fallbacks)
+      text += fmt::format("taquin_left_to_mpi_total{{{},reason=\"{}\"}} {}\n", labels, escaped(reason), calls);
+  for (std::size_t rank = 0; rank < logs.size(); ++rank)
+    for (const auto& [form, reason, calls] : unobserved_of(logs[rank]))
+      text += fmt::format("taquin_left_to_mpi_total{{rank=\"{}\",call=\"{}\",reason=\"{}\"}} {}\n", rank, form,
+                          escaped(reason), calls);
   for (const family& f : families) {
     text += fmt::format("# TYPE {0} {1}\n# UNIT {0} {2}\n# HELP {0} {3}\n", f.name, f.type, f.unit, f.help);
     const char* const suffix = std::string_view(f.type) == "counter" ? "_total" : "";

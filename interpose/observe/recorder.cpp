@@ -76,7 +76,9 @@ call_key key_of(const recorder_state& s, const call_event& e, bool in_place, con
 
 // Why taquin has not done it.
 void count_fallback(recorder_state& s, const known_call& k, const outcome& o) {
-  ++s.writer.log().sites[k.site].fallbacks[o.reason];
+  site_log& site = s.writer.log().sites[k.site];
+  ++site.fallbacks[o.reason];
+  if (o.trial.library > 0) site.trial = o.trial;
 }
 
 void measure(moved& m, const exchange& x, int size, bool receives) {

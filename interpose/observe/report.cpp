@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 
+#include "base/environment.hpp"
 #include "base/replace_file.hpp"
 #include "base/shown.hpp"
-#include "interpose/call_site.hpp"
+#include "interpose/observe/merged_sites.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/say.hpp"
 #include "interpose/settings.hpp"
 
@@ -25,135 +24,6 @@ using detail::show_seconds;
 using detail::show_size;
 using nlohmann::json;
 
-// The comparison with the MPI library on one rank: some calls went to it, the others to taquin. Both as the time that
-// all calls would have taken, with 95% intervals of the means.
-struct comparison {
-  std::uint64_t sampled = 0;
-  double native = 0;
-  double own = 0;
-  double native_spread = 0;
-  double own_spread = 0;
-
-  static comparison of(const site_log& s) {
-    if (s.sampled == 0 || s.calls <= s.sampled) return {};
-    const auto all = static_cast<double>(s.calls);
-    const auto n = static_cast<double>(s.sampled);
-    const double served = s.seconds - s.sampled_seconds;
-    return {s.sampled, s.sampled_seconds / n * all, served / (all - n) * all,
-            spread(n, s.sampled_seconds, s.sampled_squares) * all,
-            spread(all - n, served, s.squares - s.sampled_squares) * all};
-  }
-  // Enough calls, and intervals that do not meet.
-  [[nodiscard]] bool native_is_faster() const {
-    constexpr std::uint64_t enough = 4;
-    return sampled >= enough && native + native_spread < own - own_spread;
-  }
-
- private:
-  // Student's quantile of four values: wider than need be for more.
-  static double spread(double n, double sum, double squares) {
-    constexpr double quantile = 3.182;
-    if (n < 2) return std::numeric_limits<double>::infinity();
-    return quantile * std::sqrt(std::max(0.0, squares - sum * sum / n) / (n - 1) / n);
-  }
-};
-
-// How long all ranks together waited for one that was last, and the standard deviation of that: ranks wait in the same
-// calls, so that their deviations add up.
-struct lateness {
-  double seconds = 0;
-  double deviation = 0;
-
-  // Significant at 95%: one long wait is no reason to act.
-  [[nodiscard]] double certain() const { return seconds - 1.96 * deviation; }
-};
-
-// One call site on one communicator, of all ranks.
-struct merged {
-  std::string form;
-  std::vector<int> world_ranks;
-  call_site where;
-  std::uint64_t calls = 0;
-  count_t bytes = 0;
-  double seconds = 0;             // of the rank with the most
-  estimate waiting;               // the same rank's
-  std::uint64_t waits_known = 0;  // calls of that rank in which the wait was measured
-  std::uint64_t waits_of = 0;     // among so many
-  std::size_t peak_memory = 0;
-  comparison compared;  // the same rank's
-  std::map<int, lateness> waited_for;
-  std::map<int, std::uint64_t> sizes;
-  std::map<std::string, std::uint64_t> algorithms;
-  std::map<std::string, std::uint64_t> fallbacks;
-  std::vector<count_t> sent;
-  std::vector<count_t> received;
-  std::vector<double> arrival;
-  json flows = json::array();
-
-  [[nodiscard]] double transfer() const { return seconds - waiting.value; }
-  [[nodiscard]] double waiting_share() const { return seconds > 0 ? waiting.value / seconds : 0; }
-  [[nodiscard]] std::string place() const {
-    if (!where.file.empty())
-      return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
-    return where.function.empty() ? form : fmt::format("{} in {}", form, where.function);
-  }
-  // All calls were the MPI library's, whether by a choice of taquin's or without: a rule that names it changes nothing.
-  [[nodiscard]] bool is_native() const { return algorithms.size() == 1 && algorithms.contains("native"); }
-  // How a rule of a profile names it.
-  [[nodiscard]] std::string rule_site() const {
-    if (where.file.empty()) return where.function;
-    return fmt::format("{}:{}", where.file.substr(where.file.rfind('/') + 1), where.line);
-  }
-};
-
-std::vector<merged> merge(const std::vector<rank_log>& logs) {
-  using key = std::tuple<std::string, std::uint64_t, comm_id, workloads::call_kind, workloads::call_form>;
-  std::map<key, merged> all;
-  for (const rank_log& log : logs) {
-    for (const site_log& s : log.sites) {
-      const known_comm& c = log.comms[s.comm];
-      auto [found, fresh] = all.try_emplace({s.object, s.offset, c.id, s.kind, s.form});
-      merged& m = found->second;
-      const auto rank = static_cast<std::size_t>(c.rank);
-      if (fresh) {
-        m.form = name_of_call(s.kind, s.form);
-        m.world_ranks = c.world_ranks;
-        m.where = resolve(s.object, s.offset);
-        m.sent.resize(c.world_ranks.size());
-        m.received.resize(c.world_ranks.size());
-        m.arrival.resize(c.world_ranks.size());
-      }
-      m.calls = std::max(m.calls, s.calls);
-      m.bytes += s.bytes;
-      if (s.seconds > m.seconds) {
-        m.seconds = s.seconds;
-        m.waiting = s.waits.of(s.seconds);
-        m.waits_known = s.waits.calls;
-        m.waits_of = s.calls;
-        m.compared = comparison::of(s);
-      }
-      m.peak_memory = std::max(m.peak_memory, s.peak_memory);
-      m.sent[rank] += s.bytes;
-      m.received[rank] += s.received;
-      if (s.arrivals > 0) m.arrival[rank] = s.arrival / static_cast<double>(s.arrivals);
-      for (const auto& [last, w] : s.waited_for) {
-        m.waited_for[last].seconds += w.seconds;
-        m.waited_for[last].deviation += std::sqrt(w.squares);
-      }
-      for (const auto& [size, blocks] : s.sizes) m.sizes[size] += blocks;
-      for (const auto& [name, calls] : s.algorithms) m.algorithms[name] = std::max(m.algorithms[name], calls);
-      for (const auto& [reason, calls] : s.fallbacks) m.fallbacks[reason] = std::max(m.fallbacks[reason], calls);
-      for (std::size_t to = 0; to < s.flows.size(); ++to)
-        if (s.flows[to] > 0) m.flows.push_back({c.rank, to, s.flows[to]});
-    }
-  }
-  std::vector<merged> sites;
-  sites.reserve(all.size());
-  for (auto& [k, m] : all) sites.push_back(std::move(m));
-  std::ranges::stable_sort(sites, std::greater{}, &merged::seconds);
-  return sites;
-}
-
 struct advice {
   std::string title;
   std::string text;
@@ -162,41 +32,6 @@ struct advice {
   std::size_t site = 0;  ///< of the report's list
   bool measured = true;  ///< what it saves; otherwise computed
 };
-
-// All call sites together; the time is that of the rank with the most.
-merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& sites) {
-  merged total;
-  for (const merged& m : sites) {
-    total.calls += m.calls;
-    total.bytes += m.bytes;
-    total.peak_memory = std::max(total.peak_memory, m.peak_memory);
-    for (const auto& [name, calls] : m.algorithms) total.algorithms[name] += calls;
-    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[reason] += calls;
-  }
-  for (const rank_log& log : logs) {
-    merged of_rank;
-    comparison all;
-    for (const site_log& s : log.sites) {
-      const comparison c = comparison::of(s);
-      all.sampled += c.sampled;
-      all.native += c.native;
-      all.own += c.own;
-      of_rank.seconds += s.seconds;
-      const estimate e = s.waits.of(s.seconds);
-      of_rank.waiting = {of_rank.waiting.value + e.value, of_rank.waiting.low + e.low, of_rank.waiting.high + e.high};
-      of_rank.waits_known += s.waits.calls;
-      of_rank.waits_of += s.calls;
-    }
-    if (of_rank.seconds >= total.seconds) {
-      total.seconds = of_rank.seconds;
-      total.waiting = of_rank.waiting;
-      total.waits_known = of_rank.waits_known;
-      total.waits_of = of_rank.waits_of;
-      total.compared = all;
-    }
-  }
-  return total;
-}
 
 // More ranks on a node than cores: a rank that waits may then wait for a core.
 bool oversubscribed(const std::vector<rank_log>& logs) {
@@ -224,6 +59,21 @@ double saved_by_balance(const merged& m, const lateness& of_worst) {
   return of_worst.certain() / static_cast<double>(m.world_ranks.size());
 }
 
+// Rules decide where taquin chooses, not where the user has named an algorithm.
+std::string how_to_follow_a_rule() {
+  const std::string& algorithm = detail::environment::get().algorithm;
+  const std::string& profile = detail::environment::get().profile;
+  return fmt::format("{}{}", algorithm.empty() ? "" : "run without -a and TAQUIN_ALGORITHM, which overrule rules, and ",
+                     profile.empty() ? "with TAQUIN_PROFILE naming a file of this text"
+                                     : fmt::format("put this before the rules of {}", profile));
+}
+
+// The whole of a profile, or the rule alone where there is a profile.
+std::string with_rule(const std::string& site) {
+  const json rule{{"algorithm", "native"}, {"site", site}};
+  return detail::environment::get().profile.empty() ? json{{"rules", {rule}}}.dump() : rule.dump();
+}
+
 // Measured remedies, in order of their saving.
 std::vector<advice> advise(const std::vector<merged>& sites, double run, bool waits_for_processors) {
   constexpr double worth_saying = 0.01;   // of the run
@@ -241,11 +91,9 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
     const std::string site = m.rule_site();
     if (!m.is_native() && m.compared.native_is_faster() && saves > worth_saying * run && !site.empty())
       all.push_back({"Leave a call site to the MPI library",
-                     fmt::format("{} is faster in the MPI library, measured in {} of {} calls: give it a rule in the "
-                                 "profile of TAQUIN_PROFILE",
-                                 m.place(), m.compared.sampled, m.calls),
-                     json{{"algorithm", "native"}, {"site", site}}.dump(), saves,
-                     static_cast<std::size_t>(&m - sites.data())});
+                     fmt::format("{} is faster in the MPI library, measured in {} of {} calls: {}", m.place(),
+                                 m.compared.sampled, m.calls, how_to_follow_a_rule()),
+                     with_rule(site), saves, static_cast<std::size_t>(&m - sites.data())});
   }
   std::ranges::stable_sort(all, std::greater{}, &advice::saves);
   return all;
@@ -269,6 +117,10 @@ void print_sites(const std::vector<merged>& sites, double run) {
                     show_seconds(m.seconds), show_seconds(m.waiting.value), run > 0 ? percent * m.seconds / run : 0.0,
                     m.place(), m.where.file.empty() || m.where.function.empty() ? "" : " (" + m.where.function + ")"));
   }
+  for (const merged& m : sites)
+    if (m.trial.library > 0)
+      say(fmt::format("  {}: trial lost, {} by the MPI library, {} by taquin", m.place(), show_seconds(m.trial.library),
+                      show_seconds(m.trial.taquin)));
   if (sites.size() > most) say(fmt::format("  {} more call sites are in the full report", sites.size() - most));
 }
 
@@ -287,7 +139,7 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
   say(fmt::format("  peak scratch memory  {}", show_size(static_cast<count_t>(total.peak_memory))));
   if (waits_for_processors) say("  oversubscribed: more ranks than cores, so times include waiting for a core");
-  for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {}: {}", calls, reason));
+  for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {} {}", calls, reason));
   if (total.compared.sampled > 0)
     say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
                     total.compared.native, total.compared.own, total.compared.sampled));
@@ -342,7 +194,12 @@ json to_json(const merged& m) {
   }
   for (const auto& [power, blocks] : m.sizes) j["sizes"].push_back({power < 0 ? 0 : count_t{1} << power, blocks});
   for (const auto& [name, calls] : m.algorithms) j["algorithms"].push_back({{"name", name}, {"calls", calls}});
-  for (const auto& [reason, calls] : m.fallbacks) j["fallbacks"].push_back({{"reason", reason}, {"calls", calls}});
+  for (const auto& [reason, calls] : m.fallbacks) {
+    j["fallbacks"].push_back({{"reason", reason}, {"calls", calls}});
+    if (reason != reasons::trial_lost) continue;
+    j["fallbacks"].back()["library_seconds"] = m.trial.library;
+    j["fallbacks"].back()["taquin_seconds"] = m.trial.taquin;
+  }
   if (m.compared.sampled > 0)
     j["native"] = {{"seconds", m.compared.native},
                    {"instead_of", m.compared.own},
@@ -386,6 +243,7 @@ void write_report(const std::vector<rank_log>& logs) {
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};
   j["oversubscribed"] = waits_for_processors;
+  j["left_to_mpi"] = total.fallbacks;
   j["totals"] = {
       {"seconds", total.seconds}, {"waiting_seconds", total.waiting.value}, {"waiting_basis", waiting_basis(total)}};
   if (!s.trace.empty()) j["trace"] = s.trace;

@@ -10,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
 #include "mpi/groups.hpp"
@@ -115,6 +116,18 @@ void agreed_slots::end_all() noexcept {
 
 bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }
 
+const char* agreed_slots::reason_without() noexcept {
+  if (!settings::get().route) return reasons::only_recorded;
+  if (detail::environment::get().algorithm == "native") return reasons::by_settings;
+  return size_of(MPI_COMM_WORLD) == 1 ? reasons::ranks : reasons::no_memory;
+}
+
+const char* agreed_slots::reason() const noexcept {
+  if (refused_ != nullptr) return refused_;
+  if (!possible()) return reason_without();
+  return over_ && made_ == nullptr ? reasons::no_memory : reasons::agreeing;
+}
+
 bool agreed_slots::on_one_node(MPI_Comm comm) {
   const int ranks = size_of(comm);
   return possible() && ranks <= most_ranks && std::ranges::all_of(places_of(comm, ranks), is_on_node);
@@ -137,7 +150,7 @@ std::byte* agreed_slots::notes(int nth) const noexcept { return made_->notes(nth
 void agreed_slots::begin(MPI_Comm comm, demands d) {
   ranks_ = size_of(comm);
   rank_ = rank_in(comm);
-  if (ranks_ > most_ranks) return give_up();
+  if (ranks_ > most_ranks) return give_up(reasons::ranks);
   detail::neighbourhood_making::member mine{.rank = rank_,
                                             .places = places_of(comm, ranks_),
                                             .here = {},
@@ -152,6 +165,10 @@ void agreed_slots::begin(MPI_Comm comm, demands d) {
     const std::lock_guard lock(c.mutex);
     c.alive.push_back(this);
   }
+  if (!d.wanted)
+    refused_ = reasons::threads;
+  else if (making_->most_bytes() > settings::get().memory)
+    refused_ = reasons::memory;
   if (d.wanted && !messages().record->lost && making_->most_bytes() <= settings::get().memory) tag_ = take_tag();
   making_->begin(comm, messages().keep(), tag_);
 }
@@ -212,7 +229,8 @@ void agreed_slots::finish(MPI_Comm comm) {
 }
 
 // A rank that has joined closes the word: others may have found all ranks ready.
-void agreed_slots::give_up() noexcept {
+void agreed_slots::give_up(const char* why) noexcept {
+  if (refused_ == nullptr) refused_ = why;
   if (!over_ && making_ != nullptr && making_->joined_one() != nullptr)
     settle(handover::decide(control_of(*making_->joined_one(), 0).served, 1, starts_,
                             [] { return std::optional(false); }));

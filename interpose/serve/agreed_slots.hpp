@@ -34,6 +34,8 @@ class agreed_slots {
   static void end_all() noexcept;
   /// There is that communicator: the same on all ranks. Local.
   [[nodiscard]] static bool possible() noexcept;
+  /// Why there is none. Local.
+  [[nodiscard]] static const char* reason_without() noexcept;
   /// The ranks of `comm` are on one node, and not more than have slots: the same on all of them. Local.
   [[nodiscard]] static bool on_one_node(MPI_Comm comm);
   [[nodiscard]] static mpi::communicator& messages() noexcept;
@@ -60,6 +62,8 @@ class agreed_slots {
     if (making_ == nullptr && !over_) begin(comm, ask());
     finish(comm);
   }
+  /// Why slots do not do the start that was last.
+  [[nodiscard]] const char* reason() const noexcept;
   /// They are made, or cannot be.
   [[nodiscard]] bool over() const noexcept { return over_; }
   /// Null where they are not made.
@@ -67,7 +71,7 @@ class agreed_slots {
   /// The area of the n-th rank in their memory for the caller; where they are made, on one node.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
   /// The communicator is freed: what is not made will not be.
-  void give_up() noexcept;
+  void give_up(const char* why = nullptr) noexcept;
 
  private:
   enum class joined : std::uint32_t { no, memory, edges, never };
@@ -86,6 +90,7 @@ class agreed_slots {
 
   bool over_;
   bool finished_ = false;
+  const char* refused_ = nullptr;  // why this rank does not take part
   std::uint64_t starts_ = 0;
   std::uint64_t last_of_library_ = 0;
   int tag_ = -1;

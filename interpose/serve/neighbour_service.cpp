@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/sizes.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/neighbours.hpp"
 #include "mpi/check.hpp"
@@ -100,6 +101,7 @@ neighbour_service::by neighbour_service::next_blocking() {
   if (++blocking_calls_ <= tries) return by::library;
   if (!make()) {
     lost_ = true;
+    no_means_ = on_one_node_ ? slots_.reason() : reasons::several_nodes;
     return by::library;
   }
   if (blocking_calls_ <= 2 * tries) return by::taquin;
@@ -138,6 +140,18 @@ void neighbour_service::exchange(const blocks& send, const blocks& recv) {
 
 outcome neighbour_service::by_taquin() const {
   return step_ != nullptr ? outcome{"neighbour_step", {}, step_->memory()} : by_slots();
+}
+
+// The best times of ranks are known of a trial that is decided.
+outcome neighbour_service::blocking_by_library() const {
+  if (no_means_ != nullptr) return {.reason = no_means_};
+  if (lost_) return {.reason = reasons::trial_lost, .trial = {best_[as_size(by::library)], best_[as_size(by::taquin)]}};
+  return {.reason = blocking_calls_ <= tries ? reasons::trial : reasons::long_blocks};
+}
+
+outcome neighbour_service::start_by_library() const {
+  if (lost_) return blocking_by_library();
+  return {.reason = on_one_node_ ? slots_.reason() : reasons::several_nodes};
 }
 
 outcome neighbour_service::by_slots() const { return {"neighbour_slots", {}, slots()->memory()}; }

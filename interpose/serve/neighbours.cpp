@@ -50,6 +50,7 @@ class neighbour_call final : public served_exchange {
     recv_.deliver();
   }
   [[nodiscard]] outcome by_taquin() const override { return service_->by_slots(); }
+  [[nodiscard]] outcome by_library() const override { return service_->start_by_library(); }
 
  private:
   std::shared_ptr<neighbour_service> service_;
@@ -94,15 +95,36 @@ bool is_valid(const neighbour_service& s, const taquin::exchange& x) {
          taquin::interpose::is_valid(x.recv, s.sources().size());
 }
 
+// Without a service the MPI library does all calls.
+outcome without_service() {
+  if (!settings::get().route) return {.reason = reasons::only_recorded};
+  if (taquin::detail::environment::get().algorithm == "native") return {.reason = reasons::by_settings};
+  return {.reason = reasons::no_topology};
+}
+
+outcome blocking_by_library(const neighbour_service* s) {
+  return s == nullptr ? without_service() : s->blocking_by_library();
+}
+
+outcome start_by_library(const neighbour_service* s, const taquin::exchange& x) {
+  if (s == nullptr) return without_service();
+  return is_valid(*s, x) ? s->start_by_library() : outcome{.reason = reasons::arguments};
+}
+
 template <class Make, class Native>
 int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, call_form::blocking, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_of(comm);
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
     auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
-    if (s != nullptr && !is_valid(*s, x)) who = neighbour_service::by::library;
+    outcome left;
+    if (seen && who == neighbour_service::by::library) left = blocking_by_library(s.get());
+    if (s != nullptr && !is_valid(*s, x)) {
+      who = neighbour_service::by::library;
+      left = {.reason = reasons::arguments};
+    }
     const double begun = now();
     if (who == neighbour_service::by::taquin) {
       held_side send(x.send, s->destinations().size(), false);
@@ -116,8 +138,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     }
     if (s != nullptr) s->took(who, now() - begun);
     if (seen)
-      seen->ended(who == neighbour_service::by::taquin ? s->by_taquin() : outcome{},
-                  among_neighbours(comm, x, s.get()));
+      seen->ended(who == neighbour_service::by::taquin ? s->by_taquin() : left, among_neighbours(comm, x, s.get()));
     return MPI_SUCCESS;
   });
 }
@@ -125,7 +146,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
 template <class Make, class Native>
 int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
                    Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, call_form::nonblocking, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_of(comm);
     const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin && is_valid(*s, x);
@@ -144,7 +165,9 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(by_slots ? s->by_slots() : outcome{}, among_neighbours(comm, x, s.get()));
+    if (seen)
+      in_flight =
+          seen->started(by_slots ? s->by_slots() : start_by_library(s.get(), x), among_neighbours(comm, x, s.get()));
     in_flight.seconds = now() - begun;
     if (!by_slots) {
       track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));
@@ -159,7 +182,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
 template <class Make, class Native>
 int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make,
                     Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, call_form::persistent, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_of(comm);
     std::unique_ptr<neighbour_call> call;
@@ -171,7 +194,11 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     const int code = native();
     if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;
-    if (observing()) seen = {name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), {}};
+    if (observing()) {
+      const outcome left = s != nullptr && call == nullptr && is_valid(*s, x) ? outcome{.reason = reasons::by_settings}
+                                                                              : start_by_library(s.get(), x);
+      seen = {name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), left};
+    }
     track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
     return code;
   });

@@ -56,6 +56,9 @@ class neighbour_service {
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return edges_.destinations; }
   [[nodiscard]] outcome by_taquin() const;
   [[nodiscard]] outcome by_slots() const;
+  /// Of a blocking call, or a start, that was left to the MPI library.
+  [[nodiscard]] outcome blocking_by_library() const;
+  [[nodiscard]] outcome start_by_library() const;
 
  private:
   static constexpr int tries = 3;
@@ -79,6 +82,7 @@ class neighbour_service {
   bool stepped_ = false;  // the last call, or the last before a pause
   bool step_made_ = false;
   bool lost_ = false;
+  const char* no_means_ = nullptr;  // why neither slots nor steps are made
 };
 
 }  // namespace taquin::interpose

@@ -72,6 +72,10 @@ class call_by_slots final : public served_exchange {
   taquin::detail::neighbour_exchange call_;
 };
 
+outcome by_library(const start_service::turn& turn) {
+  return {.reason = turn.reason != nullptr ? turn.reason : "", .trial = turn.lost};
+}
+
 // Null where the MPI library does the call on all ranks, as with one buffer.
 std::shared_ptr<start_service> service_for(MPI_Comm comm, const taquin::exchange& x) {
   return x.in_place ? nullptr : start_service::of(comm);
@@ -79,12 +83,14 @@ std::shared_ptr<start_service> service_for(MPI_Comm comm, const taquin::exchange
 
 template <class Make, class Native>
 int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make&& make, Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, call_form::nonblocking, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
     // The call counts all the same: other ranks cannot know. The MPI library reports the error.
-    if (s != nullptr && !(is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks()))) turn = {};
+    if (s != nullptr && !(is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks())))
+      turn = {{}, 0, reasons::arguments, {}};
+    if (s == nullptr && observing()) turn.reason = x.in_place ? reasons::one_buffer : start_service::reason_without();
     if (!turn.by_slots && !turn.timed && !observing()) return native();
     const double begun = now();
     std::unique_ptr<served_exchange> call;
@@ -102,7 +108,7 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(turn.by_slots ? call->by_taquin() : outcome{}, moved_by(x));
+    if (seen) in_flight = seen->started(turn.by_slots ? call->by_taquin() : by_library(turn), moved_by(x));
     in_flight.seconds = now() - begun;
     if (!turn.by_slots) {
       track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));

@@ -29,13 +29,18 @@ bool is_measured(const settings& s) {
 // `native` makes the MPI library's request, which the program gets in any case.
 template <class Make, class Native>
 int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&& make, Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, call_form::persistent, native, [&] {
     const settings& s = settings::get();
     const exchange x = make();
     std::unique_ptr<two_ways> ways;
     outcome left;
-    if (s.route && s.persistent != persistent_by::library)
-      make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); });
+    if (!s.route)
+      left.reason = reasons::only_recorded;
+    else if (s.persistent == persistent_by::library)
+      left.reason = reasons::by_settings;
+    else if (make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); }) &&
+             ways == nullptr)
+      left.reason = reasons::chosen;
     const int code = native();
     if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
     std::optional<tracked_request::observation> seen;

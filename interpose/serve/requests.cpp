@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "c/translate.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/settings.hpp"
 #include "taquin/error.hpp"
@@ -71,7 +72,10 @@ void untrack_all() noexcept {
 tracked_request::by tracked_request::next() {
   ++starts_;
   sampled_ = false;
-  if (ways_ != nullptr && ways_->lost()) ways_.reset();
+  if (ways_ != nullptr && ways_->lost()) {
+    if (observed_) observed_->left = ways_->by_library();
+    ways_.reset();
+  }
   if (ways_ == nullptr || !ways_->is_next()) return by::library;
   sampled_ =
       ways_->settled() && observed_ && settings::get().at_end == settings::report::full && starts_ % sampling == 0;
@@ -88,6 +92,11 @@ int tracked_request::refuse_start() noexcept {
 
 int tracked_request::fail_start() noexcept { return fail(comm_); }
 
+outcome tracked_request::left_to_library() const {
+  if (sampled_) return {.reason = reasons::sampled};
+  return ways_ != nullptr ? ways_->by_library() : observed_->left;
+}
+
 int tracked_request::started(by who, double begun) noexcept {
   active_ = who;
   done_ = false;
@@ -97,7 +106,7 @@ int tracked_request::started(by who, double begun) noexcept {
     try {
       call_event call(observed_->call, observed_->kind, observed_->site, starts_);
       if (sampled_) call.traits.sample();
-      call_ = call.started(who == by::plan ? ways_->by_taquin() : observed_->left, observed_->data);
+      call_ = call.started(who == by::plan ? ways_->by_taquin() : left_to_library(), observed_->data);
     } catch (...) {
       active_ = by::nobody;
       return fail(comm_);

@@ -75,6 +75,7 @@ class tracked_request {
   int refuse_start() noexcept;
   int started(by who, double begun) noexcept;
   int fail_start() noexcept;
+  [[nodiscard]] outcome left_to_library() const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::unique_ptr<served_exchange> ways_;

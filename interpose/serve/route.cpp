@@ -41,6 +41,10 @@ bool served(MPI_Comm comm) noexcept {
   }
 }
 
+void count_passed_on(workloads::call_form form) noexcept {
+  if (running) count(switched_on ? other_call::outside : other_call::switched_off, form);
+}
+
 void begin_service() noexcept { running = true; }
 
 bool in_service() noexcept { return running; }
@@ -106,6 +110,7 @@ bool run_through(const exchange& x, const void* site, outcome* what_became) {
       run(x, o);
     if (what_became == nullptr) return;
     what_became->algorithm = stats.algorithm;
+    if (stats.algorithm == "native") what_became->reason = reasons::chosen;
     what_became->peak_memory = stats.peak_memory;
   });
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "interpose/event.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/serve/cold_calls.hpp"
 #include "interpose/serve/device.hpp"
 #include "interpose/serve/next.hpp"
@@ -58,12 +59,18 @@ int raise(MPI_Comm comm, int code) noexcept;
 /// To be called in a catch block.
 int fail(MPI_Comm comm) noexcept;
 
+/// A call that `served` refuses, for a report.
+void count_passed_on(workloads::call_form form) noexcept;
+
 /// The frame of every intercepted call: where taquin does not serve the communicator, `native()`;
 /// otherwise `work()`, whose exception becomes MPI's error. Their codes.
 template <class Native, class Work>
-int in_frame(MPI_Comm comm, Native& native, Work work) noexcept {
+int in_frame(MPI_Comm comm, workloads::call_form form, Native& native, Work work) noexcept {
   const guard g;
-  if (!served(comm)) return native();
+  if (!served(comm)) {
+    if (observing()) count_passed_on(form);
+    return native();
+  }
   try {
     return work();
   } catch (...) {
@@ -74,7 +81,7 @@ int in_frame(MPI_Comm comm, Native& native, Work work) noexcept {
 /// `site` is the return address; `make` gives the exchange, `native` makes the MPI library's call and returns its code.
 template <class Make, class Native>
 int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
-  return in_frame(comm, native, [&] {
+  return in_frame(comm, workloads::call_form::blocking, native, [&] {
     const settings& s = settings::get();
     const exchange x = off_devices(make());
     std::optional<call_event> observed;
@@ -82,8 +89,10 @@ int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcep
       observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
     outcome o;
     const bool cold = s.route && is_cold(comm);
-    if (cold) o.reason = "one of the first calls on its communicator, for which nothing is made yet";
-    if (!s.route || cold || (observed && observed->sampled()) || !run_through(x, site, observed ? &o : nullptr)) {
+    const bool passed_on = !s.route || cold || (observed && observed->sampled());
+    if (observed && passed_on)
+      o.reason = cold ? reasons::first_call : !s.route ? reasons::only_recorded : reasons::sampled;
+    if (passed_on || !run_through(x, site, observed ? &o : nullptr)) {
       const int code = native();
       if (code != MPI_SUCCESS) return code;
     }

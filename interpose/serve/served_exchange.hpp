@@ -25,6 +25,8 @@ class served_exchange {
   /// A start has been completed, after so many seconds in MPI calls.
   virtual void completed(double /*seconds*/) {}
   [[nodiscard]] virtual outcome by_taquin() const = 0;
+  /// Of the start that was left to the MPI library last.
+  [[nodiscard]] virtual outcome by_library() const { return {}; }
 };
 
 }  // namespace taquin::interpose

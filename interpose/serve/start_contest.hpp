@@ -29,6 +29,8 @@ class start_contest {
     double library = std::numeric_limits<double>::max();
     double slots = std::numeric_limits<double>::max();
   };
+  /// Of the last tuning round that is decided, on the slowest rank.
+  [[nodiscard]] const times& last_times() const noexcept { return slowest_; }
   /// The shared area of a rank on its node for one tuning round and the next: zero at first. The words of the first
   /// rank decide. A rank that is two rounds ahead of another one does not exist: the round between them is decided
   /// by the times of all.
@@ -52,6 +54,7 @@ class start_contest {
       if (timed_ == 2 * tries) publish(notes(rank));
       decided_ = handover::decide(notes(0).decided[number_ % 2], number_, at,
                                   [&]() -> std::optional<bool> { return faster(ranks, notes); });
+      if (decided_.closed) static_cast<void>(faster(ranks, notes));  // all have published: for last_times
     }
     const turn t{.by_slots = decided_.closed && at > decided_.last ? decided_.chosen : won_, .of = number_};
     if (may_change && decided_.closed && at >= decided_.last + again) begin_again();
@@ -74,7 +77,7 @@ class start_contest {
   }
   // Whether slots are, on the slowest rank of each way; nothing until all have published.
   template <class Notes>
-  [[nodiscard]] std::optional<bool> faster(int ranks, Notes notes) const {
+  [[nodiscard]] std::optional<bool> faster(int ranks, Notes notes) {
     times slowest{.library = 0, .slots = 0};
     for (int r = 0; r < ranks; ++r) {
       const shared::entry& e = notes(r).published[number_ % 2];
@@ -82,6 +85,7 @@ class start_contest {
       slowest.library = std::max(slowest.library, e.best.library);
       slowest.slots = std::max(slowest.slots, e.best.slots);
     }
+    slowest_ = slowest;
     return slowest.slots < slowest.library;
   }
   void begin_again() noexcept {
@@ -97,6 +101,7 @@ class start_contest {
   std::uint64_t starts_ = 0;  // of this round
   int timed_ = 0;             // of them, that have been completed
   times best_;
+  times slowest_;
   handover::decision decided_;
   bool won_ = true;  // the last one, by the slots
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/sizes.hpp"
+#include "interpose/reasons.hpp"
 #include "interpose/serve/kept_service.hpp"
 #include "mpi/check.hpp"
 #include "mpi/threads.hpp"
@@ -42,8 +43,12 @@ std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   if (ranks == 1 || ranks > most_ranks) return nullptr;
   std::shared_ptr<start_service> made(new start_service(rank, ranks));
-  if (!agreed_slots::on_one_node(comm)) made->slots_.give_up();
+  if (!agreed_slots::on_one_node(comm)) made->slots_.give_up(reasons::several_nodes);
   return kept_service<start_service>::keep(comm, std::move(made));
+}
+
+const char* start_service::reason_without() {
+  return agreed_slots::possible() ? reasons::ranks : agreed_slots::reason_without();
 }
 
 void start_service::forget(MPI_Comm comm) { kept_service<start_service>::forget(comm); }
@@ -55,14 +60,20 @@ std::size_t start_service::kind_of(const exchange& x) noexcept {
 }
 
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
-  if (!slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(start_contest::shared) * kinds); })) return {};
+  if (!slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(start_contest::shared) * kinds); }))
+    return {{}, 0, slots_.reason(), {}};
   // Messages of the MPI library move such blocks either way.
-  if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot()) return {};
+  if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot())
+    return {{}, 0, reasons::long_blocks, {}};
   const std::size_t kind = kind_of(x);
   const auto notes = [&](int rank) -> start_contest::shared& {
     return reinterpret_cast<start_contest::shared*>(slots_.notes(rank))[kind];
   };
-  return {contests_[kind].next(rank_, ranks_, kind < first_kinds, notes), kind};
+  turn t{contests_[kind].next(rank_, ranks_, kind < first_kinds, notes), kind};
+  if (t.by_slots) return t;
+  t.reason = t.timed ? reasons::trial : reasons::trial_lost;
+  if (!t.timed) t.lost = {contests_[kind].last_times().library, contests_[kind].last_times().slots};
+  return t;
 }
 
 void start_service::took(const turn& t, double seconds) noexcept { contests_[t.kind].took(t, seconds); }

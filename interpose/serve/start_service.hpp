@@ -23,10 +23,14 @@ class start_service {
   /// The server of a call.
   struct turn : start_contest::turn {
     std::size_t kind = 0;
+    const char* reason = nullptr;  ///< why not by slots
+    trial_times lost{};
   };
 
   /// The communicator's; made with its first call. Null where the MPI library does all its calls, on all ranks. Local.
   static std::shared_ptr<start_service> of(MPI_Comm comm);
+  /// Why there is none. Local.
+  static const char* reason_without();
   /// The program frees `comm`.
   static void forget(MPI_Comm comm);
   void communicator_is_freed() noexcept { slots_.give_up(); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/environment.hpp"
+#include "interpose/reasons.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/plan_state.hpp"
@@ -98,9 +99,14 @@ void two_ways::completed(double seconds) {
   for (std::size_t i = 0; i < all_.size(); ++i) slowest[i % ways] = std::max(slowest[i % ways], all_[i]);
   decided_ = true;
   wins_ = slowest[taquin] < slowest[library];
+  times_ = {slowest[library], slowest[taquin]};
   telling_.reset();
 }
 
 outcome two_ways::by_taquin() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
+
+outcome two_ways::by_library() const {
+  return lost() ? outcome{.reason = reasons::trial_lost, .trial = times_} : outcome{.reason = reasons::trial};
+}
 
 }  // namespace taquin::interpose

@@ -32,6 +32,7 @@ class two_ways final : public served_exchange {
   void wait() override;
   void completed(double seconds) override;
   [[nodiscard]] outcome by_taquin() const override;
+  [[nodiscard]] outcome by_library() const override;
 
  private:
   explicit two_ways(plan&& p) : plan_(std::move(p)) {}
@@ -45,7 +46,8 @@ class two_ways final : public served_exchange {
   int starts_ = 0;
   bool decided_ = false;
   bool wins_ = true;
-  bool over_ = false;  // the plan's exchange
+  trial_times times_{};  // once it is decided by them
+  bool over_ = false;    // the plan's exchange
   std::exception_ptr failure_;
 };
 

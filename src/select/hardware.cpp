@@ -121,6 +121,7 @@ std::string words_of(const hardware& h) {
 }
 
 std::string made_elsewhere(const profile& p) {
+  if (p.model.machine.empty()) return {};  // rules alone
   const std::string here = machine_name();
   if (p.model.machine != here) return fmt::format("made on '{}', this is '{}'", p.model.machine, here);
   if (p.made_on.processor.empty()) return {};

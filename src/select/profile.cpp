@@ -229,7 +229,17 @@ hardware hardware_of(const json& j) {
           integer<std::uint64_t>(j, "memory"),  j.at("mpi").get<std::string>(), j.at("link").get<std::string>()};
 }
 
+// Rules alone, for the built-in model and any machine.
+bool has_only_rules(const json& j) {
+  return j.is_object() && j.size() == 1 && j.contains("rules") && j["rules"].is_array();
+}
+
 profile parse(const json& j) {
+  if (has_only_rules(j)) {
+    profile p;
+    for (const json& q : j["rules"]) p.rules.push_back(rule_of(q));
+    return p;
+  }
   const auto named = j.find("format");
   if (named == j.end() || *named != format_name) throw profile_error(and_what_instead("not a machine profile", j));
   if (j.at("version") != version)

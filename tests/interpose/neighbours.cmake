@@ -122,8 +122,14 @@ neighbour_test(report_summary_says_nothing_of_the_mpi_library_that_was_not_measu
   "! ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_ALGORITHM=pairwise ${regions} 2>&1 | grep MPI.library.s.own")
 neighbour_test(report_in_full_measures_the_mpi_library "MPI library's own +[0-9.]+ s instead of [0-9.]+ s, measured.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:/dev/null TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_persistent> one_by_one")
-neighbour_test(report_names_fallbacks "left to MPI +4: no algorithm fits within the 10 bytes.*status 0"
+neighbour_test(report_names_fallbacks "left to MPI +4 blocking: no algorithm fits within the 10 bytes.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary TAQUIN_MEMORY=10 TAQUIN_SHARED_MEMORY=0 ${regions}")
+# Every call that the MPI library does has a reason, by form.
+neighbour_test(report_counts_calls_while_taquin_is_switched_off "left to MPI +3 blocking: off: by MPI_Pcontrol.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions}")
+neighbour_test(metrics_count_calls_while_taquin_is_switched_off
+  "taquin_left_to_mpi_total.rank=.1.,call=.blocking.,reason=.off: by MPI_Pcontrol.. 3[\n].*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_METRICS=switched_off.txt ${regions} && cat switched_off.txt")
 neighbour_test(report_counts_calls_on_communicators_that_come_and_go
   "all-to-all calls +24, 384 B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions} come_and_go")
@@ -172,6 +178,16 @@ set(recording ${CMAKE_CURRENT_BINARY_DIR}/surface.json)
 neighbour_test(forms_are_recorded
   "^taquin: recording written to [^\n]*surface.json[\n]alltoall nonblocking 2[\n]alltoallv nonblocking 3[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]neighbor_alltoallv blocking 1[\n]neighbor_alltoallv nonblocking 1[\n]flows 3[\n]status 0"
   "rm -f ${recording}; ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_RECORD=${recording} ${surface} && /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/forms.py ${recording}")
+foreach(case "surface|5 nonblocking: ranks have not agreed" "persistent|persistent: a trial" "neighbourhoods|blocking: a trial"
+    "started|nonblocking: a trial" "regions|blocking: one of the first calls")
+  string(REPLACE "|" ";" case "${case}")
+  list(POP_FRONT case of reason)
+  set(left ${CMAKE_CURRENT_BINARY_DIR}/left_by_${of}.json)
+  neighbour_test(every_call_of_the_mpi_library_has_a_reason_${of} "${reason}.*status 0"
+    "rm -f ${left}; ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:${left} $<TARGET_FILE:interpose_${of}> && $<TARGET_FILE:expected_report> passed_on ${left}")
+  set_tests_properties(interpose.every_call_of_the_mpi_library_has_a_reason_${of} PROPERTIES FAIL_REGULAR_EXPRESSION
+    "wrong:")
+endforeach()
 neighbour_test(forms_are_reported "all-to-all calls +9, 112 B sent.*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${surface}")
 

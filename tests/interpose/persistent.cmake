@@ -48,7 +48,7 @@ endforeach()
 neighbour_test(tool_below_does_not_see_the_progress_thread
   "below: 0 exchanges, 0 messages, 0 collectives, 0 completions, 0 frees[\n].*status 0"
   "${np2} LD_PRELOAD=${library}:${below} TAQUIN_PERSISTENT=always TAQUIN_ALGORITHM=pairwise TAQUIN_PROGRESS_THREAD=1 ${persistent} any_order")
-persistent_test(persistent_beyond_the_memory 2 one_by_one always "algorithms +native 54[\n].*left to MPI +[0-9]+: no algorithm fits.*status 0"
+persistent_test(persistent_beyond_the_memory 2 one_by_one always "algorithms +native 54[\n].*left to MPI +[0-9]+ persistent: no algorithm fits.*status 0"
   TAQUIN_MEMORY=10)
 persistent_test(persistent_by_a_wrong_word 2 seven_starts sometimes
   "taquin: TAQUIN_PERSISTENT='sometimes' is ignored: not measured, always or never[\n].*status 0")

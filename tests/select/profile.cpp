@@ -164,6 +164,15 @@ TEST(profiles, hold_rules) {
   EXPECT_EQ(from_json(replaced(text, "\"site\"", "\"nodes\": 2, \"site\"")).rules[1].nodes, 2);
 }
 
+TEST(profiles, that_have_rules_alone_are_for_any_machine) {
+  const profile p = from_json(R"({"rules": [{"algorithm": "native", "site": "the_exchange"}]})");
+  ASSERT_EQ(p.rules.size(), 1U);
+  EXPECT_EQ(p.rules.front().site, "the_exchange");
+  EXPECT_EQ(made_elsewhere(p), "");
+  EXPECT_THROW(from_json(R"({"rules": [{"algorithm": "magic"}]})"), profile_error);
+  EXPECT_THROW(from_json(R"({"rules": 7})"), profile_error);
+}
+
 TEST(profiles, that_are_damaged_or_absurd_are_refused) {
   const std::string good = to_json(profile{});
   EXPECT_NO_THROW(from_json(good));

@@ -3,7 +3,7 @@
 // folder src/data, and MPIRUN that of the MPI library.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -30,9 +30,9 @@ function page(file) {
   return model;
 }
 
-function reportOf(what) {
+function reportOf(what, env = {}) {
   const file = join(folder, `${what}.json`);
-  const { stderr } = run(REPORT_OF, [what], { TAQUIN_REPORT: `full:${file}` });
+  const { stderr } = run(REPORT_OF, [what], { TAQUIN_REPORT: `full:${file}`, ...env });
   return { terminal: stderr, model: page(file), json: JSON.parse(readFileSync(file, "utf8")) };
 }
 
@@ -57,7 +57,7 @@ function same(what, terminal, shown) {
 }
 
 const BALANCE = ["Balance the work before a call", /^alltoall in the_exchange waits 9[0-9]% of its time, most of it for rank 1$/, null];
-const NATIVE = ["Leave a call site to the MPI library", /^alltoall in the_exchange is faster in the MPI library, measured in 30 of 300 calls/, '{"algorithm":"native","site":"the_exchange"}'];
+const NATIVE = ["Leave a call site to the MPI library", /^alltoall in the_exchange is faster in the MPI library, measured in 30 of 300 calls: with TAQUIN_PROFILE naming a file of this text$/, '{"rules":[{"algorithm":"native","site":"the_exchange"}]}'];
 const CASES = {
   late_rank: [BALANCE],
   one_long_wait: [],
@@ -85,6 +85,17 @@ for (const [what, expected] of Object.entries(CASES))
       assert.equal(told[i], cards[i].text.replace(/\.$/, "") + (command ? `: ${command}` : ""));
     }
   });
+
+test("a rule is advised so that it works: beside -a it has no effect, and a file of the printed text is a profile", () => {
+  const { terminal } = reportOf("native_faster", { TAQUIN_ALGORITHM: "two_phase" });
+  const [, how, text] = terminal.match(/^taquin: {3}> .* calls: (.*): (\{.*\})$/m) ?? assert.fail(terminal);
+  assert.equal(how, "run without -a and TAQUIN_ALGORITHM, which overrule rules, and with TAQUIN_PROFILE naming a file of this text");
+  const file = join(folder, "rules.json");
+  writeFileSync(file, text);
+  run(TAQUIN_PROGRAM, ["explain", "-n", "4", "--model", file]);
+  const { terminal: again } = reportOf("native_faster", { TAQUIN_PROFILE: file });
+  assert.match(again, new RegExp(`put this before the rules of ${file}: \\{"algorithm":"native","site":"the_exchange"\\}$`, "m"));
+});
 
 test("balance saves what the mean of the ranks' work saves, and no more", () => {
   const [card] = worthDoing(reportOf("late_rank").model);
