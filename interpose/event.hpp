@@ -31,10 +31,13 @@ struct trial_times {
 /// The outcome of a call.
 struct outcome {
   std::string_view algorithm = "native";  ///< taquin's, or this: the MPI library's own call
-  std::string reason{};                   ///< why it is the MPI library's own call (reasons.hpp)
+  const char* reason = nullptr;           ///< why it is the MPI library's own call (reasons.hpp); kept for ever
   std::size_t peak_memory = 0;
   trial_times trial{};  ///< that the MPI library has won
 };
+
+/// The same text, kept for ever: the reason of an outcome that is not one of reasons.hpp.
+const char* keep_reason(const std::string& text);
 
 /// The data that a call moved.
 struct moved {

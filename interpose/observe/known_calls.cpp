@@ -80,8 +80,15 @@ void known_calls::end_run(recorder_state& s) {
   last_ = nullptr;
 }
 
+void known_calls::change_reason(recorder_state& s, known_call& k, const char* reason) {
+  if (k.passed_on > 0) s.writer.log().sites[k.site].fallbacks[k.reason] += k.passed_on;
+  k.passed_on = 0;
+  k.reason = reason;
+}
+
 void known_calls::flush(recorder_state& s, known_call& k) {
   if (k.calls == 0) return;
+  change_reason(s, k, nullptr);
   site_log& site = s.writer.log().sites[k.site];
   const auto n = static_cast<count_t>(k.calls);
   const double seconds = s.clock.seconds(k.ticks);

@@ -36,6 +36,8 @@ struct known_call {
   std::uint32_t site = 0;    ///< index into rank_log::sites
   std::uint32_t traced = 0;  ///< 1 + index into rank_log::traced
   std::uint64_t calls = 0;
+  const char* reason = nullptr;  ///< why the MPI library has done `passed_on` of them
+  std::uint64_t passed_on = 0;
   std::uint64_t ticks = 0;
   double squares = 0;  ///< of the ticks of each call, added up
   std::size_t peak_memory = 0;
@@ -71,6 +73,8 @@ class known_calls {
     ++repeats_;
     return run_;
   }
+  /// The reason of the calls from now on.
+  static void change_reason(recorder_state& s, known_call& k, const char* reason);
   /// Adds to the log what is counted.
   void flush(recorder_state& s);
 

@@ -38,6 +38,28 @@ std::string labels_of(int rank, const site_log& s) {
                      escaped(where.function), escaped(where.file.substr(where.file.rfind('/') + 1)), where.line);
 }
 
+using metrics_of_sites = std::map<std::string, site_log>;  // by labels
+
+std::string passed_on(const std::vector<rank_log>& logs, const metrics_of_sites& sites) {
+  std::string text =
+      "# TYPE taquin_left_to_mpi counter\n# HELP taquin_left_to_mpi Calls that the MPI library did, by reason.\n";
+  for (const auto& [labels, s] : sites)
+    for (const auto& [reason, calls] : s.fallbacks)
+      text += fmt::format("taquin_left_to_mpi_total{{{},reason=\"{}\"}} {}\n", labels, escaped(reason), calls);
+  for (std::size_t rank = 0; rank < logs.size(); ++rank)
+    for (const auto& [form, reason, calls] : unobserved_of(logs[rank]))
+      text += fmt::format("taquin_left_to_mpi_total{{rank=\"{}\",call=\"{}\",reason=\"{}\"}} {}\n", rank, form,
+                          escaped(reason), calls);
+  text += "# TYPE taquin_lost_trial_seconds gauge\n# UNIT taquin_lost_trial_seconds seconds\n";
+  text += "# HELP taquin_lost_trial_seconds Best timed calls of a trial that the MPI library has won.\n";
+  for (const auto& [labels, s] : sites) {
+    if (s.trial.library <= 0) continue;
+    text += fmt::format("taquin_lost_trial_seconds{{{},by=\"library\"}} {}\n", labels, s.trial.library);
+    text += fmt::format("taquin_lost_trial_seconds{{{},by=\"taquin\"}} {}\n", labels, s.trial.taquin);
+  }
+  return text;
+}
+
 }  // namespace
 
 static std::string metrics_of(const std::vector<rank_log>& logs) {
@@ -52,7 +74,7 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
        [](const site_log& s) { return static_cast<double>(s.peak_memory); }},
   };
   // Samples of one metric have different labels: a site's calls on all communicators are one.
-  std::map<std::string, site_log> sites;
+  metrics_of_sites sites;
   for (std::size_t rank = 0; rank < logs.size(); ++rank)
     for (const site_log& s : logs[rank].sites) {
       site_log& all = sites[labels_of(static_cast<int>(rank), s)];
@@ -63,19 +85,13 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
       all.peak_memory = std::max(all.peak_memory, s.peak_memory);
       for (const auto& [name, calls] : s.algorithms) all.algorithms[name] += calls;
       for (const auto& [reason, calls] : s.fallbacks) all.fallbacks[reason] += calls;
+      if (s.trial.library > 0) all.trial = s.trial;
     }
   std::string text = "# TYPE taquin_calls counter\n# HELP taquin_calls All-to-all calls.\n";
   for (const auto& [labels, s] : sites)
     for (const auto& [name, calls] : s.algorithms)
       text += fmt::format("taquin_calls_total{{{},algorithm=\"{}\"}} {}\n", labels, escaped(name), calls);
-  text += "# TYPE taquin_left_to_mpi counter\n# HELP taquin_left_to_mpi Calls that the MPI library did, by reason.\n";
-  for (const auto& [labels, s] : sites)
-    for (const auto& [reason, calls] : s.fallbacks)
-      text += fmt::format("taquin_left_to_mpi_total{{{},reason=\"{}\"}} {}\n", labels, escaped(reason), calls);
-  for (std::size_t rank = 0; rank < logs.size(); ++rank)
-    for (const auto& [form, reason, calls] : unobserved_of(logs[rank]))
-      text += fmt::format("taquin_left_to_mpi_total{{rank=\"{}\",call=\"{}\",reason=\"{}\"}} {}\n", rank, form,
-                          escaped(reason), calls);
+  text += passed_on(logs, sites);
   for (const family& f : families) {
     text += fmt::format("# TYPE {0} {1}\n# UNIT {0} {2}\n# HELP {0} {3}\n", f.name, f.type, f.unit, f.help);
     const char* const suffix = std::string_view(f.type) == "counter" ? "_total" : "";

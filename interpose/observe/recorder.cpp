@@ -74,11 +74,11 @@ call_key key_of(const recorder_state& s, const call_event& e, bool in_place, con
   return {s.places ? from(e) : e.site, o.algorithm.data(), e.comm->index, traits, s.in_flight};
 }
 
-// Why taquin has not done it.
-void count_fallback(recorder_state& s, const known_call& k, const outcome& o) {
-  site_log& site = s.writer.log().sites[k.site];
-  ++site.fallbacks[o.reason];
-  if (o.trial.library > 0) site.trial = o.trial;
+// The MPI library has done it.
+void count_passed_on(recorder_state& s, known_call& k, const outcome& o) {
+  if (k.reason != o.reason) known_calls::change_reason(s, k, o.reason);
+  ++k.passed_on;
+  if (o.trial.library > 0) s.writer.log().sites[k.site].trial = o.trial;
 }
 
 void measure(moved& m, const exchange& x, int size, bool receives) {
@@ -115,8 +115,7 @@ inline void keep(recorder_state& s, const call_event& e, known_call& k, const ou
   k.ticks += ticks;
   k.squares += static_cast<double>(ticks) * static_cast<double>(ticks);
   if (s.records) s.writer.log().took(run, s.clock.seconds(ticks));
-  if (!o.reason.empty()) [[unlikely]]
-    count_fallback(s, k, o);
+  if (o.reason != nullptr) count_passed_on(s, k, o);
   if (e.entry < 0) return;
   open_entry& own = e.comm->open[static_cast<std::size_t>(e.entry)];
   own.run = run;
@@ -132,6 +131,12 @@ bool observes = false;
 
 void count(other_call what) noexcept {
   recorder_state::get().counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
+}
+
+const char* keep_reason(const std::string& text) {
+  recorder_state& s = recorder_state::get();
+  const state_lock lock(s);
+  return s.reasons.insert(text).first->c_str();
 }
 
 void start_observing() {
@@ -227,7 +232,7 @@ call_in_flight call_event::started(const outcome& o, const moved& m) {
   const state_lock lock(s);
   known_call& k = known(s, *this, o, m);
   const std::uint32_t run = s.known.count(s, k, o.peak_memory);
-  if (!o.reason.empty()) count_fallback(s, k, o);
+  if (o.reason != nullptr) count_passed_on(s, k, o);
   ++s.in_flight;
   std::uint32_t traced = 0;
   if (s.traced.on()) {

@@ -10,6 +10,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -72,6 +74,7 @@ struct recorder_state {
   known_calls known;
   using site_key = std::tuple<const place*, std::uint32_t, workloads::call_kind, call_form>;
   std::map<site_key, std::uint32_t> sites;
+  std::set<std::string> reasons;  // texts of errors
   int keyval = MPI_KEYVAL_INVALID;
   int named = 0;  // communicators that this rank has named
   int node = 0;

@@ -72,9 +72,7 @@ class call_by_slots final : public served_exchange {
   taquin::detail::neighbour_exchange call_;
 };
 
-outcome by_library(const start_service::turn& turn) {
-  return {.reason = turn.reason != nullptr ? turn.reason : "", .trial = turn.lost};
-}
+outcome by_library(const start_service::turn& turn) { return {.reason = turn.reason, .trial = turn.lost}; }
 
 // Null where the MPI library does the call on all ranks, as with one buffer.
 std::shared_ptr<start_service> service_for(MPI_Comm comm, const taquin::exchange& x) {

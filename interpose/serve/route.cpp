@@ -78,11 +78,11 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
                                        " bytes of TAQUIN_MEMORY; the least of them needs " +
                                        std::to_string(e.used() + e.requested())
                                  : e.what();
-    if (what_became != nullptr) what_became->reason = what;
+    if (what_became != nullptr) what_became->reason = keep_reason(what);
     warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
-    if (what_became != nullptr) what_became->reason = e.what();
+    if (what_became != nullptr) what_became->reason = keep_reason(e.what());
     // Nothing was requested where taquin chooses: an exchange in place that no algorithm serves is the MPI
     // library's, as it would be without this library.
     const bool unasked = x.in_place && detail::environment::get().algorithm.empty();

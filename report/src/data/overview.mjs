@@ -165,6 +165,14 @@ export function figuresOf(source) {
   return { known: all.filter((f) => f.value !== "–"), unknown: all.filter((f) => f.value === "–").map((f) => f.label.toLowerCase()) };
 }
 
+/// Why the MPI library did a site's calls; a lost trial with both times.
+export function reasonsOf(site) {
+  return site.fallbacks.map((f) => {
+    const times = f.library_seconds > 0 ? ` (${seconds(f.library_seconds)} by the MPI library, ${seconds(f.taquin_seconds)} by taquin)` : "";
+    return `${f.calls.toLocaleString("en-US")}: ${f.reason}${times}`;
+  });
+}
+
 function allFigures(source) {
   const t = source.totals;
   const unknown = "";

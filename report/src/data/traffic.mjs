@@ -168,6 +168,7 @@ export function prepareReport(data, name) {
     calls: [],
     callsLeftOut: 0,
     advice: data.advice ?? [],
+    leftToMpi: Object.entries(data.left_to_mpi ?? {}).map(([reason, calls]) => ({ reason, calls })),
     totals: totals(sites, data.seconds ?? null, data.memory_limit ?? null, data.totals),
   };
 }

@@ -39,6 +39,15 @@ function thing(t, index) {
   );
 }
 
+// Every call of the MPI library, by form and reason.
+const leftToMpi = (calls) =>
+  h(
+    "details",
+    { class: "more" },
+    h("summary", {}, `${counted(calls.reduce((n, c) => n + c.calls, 0), "call")} left to the MPI library`),
+    h("ul", {}, calls.map((c) => h("li", {}, `${c.calls.toLocaleString("en-US")} ${c.reason}`))),
+  );
+
 const OVERSUBSCRIBED = "Oversubscribed: more ranks than cores, so times include waiting for a core.";
 
 /// What the page was made of, at its end, and which other sections there are.
@@ -79,6 +88,7 @@ export function overview(model) {
         ? h("p", { class: "note" }, "Its trace, ", h("code", {}, source.trace), ", opens at ", h("a", { href: "https://ui.perfetto.dev" }, "ui.perfetto.dev"), ".")
         : null,
       h("dl", { class: "tiles" }, figuresOf(source).known.map(tile)),
+      source.leftToMpi?.length ? leftToMpi(source.leftToMpi) : null,
       source.kind === "recording" && source.totals.waiting === null
         ? h("p", { class: "note" }, "This recording does not tell waiting apart from transfer: its times hold both. Recordings of this version of taquin, and reports of preloaded runs, tell it.")
         : null,

@@ -1,6 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { byteTicks, bytes, count, counted, percent, seconds } from "../data/format.mjs";
 import { addUp, imbalance, spreadWide, sum, tellingSite } from "../data/traffic.mjs";
+import { reasonsOf } from "../data/overview.mjs";
 import { choice, h, slider } from "./dom.mjs";
 import { figure } from "./figure.mjs";
 import { heatmap } from "./heatmap.mjs";
@@ -237,12 +238,12 @@ function siteTable(get) {
         { key: "waiting", label: "waiting (s)" },
         { key: "peak", label: "scratch memory (bytes)" },
         { key: "took", label: "algorithms" },
-        { key: "fell", label: "fallbacks" },
+        { key: "fell", label: "left to the MPI library" },
       ],
       rows: get().source.sites.map((s) => ({
         ...s,
         took: s.algorithms.map((a) => `${a.name} ×${a.calls}`).join(", "),
-        fell: s.fallbacks.map((f) => f.reason).join("; "),
+        fell: reasonsOf(s).join("; "),
       })),
     }),
   });

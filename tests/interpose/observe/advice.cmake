@@ -1,6 +1,6 @@
 # Advice and figures, in the terminal and on the page, of runs whose truth is known.
 add_executable(report_of ${CMAKE_CURRENT_LIST_DIR}/report_of.cpp ${PROJECT_SOURCE_DIR}/interpose/observe/report.cpp
-  ${PROJECT_SOURCE_DIR}/interpose/observe/merged_sites.cpp
+  ${PROJECT_SOURCE_DIR}/interpose/observe/merged_sites.cpp ${PROJECT_SOURCE_DIR}/interpose/observe/metrics.cpp
   ${PROJECT_SOURCE_DIR}/interpose/observe/log.cpp ${PROJECT_SOURCE_DIR}/interpose/settings.cpp
   ${PROJECT_SOURCE_DIR}/interpose/call_site.cpp)
 target_link_libraries(report_of PRIVATE taquin_internal taquin_workloads nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})

@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 
 const { REPORT_OF, TAQUIN_PROGRAM, PAGE_SOURCES, MPIRUN } = process.env;
 const { collect } = await import(join(PAGE_SOURCES, "model.mjs"));
-const { figuresOf, worthDoing } = await import(join(PAGE_SOURCES, "overview.mjs"));
+const { figuresOf, reasonsOf, worthDoing } = await import(join(PAGE_SOURCES, "overview.mjs"));
 const { bytes, seconds } = await import(join(PAGE_SOURCES, "format.mjs"));
 const folder = mkdtempSync(join(tmpdir(), "taquin-advice-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -95,6 +95,24 @@ test("a rule is advised so that it works: beside -a it has no effect, and a file
   run(TAQUIN_PROGRAM, ["explain", "-n", "4", "--model", file]);
   const { terminal: again } = reportOf("native_faster", { TAQUIN_PROFILE: file });
   assert.match(again, new RegExp(`put this before the rules of ${file}: \\{"algorithm":"native","site":"the_exchange"\\}$`, "m"));
+});
+
+test("calls left to the MPI library have the same reasons and times in the terminal, JSON, metrics and the page", () => {
+  const metrics = join(folder, "metrics.txt");
+  const { terminal, json, model } = reportOf("passed_on", { TAQUIN_METRICS: metrics });
+  const left = { "blocking: off: by MPI_Pcontrol": 7, "nonblocking: a trial: some calls are timed with the MPI library": 20, "nonblocking: the MPI library was faster in the trial": 270 };
+  assert.deepEqual(json.left_to_mpi, left);
+  const [source] = model.sources;
+  assert.deepEqual(Object.fromEntries(source.leftToMpi.map((l) => [l.reason, l.calls])), left);
+  for (const [reason, calls] of Object.entries(left)) assert.ok(terminal.includes(`left to MPI          ${calls} ${reason}\n`), terminal);
+  assert.match(terminal, /trial lost, 12\.00 µs by the MPI library, 34\.00 µs by taquin/);
+  const [lost] = json.sites[0].fallbacks.filter((f) => f.library_seconds);
+  assert.deepEqual([lost.library_seconds, lost.taquin_seconds, lost.calls], [12e-6, 34e-6, 270]);
+  assert.deepEqual(reasonsOf(source.sites[0]), ["20: a trial: some calls are timed with the MPI library", "270: the MPI library was faster in the trial (12 µs by the MPI library, 34 µs by taquin)"]);
+  const text = readFileSync(metrics, "utf8");
+  assert.match(text, /taquin_left_to_mpi_total\{rank="1",call="blocking",reason="off: by MPI_Pcontrol"\} 7\n/);
+  assert.match(text, /taquin_left_to_mpi_total\{rank="0",call="ialltoall",.*reason="the MPI library was faster in the trial"\} 270\n/);
+  assert.match(text, /taquin_lost_trial_seconds\{rank="0",.*by="library"\} 1\.2e-05\n.*by="taquin"\} 3\.4e-05\n/);
 });
 
 test("balance saves what the mean of the ranks' work saves, and no more", () => {

@@ -1,12 +1,16 @@
 // report_of CASE: the report of a run whose truth is known, from logs that are made here. TAQUIN_REPORT=full:FILE says
-// where the whole of it goes. advice.mjs has what is true of each case.
+// where the whole of it goes, TAQUIN_METRICS=FILE where its metrics. advice.mjs has what is true of each case.
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
 
 #include "interpose/call_site.hpp"
+#include "interpose/event.hpp"
+#include "interpose/observe/metrics.hpp"
 #include "interpose/observe/report.hpp"
+#include "interpose/reasons.hpp"
+#include "interpose/settings.hpp"
 
 extern "C" void the_exchange() { std::puts("a call site"); }
 
@@ -109,6 +113,21 @@ std::vector<rank_log> side_by_side() {
   return logs;
 }
 
+// Nonblocking calls that the MPI library did after a trial, and blocking ones while taquin was off.
+std::vector<rank_log> passed_on() {
+  auto logs = two_ranks([](int call) { return lateness{call % 2, 1e-6}; });
+  for (rank_log& log : logs) {
+    site_log& s = log.sites.front();
+    s.form = call_form::nonblocking;
+    s.algorithms = {{"native", 290}, {"neighbour_slots", 10}};
+    s.fallbacks = {{reasons::trial, 20}, {reasons::trial_lost, 270}};
+    s.trial = {12e-6, 34e-6};
+    log.others.assign(static_cast<std::size_t>(other_call::kinds), 0);
+    log.others[static_cast<std::size_t>(other_call::switched_off)] = 7;
+  }
+  return logs;
+}
+
 std::vector<rank_log> logs_of(const std::string& what) {
   const auto late = [](int) { return lateness{1, 2e-3}; };
   if (what == "late_rank") return two_ranks(late);
@@ -119,6 +138,7 @@ std::vector<rank_log> logs_of(const std::string& what) {
   if (what == "native_already") return native_already();
   if (what == "native_three_times") return sampled(3, transfer / 5, transfer / 50);
   if (what == "native_not_told_apart") return sampled(8, transfer * 0.9, transfer * 0.5);
+  if (what == "passed_on") return passed_on();
   if (what == "side_by_side") return side_by_side();
   if (what == "oversubscribed") {
     auto logs = two_ranks(late);
@@ -135,4 +155,5 @@ int main(int argc, char** argv) {
   const auto logs = argc == 2 ? logs_of(argv[1]) : std::vector<rank_log>();
   if (logs.empty()) return 2;
   write_report(logs);
+  if (const std::string& file = settings::get().metrics; !file.empty()) write_metrics(logs, file);
 }
