@@ -1,5 +1,5 @@
-// What a class takes from a memory resource, declared once. A class lists its arrays, each with its length as a
-// function of what the class is made for; what it states and what it takes are both read from this list:
+// The arrays that a class takes from a memory resource, declared once. A class lists its arrays, each with its length
+// as a function of the class's arguments; both its stated and its allocated bytes are computed from this list:
 //
 //   class table {
 //    public:

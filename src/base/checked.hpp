@@ -1,4 +1,4 @@
-// Arithmetic on counts and bytes that says when it does not fit 64 bits.
+// Arithmetic on counts and bytes that detects overflow of 64 bits.
 #pragma once
 
 #include "taquin/types.hpp"
@@ -9,7 +9,7 @@ namespace taquin::detail {
 /// No address space is larger; and sums of several such figures, as memory formulas make them, still fit 64 bits.
 inline constexpr count_t most_bytes = count_t{1} << 56;
 
-/// A number that may have gone over the limit on the way. Once it has, it stays so.
+/// A number that may have exceeded the limit in between. Once it has, it stays invalid.
 class checked {
  public:
   constexpr checked(count_t value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
@@ -24,9 +24,9 @@ class checked {
     r.over_ = __builtin_mul_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
     return r;
   }
-  /// What it is, where it fits.
+  /// The value, if it fits.
   [[nodiscard]] constexpr count_t value() const noexcept { return value_; }
-  /// Within ±most_bytes, and nothing on the way was beyond 64 bits.
+  /// Within ±most_bytes, and no intermediate result exceeded 64 bits.
   [[nodiscard]] constexpr bool fits() const noexcept { return !over_ && value_ <= most_bytes && value_ >= -most_bytes; }
 
  private:

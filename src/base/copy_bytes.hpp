@@ -1,7 +1,7 @@
-// Copies of bytes at full speed wherever they are.
+// Copies of bytes at full speed whatever their alignment.
 //
-// The C library and the Linux kernel copy long blocks by one instruction (rep movsb). On AMD processors it takes 10 to
-// 30 times as long where the target is 1 to 31 bytes after the source within their pages of 4 KiB, whichever pages they
+// The C library and the Linux kernel copy long blocks by one instruction (rep movsb). On AMD cores it takes 10 to 30
+// times as long where the target is 1 to 31 bytes after the source within their pages of 4 KiB, whichever pages they
 // are in.
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr bool is_slow_to_copy(std::uintptr_t to, std::uintptr_t from) noexcept 
   return after != 0 && after <= near;
 }
 
-/// What std::memcpy does, in short pieces where long ones are slow. For no bytes the addresses may be null.
+/// As std::memcpy, in short chunks where long copies are slow. For no bytes the addresses may be null.
 inline void copy_bytes(void* to, const void* from, std::size_t n) noexcept {
   if (n == 0) return;
   if (n <= short_copy || !is_slow_to_copy(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from)))

@@ -22,15 +22,15 @@ struct environment {
   bool shared_memory = true;  ///< TAQUIN_SHARED_MEMORY=0: ranks of a node send messages to each other
   bool single_copy = true;    ///< TAQUIN_SINGLE_COPY=0: no rank reads another's memory through the kernel
   bool progress_thread =
-      false;          ///< TAQUIN_PROGRESS_THREAD=1: a thread goes on with started plans, where there can be one
-  float timeout = 0;  ///< TAQUIN_TIMEOUT=5 or 5,abort or 5,fail: seconds, and what follows; 0: never
+      false;          ///< TAQUIN_PROGRESS_THREAD=1: a thread progresses started plans, where there can be one
+  float timeout = 0;  ///< TAQUIN_TIMEOUT=5 or 5,abort or 5,fail: seconds, and the reaction; 0: never
   after_timeout on_timeout = after_timeout::wait;
   std::string profile;           ///< TAQUIN_PROFILE: the file of a machine profile; empty when not set
-  std::string invalid_argument;  ///< what is wrong with a setting; empty when nothing is
+  std::string invalid_argument;  ///< the error in a setting; empty when there is none
 
   static const environment& get();
 
-  /// What is wrong with the value of this variable; empty when nothing is. Reads it anew.
+  /// The error in the value of this variable; empty when there is none. Reads it again.
   static std::string invalid_text_of(std::string_view name);
 };
 

@@ -1,4 +1,4 @@
-// A number that stands for several values: FNV-1a, so that it is the same on all ranks.
+// A hash of several values: FNV-1a, so that it is the same on all ranks.
 #pragma once
 
 #include <cstdint>

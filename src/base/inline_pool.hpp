@@ -10,9 +10,9 @@
 
 namespace taquin::detail {
 
-/// Gives from its own bytes while they last, then from the heap. What is returned in reverse order is used again. It
-/// stands below the memory_budget, which counts all the same. Where it must outlive its owner, the owner's memory is to
-/// be kept: `tell_at_end`.
+/// Allocates from its own bytes while they last, then from the heap. Bytes freed in reverse order are used again. It is
+/// below the memory_budget, which counts all the same. If it must outlive its owner, the owner's memory is to be kept:
+/// `tell_at_end`.
 class inline_pool final : public std::pmr::memory_resource, public outliving {
  public:
   // The bytes stay uninitialised: clearing them would cost more than the pool saves.
@@ -24,7 +24,7 @@ class inline_pool final : public std::pmr::memory_resource, public outliving {
   }
 
   void outlive() noexcept override { outlives_ = true; }
-  /// Its destructor says here whether its bytes must stay.
+  /// Its destructor stores here whether its bytes must stay.
   void tell_at_end(bool& outlived) noexcept { outlived_ = &outlived; }
 
   /// Bytes of its own.

@@ -1,4 +1,4 @@
-// What is wrong with one rank's arguments.
+// The error in one rank's arguments.
 #pragma once
 
 #include <mpi.h>
@@ -13,15 +13,15 @@ struct invalid_argument {
   int peer = -1;  ///< whose block is wrong; -1: not one peer's
 };
 
-/// Memory that has run out, told to all ranks as a wrong argument is.
+/// Memory exhaustion, published to all ranks as a wrong argument is.
 inline invalid_argument out_of_memory() { return {"out of memory", MPI_ERR_NO_MEM}; }
 
-/// What an interface on top of the library says where it lacks memory itself.
+/// The error of an interface on top of the library that lacks memory itself.
 inline constexpr const char* lacks_memory_text = "out of memory";
 inline constexpr const char* uncommitted_text = "a datatype that MPI_Type_commit has not been called for";
 inline constexpr const char* in_place_receive_text =
     "MPI_IN_PLACE as the receive buffer: only the send buffer may be MPI_IN_PLACE";
-/// What such an interface has found wrong.
+/// The error that such an interface has found.
 inline invalid_argument of_interface(const char* invalid_text) {
   if (invalid_text == lacks_memory_text) return out_of_memory();
   if (invalid_text == uncommitted_text) return {uncommitted_text, MPI_ERR_TYPE};

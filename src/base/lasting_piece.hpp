@@ -1,4 +1,4 @@
-// A piece of memory outside every limit that can outlive its owner: few calls have one at a time.
+// A chunk of memory outside every limit that can outlive its owner: few calls have one at a time.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The one source of scratch memory: a memory resource that counts before it gives.
+// The one source of scratch memory: a memory resource that counts before it allocates.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace taquin::detail {
 /// Not thread safe: one budget serves one plan. The resource that it draws from must outlive it.
 class memory_budget final : public std::pmr::memory_resource, public outliving {
  public:
-  /// A limit in bytes, and where the memory comes from.
+  /// A limit in bytes, and the source of the memory.
   explicit memory_budget(std::size_t limit = unlimited,
                          std::pmr::memory_resource* upstream = std::pmr::new_delete_resource()) noexcept
       : limit_(limit), upstream_(upstream) {}
@@ -29,10 +29,10 @@ class memory_budget final : public std::pmr::memory_resource, public outliving {
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// Bytes taken now.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
-  /// The most bytes ever taken at once.
+  /// The peak of allocated bytes.
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
-  /// Counts bytes that come from elsewhere, as if they were allocated here: throws `budget_exceeded` over the limit.
+  /// Counts bytes from elsewhere as if they were allocated here: throws `budget_exceeded` over the limit.
   void charge(std::size_t bytes) {
     if (bytes > limit_ - used_)
       throw budget_exceeded(std::to_string(bytes) + " bytes asked for with " + std::to_string(used_) + " of " +
@@ -41,18 +41,18 @@ class memory_budget final : public std::pmr::memory_resource, public outliving {
     used_ += bytes;
     peak_ = std::max(peak_, used_);
   }
-  /// Takes back what was charged.
+  /// Subtracts charged bytes.
   void discharge(std::size_t bytes) noexcept { used_ -= bytes; }
 
-  /// Takes and counts so many bytes now, for requests after use_aside(): they find memory whatever the heap has left
-  /// then. May throw as allocate() does. Once at a time.
+  /// Allocates and counts so many bytes now, for requests after use_aside(): they find memory whatever the heap has
+  /// left then. May throw as allocate() does. Once at a time.
   void set_aside(std::size_t bytes) {
     aside_ = static_cast<std::byte*>(allocate(bytes, alignof(std::max_align_t)));
     aside_size_ = bytes;
   }
-  /// From now on requests are served from what was set aside while it lasts; they are counted already.
+  /// From now on requests are served from the memory set aside while it lasts; they are counted already.
   void use_aside() noexcept { aside_in_use_ = aside_ != nullptr; }
-  /// Gives back what was set aside. Nothing that was served from it may be in use.
+  /// Frees the memory set aside. Nothing that was served from it may be in use.
   void drop_aside() noexcept {
     if (aside_ == nullptr) return;
     std::byte* const aside = aside_;

@@ -1,4 +1,4 @@
-// Bytes of a budget that come from elsewhere than its allocator: counted while this lives.
+// Bytes of a budget that are allocated elsewhere: counted while this lives.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What options.def says of each option, and options that own their texts and lists.
+// The properties of each option in options.def, and options that own their texts and lists.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 namespace taquin::detail {
 
 enum class option_kind : std::uint8_t { text, bytes, number, base, list, flag, choice, seconds };
-/// How the values of all ranks must be.
+/// How the values of ranks must relate.
 enum class option_ranks : std::uint8_t { alike, smallest, given, own };
 
 /// One line of options.def.
@@ -96,7 +96,7 @@ constexpr bool in_range(const option_row& row, const Value& value) noexcept {
   return true;
 }
 
-/// A type that owns what a field of taquin::options refers to.
+/// A type that owns the referent of a field of taquin::options.
 template <class Field>
 struct owner_of {
   using type = Field;

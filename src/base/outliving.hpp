@@ -1,5 +1,5 @@
-// Memory that the MPI library may still read when its owner has no more use for it: a send that was given up before it
-// was complete reads its message until the library is done with it, which its rank is not told.
+// Memory that the MPI library may still read when its owner has no more use for it: a cancelled send that was not
+// complete reads its message until the library is done with it, which the library does not report.
 #pragma once
 
 #include <memory_resource>
@@ -23,7 +23,7 @@ inline void outlive(std::pmr::memory_resource* memory) noexcept {
   if (auto* const owner = dynamic_cast<outliving*>(memory); owner != nullptr) owner->outlive();
 }
 
-/// Keeps what is never freed where leak checkers find it.
+/// Keeps memory that is never freed where leak checkers find it.
 inline void keep_for_ever(void* memory) noexcept {
   static std::mutex one_at_a_time;
   try {

@@ -1,4 +1,4 @@
-// Weights by which a sum over all ranks tells whether what ranks say agrees.
+// Weights by which a sum over all ranks shows whether the sizes that ranks state agree.
 #pragma once
 
 #include <cstdint>

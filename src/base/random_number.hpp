@@ -1,5 +1,5 @@
-// Unique numbers: from the kernel, in a microsecond. std::random_device asks the processor what it is first, which
-// takes 20 microseconds where that is emulated.
+// Unique numbers: from the kernel, in a microsecond. std::random_device executes cpuid first, which takes 20
+// microseconds where that is emulated.
 #pragma once
 
 #include <sys/random.h>

@@ -1,5 +1,5 @@
-// Bytes from a memory resource, left as they are: what is about to be overwritten is not worth clearing first, least of
-// all by many processes that share a cache.
+// Bytes from a memory resource, uninitialised: clearing memory that is about to be overwritten costs time, most of all
+// with many processes that share a cache.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class raw_buffer {
     if (data_ != nullptr) memory_->deallocate(data_, size_);
   }
 
-  /// Gives back what there is and takes `size` bytes.
+  /// Frees the present bytes and allocates `size`.
   void reset(std::size_t size) {
     if (data_ != nullptr) memory_->deallocate(data_, size_);
     data_ = nullptr;

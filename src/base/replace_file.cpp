@@ -39,7 +39,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Opens what is not replaced. A pipe without a reader is tried again for a while.
+// Opens a file that is written in place. A pipe without a reader is tried again for a while.
 int open_directly(const std::string& path) {
   constexpr int between = 10;
   for (int waited = 0;; waited += between) {

@@ -11,10 +11,10 @@
 
 namespace taquin::detail {
 
-/// What a text says.
+/// The size that a text states.
 struct size_text {
   count_t bytes = 0;
-  const char* invalid_text = nullptr;  ///< what is wrong with it; null: nothing
+  const char* invalid_text = nullptr;  ///< the error in the text; null: none
 };
 
 /// A whole number of bytes, with K, M, G or T for powers of 1024 ("KiB" and "KB" are taken as K).

@@ -12,9 +12,9 @@ template <typename T>
 requires std::is_integral_v<T> || std::is_enum_v<T>
 [[nodiscard]] constexpr std::size_t as_size(T n) noexcept { return static_cast<std::size_t>(n); }
 
-/// What processors move between their caches at once: what two ranks write stands on lines of its own.
+/// The unit in which caches transfer memory: data that two ranks write are on separate lines.
 inline constexpr std::size_t cache_line = 64;
-/// The operating system's memory comes in pieces of this size, on all machines that matter here.
+/// The page size of the operating system's memory, on all machines that matter here.
 inline constexpr std::size_t page = 4096;
 
 /// The least multiple of `unit` that is at least `bytes`.

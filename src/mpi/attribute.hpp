@@ -1,4 +1,4 @@
-// What taquin keeps with a user's communicator.
+// Objects that taquin keeps with a user's communicator.
 #pragma once
 
 #include <mpi.h>
@@ -7,8 +7,8 @@
 
 namespace taquin::mpi {
 
-/// A T that is an attribute of communicators. A duplicate of the communicator has none of its own unless `on_copy` says
-/// otherwise.
+/// A T that is an attribute of communicators. A duplicate of the communicator has none of its own unless `on_copy` is
+/// set.
 template <class T>
 class attribute {
  public:
@@ -16,7 +16,7 @@ class attribute {
                      MPI_Comm_copy_attr_function* on_copy = MPI_COMM_NULL_COPY_FN) {
     TAQUIN_MPI(PMPI_Comm_create_keyval(on_copy, on_delete, &key_, nullptr));
   }
-  /// Null where there is none.
+  /// Null if there is none.
   [[nodiscard]] T* find(MPI_Comm comm) const {
     void* value = nullptr;
     int found = 0;

@@ -16,7 +16,7 @@ namespace taquin::mpi {
 
 namespace {
 
-// Ranks of this job on this machine: launchers tell. Where they do not, all ranks might be here.
+// Ranks of this job on this machine, as launchers report them. If they do not, all ranks might be here.
 long local_ranks() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     if (const char* text = std::getenv(name); text != nullptr)

@@ -1,5 +1,5 @@
-// How a rank waits for something that another rank does: it polls a few times, then yields its processor after each
-// poll, and lets the MPI library make progress now and then.
+// How a rank waits for an action of another rank: it polls a few times, then yields its core after each poll, and
+// progresses the MPI library now and then.
 #pragma once
 
 #include <mpi.h>
@@ -13,19 +13,19 @@
 
 namespace taquin::mpi {
 
-/// Polls in a row before a rank yields its processor. 0 where the machine has more ranks than processors: there, what
-/// it waits for may need this processor.
+/// Consecutive polls before a rank yields its core. 0 where ranks are oversubscribed: there, the rank that is waited
+/// for may need this core.
 int looks_before_yielding() noexcept;
 
-/// After many polls without success: makes progress with all that is started, looks at the clock where the call has a
-/// timeout, then yields the processor. `what` describes what is waited for.
+/// After many unsuccessful polls: progresses all started operations, checks the deadline if the call has a timeout,
+/// then yields the core. `what` describes what is waited for.
 void idle(const awaited* what = nullptr);
 
 class backoff {
  public:
   /// For waits that poll by calls of the MPI library.
   explicit backoff(const awaited* what = nullptr) noexcept : what_(what) {}
-  /// For waits that poll memory: MPI_Iprobe for `tag` lets the library make progress.
+  /// For waits that poll memory: MPI_Iprobe for `tag` progresses the library.
   backoff(MPI_Comm comm, int tag, const awaited* what) noexcept : what_(what), comm_(comm), tag_(tag) {}
 
   /// To be called after a poll without success.
@@ -36,11 +36,11 @@ class backoff {
   }
   /// To be called after a poll with success.
   void reset() noexcept { looks_ = 0; }
-  /// Lets the MPI library make progress.
+  /// Progresses the MPI library.
   void progress() const;
 
  private:
-  static constexpr int progress_every = simulated ? 1 : 64;  // simulated time goes on in calls of the library
+  static constexpr int progress_every = simulated ? 1 : 64;  // simulated time advances in calls of the library
 
   const awaited* what_ = nullptr;
   MPI_Comm comm_ = MPI_COMM_NULL;
@@ -51,17 +51,17 @@ class backoff {
 /// MPI_Wait for a request of this thread's, where must_look() is false. Ends with peer_aborted where another rank has
 /// left.
 int wait_inside(MPI_Request& request, MPI_Status* status);
-/// MPI_Waitsome in the same way, for up to `most_waited_for` requests.
+/// MPI_Waitsome with the same polling, for up to `most_waited_for` requests.
 int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 constexpr std::size_t most_waited_for = 64;
 
-/// Waits for a request as backoff does; throws what it ended with as mpi_error.
+/// Waits for a request as backoff does; throws its error as mpi_error.
 void complete(MPI_Request& request, const char* call, MPI_Status* status = MPI_STATUS_IGNORE);
 
 /// The same for all of them.
 void complete(std::span<MPI_Request> requests, const char* call);
 
-/// Receives a message as MPI_Recv does, and waits so; what MPI returned.
+/// Receives a message as MPI_Recv does, and waits as above; returns MPI's result.
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status);
 
 }  // namespace taquin::mpi

@@ -52,14 +52,14 @@ span_of_type true_extent_of(MPI_Datatype type) {
 
 count_t bytes_of(const MPI_Status& status) {
   MPI_Count bytes = 0;
-  MPI_Status own = status;  // SMPI asks for one that it could change
+  MPI_Status own = status;  // SMPI's parameter is not const
   check(TAQUIN_LARGE(Get_elements)(&own, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   return bytes;
 }
 
 // chunks × limit + rest: full chunks as contiguous types of contiguous types, and a struct that adds the rest. A vector
-// of chunks would say the same, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits.
-// With a lowered limit the number of chunks may pass the limit as well; that is an int all the same.
+// of chunks would be equivalent, but Open MPI 4.1 makes one that is empty where chunks × limit does not fit 32 bits.
+// With a lowered limit the number of chunks may exceed the limit as well; it still fits an int.
 datatype contiguous(count_t count, MPI_Datatype type) {
   const count_t limit = count_limit();
   const auto chunks = static_cast<int>(count / limit);

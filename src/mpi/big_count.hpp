@@ -1,7 +1,7 @@
-// Messages beyond what an int counts.
+// Messages of more elements than an int can count.
 //
-// The MPI libraries at hand take int counts (MPI 3) or offer a second set of functions (MPI 4). taquin uses one way
-// on both: a message of more elements than `count_limit()` becomes one element of a derived type that holds them all.
+// The supported MPI libraries take int counts (MPI 3) or have a second set of functions (MPI 4). taquin uses one method
+// on both: a message of more elements than `count_limit()` becomes one element of a derived type that holds them.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@
 
 namespace taquin::mpi {
 
-/// The most elements that go into one MPI call as a plain count. 2^31 − 1 unless TAQUIN_COUNT_LIMIT (read once)
-/// lowers it, which the tests do to exercise large counts with small data.
+/// The most elements that one MPI call gets as a plain count. 2^31 − 1 unless TAQUIN_COUNT_LIMIT (read once) lowers it,
+/// which the tests do to exercise large counts with small data.
 count_t count_limit();
 
 /// `count` elements of `type` as arguments for an MPI call. `owner` keeps the derived type alive, where one is needed.
@@ -32,10 +32,10 @@ struct span_of_type {
 count_t size_of(MPI_Datatype type);
 span_of_type extent_of(MPI_Datatype type);
 span_of_type true_extent_of(MPI_Datatype type);
-/// The bytes of a message, by its status; MPI_UNDEFINED where the MPI library cannot tell.
+/// The bytes of a message, by its status; MPI_UNDEFINED if the MPI library cannot compute them.
 count_t bytes_of(const MPI_Status& status);
 
-/// A committed type that holds `count` elements of `type` in a row, any 64-bit count.
+/// A committed type of `count` consecutive elements of `type`, any 64-bit count.
 datatype contiguous(count_t count, MPI_Datatype type);
 
 }  // namespace taquin::mpi

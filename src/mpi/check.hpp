@@ -10,7 +10,7 @@ namespace taquin::mpi {
 /// The error class of an MPI error code.
 int class_of(int code);
 
-/// True from MPI_Finalize on. MPI objects that are left then cannot be freed any more, and need not be.
+/// True from MPI_Finalize on. Remaining MPI objects can then no longer be freed, and need not be.
 bool finalized();
 /// True from MPI_Init until then.
 bool running();
@@ -25,5 +25,5 @@ inline void check(int code, const char* call) {
 }  // namespace taquin::mpi
 
 /// TAQUIN_MPI(PMPI_Barrier(comm)) calls it and throws on failure. taquin calls MPI by its PMPI names, so that profiling
-/// tools do not count its calls as the program's; errors tell the names that users know.
+/// tools do not count its calls as the program's; errors print the names that users know.
 #define TAQUIN_MPI(call) ::taquin::mpi::check(call, #call)

@@ -24,8 +24,8 @@ void run_in(const collective& c, const void* from, void* to, const char* call) {
   complete(request, call);
 }
 
-// A rank must take part in a collective even without memory for copies of its arguments. It then cannot leave it in the
-// middle.
+// A rank must take part in a collective even without memory for copies of its arguments. It then cannot abort the
+// collective.
 void run_to_its_end(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(c.begin(from.data(), to.data(), &request), call);
@@ -82,7 +82,7 @@ void join_bits(std::span<std::byte> all, std::size_t each, MPI_Comm comm) {
 
 namespace {
 
-// Some messages to and from ranks in a row.
+// Some messages to and from consecutive ranks.
 class window {
  public:
   /// Messages are sent from `memory`.

@@ -1,6 +1,6 @@
-// Collectives whose ranks wait for each other as backoff does, and which take no memory that grows with what they move.
-// One of the MPI library that a rank leaves in the middle cannot be cancelled, and may still read and write its
-// arguments: where a rank may leave they are in memory of their own, piece by piece, which is then kept for ever.
+// Collectives whose ranks wait as backoff does, and whose scratch memory does not grow with the data. A pending
+// collective of the MPI library cannot be cancelled, and may still access its arguments after a rank has aborted. Where
+// a rank may abort, the arguments are copied chunk by chunk to separate memory, which is never freed after an abort.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,7 @@ namespace taquin::mpi {
 
 namespace collectives {
 
-/// Begins a collective that reads `from` and writes `to`, or with MPI_IN_PLACE reads and writes `to`.
+/// Starts a collective that reads `from` and writes `to`, or with MPI_IN_PLACE reads and writes `to`.
 class collective {
  public:
   virtual int begin(const void* from, void* to, MPI_Request* request) const = 0;
@@ -30,18 +30,18 @@ class collective {
   ~collective() = default;
 };
 
-/// The most bytes of arguments that a collective copies at a time; longer ones go in pieces.
+/// The most bytes of arguments that a collective copies at a time; longer ones go in chunks.
 inline constexpr std::size_t most_at_once = std::size_t{32} << 10U;
-/// So many collectives have memory of the process for that, outside every budget. Further ones, of more threads at the
-/// same time or after that many were left in the middle, take a piece of the heap.
+/// So many collectives have memory of the process for that, outside every budget. Further ones, of more concurrent
+/// threads or after that many aborts, take a chunk of the heap.
 inline constexpr std::size_t pieces = 3;
 
 /// `from` and `to` have at most most_at_once bytes together.
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call);
 
-/// Begins a collective in the form that a rank can leave. SMPI's nonblocking ones send a message from each rank to
-/// each. On more than a few simulated ranks it is therefore the blocking form, which makes no progress with anything
-/// else; on all of them, for the two forms do not match each other.
+/// Starts a collective in the form that a rank can abort. SMPI's nonblocking ones send a message from each rank to
+/// each. On more than a few simulated ranks it is therefore the blocking form, which progresses nothing else; on all of
+/// them, because the two forms do not match each other.
 template <class Blocking, class Nonblocking, class... Arguments>
 int begin_one([[maybe_unused]] Blocking blocking, Nonblocking nonblocking, MPI_Comm comm, MPI_Request* request,
               Arguments... arguments) {
@@ -71,7 +71,7 @@ void run(std::span<const std::byte> from, std::span<std::byte> to, const char* c
   run(with(begin), from, to, call);
 }
 
-/// What a rank has for each other rank, and where it puts what comes from each.
+/// The values from this rank for each other rank, and where to put the values from each.
 class peer_blocks {
  public:
   virtual std::span<const std::byte> to(int rank) const = 0;
@@ -81,8 +81,8 @@ class peer_blocks {
   ~peer_blocks() = default;
 };
 
-/// By messages, which a rank that leaves can cancel: nothing is copied. Both sides know the sizes. What is sent lies in
-/// `memory`.
+/// By messages, which an aborting rank can cancel: nothing is copied. Both sides know the sizes. The values to send lie
+/// in `memory`.
 void exchange(communicator& comm, const peer_blocks& blocks, std::pmr::memory_resource* memory);
 
 template <class T>
@@ -98,7 +98,7 @@ int bytes_of(std::span<T> values) noexcept {
   return static_cast<int>(values.size_bytes());
 }
 
-/// `piece(part)` for parts of the values that go at once, in order.
+/// `piece(part)` for the parts of the values that one collective transfers, in order.
 template <class T, class Piece>
 void in_pieces(std::span<T> values, Piece piece) {
   static_assert(sizeof(T) <= most_at_once);
@@ -107,7 +107,7 @@ void in_pieces(std::span<T> values, Piece piece) {
     piece(values.subspan(at, std::min(most, values.size() - at)));
 }
 
-/// More ranks than may have a message each at one that is late.
+/// More ranks than may each have a message pending at a late one.
 bool floods(std::size_t ranks) noexcept;
 
 /// Of `all`, each rank has set `each` bytes in its place. Afterwards all ranks have all.
@@ -155,7 +155,7 @@ void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
                                   to, static_cast<int>(each * sizeof(T)), MPI_BYTE);
   });
 }
-/// The values of each rank behind those of the rank before it, to all ranks.
+/// The values of each rank after those of the rank before it, to all ranks.
 template <class T>
 void allgather(std::span<const T> mine, std::span<T> all, MPI_Comm comm) {
   int rank = 0;
@@ -217,16 +217,16 @@ void alltoall(const std::pmr::vector<T>& out, std::span<T> in, communicator& com
   collectives::exchange(comm, parts(out, in), out.get_allocator().resource());
 }
 
-/// Waits until all ranks have come.
+/// Waits until all ranks have arrived.
 void barrier(MPI_Comm comm);
 
 /// True on all ranks where `mine` is true on all.
 bool holds_everywhere(bool mine, MPI_Comm comm);
 
-/// Returns the result of `make()`, whose calls wait inside the MPI library, where nobody notices that another rank has
-/// left. So all ranks come together before it and after it, and `make` must not fail on one rank alone. A rank with a
-/// timeout may leave the first collective although all have come to it, and others have seen its end. So they meet
-/// once more where a rank has one: who does, knows that all have come.
+/// Returns the result of `make()`, whose calls wait inside the MPI library, where a rank cannot poll for failure
+/// notifications. So all ranks synchronize before and after it, and `make` must not fail on one rank alone. A rank with
+/// a timeout may abort the first collective after all ranks have entered it and others have seen its end. If a rank has
+/// a timeout, all synchronize once more: a rank that completes this knows that all have arrived.
 template <class Make>
 auto together(MPI_Comm comm, Make make) {
   const bool nobody_has_a_clock = holds_everywhere(!watch::on(), comm);

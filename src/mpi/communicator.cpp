@@ -44,8 +44,8 @@ int largest_tag(MPI_Comm comm) {
   return found != 0 ? *static_cast<int*>(value) : guaranteed;
 }
 
-// Sets of tags for plans: what the MPI library has beside the calls'. TAQUIN_TAG_LIMIT lowers it, for tests. The
-// largest tag of all, and those of groups below it, are in none of them.
+// Sets of tags for plans: the MPI library's tags less those of calls. TAQUIN_TAG_LIMIT lowers it, for tests. The
+// largest tag of all, and those of groups below it, are in no set.
 int sets_of_plans(MPI_Comm comm) {
   static const int limit = read_limit("TAQUIN_TAG_LIMIT", std::numeric_limits<int>::max());
   int ranks = 1;
@@ -83,8 +83,8 @@ MPI_Comm same_ranks(MPI_Comm user) {
   return made;
 }
 
-// Null on all ranks if any rank has none. A rank without memory says so before another waits for it. As in together(),
-// ranks meet once more where one of them has a timeout.
+// Null on all ranks if any rank has none. A rank without memory reports it before another waits for it. As in
+// together(), ranks synchronize once more if one of them has a timeout.
 MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
   std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !watch::on()};
@@ -102,8 +102,8 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   return MPI_COMM_NULL;
 }
 
-// Made while there is memory for it: a rank that throws another error than the others could not tell them so, because
-// ranks do not know each other before their first call has ended.
+// Allocated while there is memory for it: a rank with a different error could not notify the others, because ranks do
+// not know each other before their first call has ended.
 const std::exception_ptr lack_of_memory = std::make_exception_ptr(
     on_all_ranks(usage_error("out of memory on a rank, in the first call on a communicator", MPI_ERR_NO_MEM)));
 
@@ -139,7 +139,7 @@ void communicator::late_frees::free_all() noexcept {
 int communicator::drop() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return MPI_SUCCESS;
   if ((outlives_ || left_ || (record != nullptr && record->lost)) && !finalized()) {
-    if (is_revoked(comm_)) kept.clear();  // nobody can still be in the node's memory
+    if (is_revoked(comm_)) kept.clear();  // no rank can still access the node's memory
     keep_for_ever();
     return MPI_SUCCESS;
   }
@@ -151,9 +151,9 @@ int communicator::drop() noexcept {
   return code;
 }
 
-// Messages of a call that was left in the middle may still arrive. MPI libraries reuse the context of a freed
-// communicator for the next one, which would receive them. So this communicator is never freed, nor, unless it is
-// revoked, are those that were made from it, with the memory of nodes.
+// Messages of an aborted call may still arrive. MPI libraries reuse the context of a freed communicator for the next
+// one, which would receive them. So this communicator is never freed, nor, unless it is revoked, are those that were
+// made from it, with the memory of nodes.
 void communicator::keep_for_ever() noexcept {
   static std::atomic<communicator*> all{nullptr};
   next_ = all.load(std::memory_order_relaxed);
@@ -161,7 +161,7 @@ void communicator::keep_for_ever() noexcept {
   }
 }
 
-// A duplicate of the user's communicator starts without the attribute and gets a state of its own.
+// A duplicate of the user's communicator starts without the attribute and gets its own state.
 const attribute<communicator>& communicator::states() {
   static const attribute<communicator> all(&communicator::on_delete);
   return all;
@@ -194,7 +194,7 @@ void communicator::leave(const std::exception& why) noexcept {
   revoke_after(why, comm_);
 }
 
-// The receive for the messages of ranks that leave, for one thread at a time.
+// The receive for failure notifications, for one thread at a time.
 class communicator::listener {
  public:
   explicit listener(communicator& c) : c_(c), on_(!c.somebody_hears_.exchange(true, std::memory_order_acquire)) {
@@ -234,7 +234,7 @@ int communicator::wait(MPI_Request& request, MPI_Status* status) {
   const listener l(*this);
   if (!l.on()) return PMPI_Wait(&request, status);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
-  if (survives_failures()) {  // the library does not tell a rank that waits inside it for other ranks
+  if (survives_failures()) {  // a wait inside the library does not poll for failure notifications
     for (int done = 0;; sched_yield()) {
       const int code = PMPI_Test(&request, &done, status);
       if (code != MPI_SUCCESS || done != 0) return code;
@@ -340,7 +340,7 @@ reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : f
 
 constinit thread_local communicator* present::current_ = nullptr;
 
-// Asks the MPI library only now and then, because that costs more than a poll of memory.
+// Calls the MPI library only now and then, because that costs more than a poll of memory.
 void present::look_for_leavers() {
   constexpr unsigned every = 8;
   static thread_local unsigned looks = 0;

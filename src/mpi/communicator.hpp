@@ -1,4 +1,4 @@
-// What taquin keeps per communicator of the user's, as an attribute of it and freed with it.
+// The state that taquin keeps per communicator of the user's, as an attribute of it and freed with it.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ namespace taquin::mpi {
 
 class plan_tags;
 
-/// The first rank that has left a call, and its error, given that `e` takes `rank` out of one. The text is that of the
+/// The first rank that has aborted a call, and its error, given that `e` makes `rank` abort. The text is that of the
 /// exception.
 struct reason_to_leave {
   reason_to_leave(const std::exception& e, int rank) noexcept;
@@ -28,28 +28,28 @@ struct reason_to_leave {
   std::string_view why;
 };
 
-/// A private communicator of the same ranks, so that taquin's messages never meet the user's, and facts about the
+/// A private communicator of the same ranks, so that taquin's messages never match the user's, and properties of the
 /// group.
 class communicator final : public detail::outliving {
  public:
   /// The state that `of` has made before, or null. Local. Throws usage_error where `of` has.
   static communicator* known(MPI_Comm user);
-  /// The state of an intracommunicator. Collective when asked for the first time: it makes the private communicator.
-  /// MPI libraries have few communicators, and the program needs some. If taquin has `limit()` already, or the MPI
-  /// library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
+  /// The state of an intracommunicator. The first call for a communicator is collective: it makes the private
+  /// communicator. MPI libraries have few communicators, and the program needs some. If taquin has `limit()` already,
+  /// or the MPI library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
   static communicator& of(MPI_Comm user);
-  /// Private communicators that a process may have at a time: 256, or what TAQUIN_COMMUNICATOR_LIMIT says.
+  /// Private communicators that a process may have at a time: 256, or the value of TAQUIN_COMMUNICATOR_LIMIT.
   static int limit();
 
   communicator(const communicator&) = delete;
   communicator& operator=(const communicator&) = delete;
 
-  /// Keeps the state alive, also when the user frees the communicator meanwhile, as MPI does for pending operations.
+  /// Keeps the state alive even if the user frees the communicator meanwhile, as MPI does for pending operations.
   struct release {
     void operator()(communicator* state) const noexcept { state->drop(); }
   };
   using lease = std::unique_ptr<communicator, release>;
-  /// The state of a communicator that nobody else uses; freed with the last lease. Local.
+  /// The state of a communicator that has no other user; freed with the last lease. Local.
   static lease adopt(MPI_Comm made) {
     lease state(new communicator);
     state->own(made);
@@ -63,10 +63,10 @@ class communicator final : public detail::outliving {
   [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// The user's communicator, whose state this is, has not been freed.
+  /// The user's communicator of this state has not been freed.
   [[nodiscard]] bool has_user() const noexcept { return has_user_.load(std::memory_order_relaxed); }
 
-  /// What upper floors keep with the communicator.
+  /// Objects that upper layers keep with the communicator.
   slots kept;
 
   /// The calls on the user's communicator.
@@ -80,19 +80,19 @@ class communicator final : public detail::outliving {
     static_assert(Bytes <= sizeof message_);
     return message_.data();
   }
-  /// It is never freed from now on, and neither is what was made from it.
+  /// Neither it nor the objects made from it are ever freed from now on.
   void outlive() noexcept override { outlives_ = true; }
 
-  /// Called when an error takes this rank out of the middle of a call. The rank cannot use the communicator any more.
-  /// All others are told, and their waits end with peer_aborted. Does nothing the second time.
+  /// Called when an error makes this rank abort a call. The rank cannot use the communicator any more. All others are
+  /// notified, and their waits end with peer_aborted. Does nothing the second time.
   void leave(const std::exception& why) noexcept;
-  /// Throws peer_aborted where another rank has left, as far as it is known by now.
+  /// Throws peer_aborted if another rank is known to have aborted.
   void look_for_leavers();
-  /// MPI_Wait for a request of this thread's, which ends with peer_aborted as well; what MPI returned.
+  /// MPI_Wait for a request of this thread's, which may also end with peer_aborted; returns MPI's result.
   int wait(MPI_Request& request, MPI_Status* status);
-  /// Ends what the waits have begun in order to hear of ranks that leave. There are no more waits.
+  /// Completes the requests that waits have posted for failure notifications. There are no more waits.
   void stop_hearing() noexcept;
-  /// MPI_Waitsome in the same way.
+  /// MPI_Waitsome with the same polling.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 
   /// While one is alive in a thread, states whose attributes the MPI library deletes there are kept, and freed when it
@@ -114,12 +114,12 @@ class communicator final : public detail::outliving {
     static constinit thread_local communicator* waiting_;
   };
 
-  /// Everything that may be under way at the same time has tags of its own: `tags_per_plan` from the given one.
+  /// Concurrent operations use disjoint tags: `tags_per_plan` from the given one.
   static constexpr int tags_per_plan = 32;
   static constexpr int agreement_tag = tags_per_plan - 1;  ///< of those, the agreement's
   static constexpr int gate_tag = tags_per_plan - 2;       ///< that of a barrier before messages may be sent
-  /// Tags for a call that is complete before this rank begins the next one. They repeat after `tag_sets_of_calls`
-  /// calls: a rank that is ahead of others is so by one or two calls.
+  /// Tags for a call that is complete before this rank enters the next one. They repeat after `tag_sets_of_calls`
+  /// calls: a rank is ahead of others by at most two calls.
   static constexpr int tag_sets_of_calls = 64;
   [[nodiscard]] int next_tag() noexcept {
     const int tag = next_call_ * tags_per_plan;
@@ -127,7 +127,7 @@ class communicator final : public detail::outliving {
     return tag;
   }
 
-  /// For the making of communicators of its ranks: one of size() + 1 tags that no exchange has.
+  /// For the creation of communicators of its ranks: one of size() + 1 tags that no exchange has.
   [[nodiscard]] int tag_of_groups(int number) const noexcept { return leaving_tag_ - 1 - number; }
 
  private:
@@ -139,10 +139,10 @@ class communicator final : public detail::outliving {
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
   class listener;
-  /// For a wait: listens, if it is this thread's turn, for ranks that leave.
+  /// For a wait: polls for failure notifications if it is this thread's turn.
   void look_again(const listener& l);
 
-  /// What a rank that leaves sends to all others.
+  /// The message of an aborting rank to all others.
   struct parting {
     int rank = -1;                ///< the first that has left
     std::array<char, 156> why{};  ///< its error
@@ -152,13 +152,13 @@ class communicator final : public detail::outliving {
   int rank_ = 0;
   int size_ = 1;
   int next_call_ = 0;
-  int next_plan_ = 0;                  // sets of plans' tags that were given out, until there were no more
+  int next_plan_ = 0;                  // sets of plans' tags that were assigned, until there were no more
   int sets_of_plans_ = 0;              // how many there are
-  std::mutex guard_;                   // of what follows: plans may be freed by any thread
+  std::mutex guard_;                   // of the fields that follow: plans may be freed by any thread
   plan_tags* plans_ = nullptr;         // those that have tags
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
-  communicator* next_ = nullptr;       // of those that wait to be freed, or are never freed
+  communicator* next_ = nullptr;       // of those that will be freed later, or never
   int leaving_tag_ = 0;                // no other message has it
   std::atomic<bool> has_user_{false};
   std::atomic<bool> left_{false};
@@ -170,7 +170,7 @@ class communicator final : public detail::outliving {
   std::atomic<bool> somebody_hears_{false};  // one thread at a time
 };
 
-/// The tags of a plan, which no other plan of the communicator has at the same time. Given back when it goes.
+/// The tags of a plan, which no other plan of the communicator has at the same time. Returned by its destructor.
 class plan_tags {
  public:
   plan_tags() noexcept = default;
@@ -180,8 +180,8 @@ class plan_tags {
 
   /// Takes `sets` times communicator::tags_per_plan tags, to be called once, and returns the first. Collective. Plans
   /// are made in the same order on all ranks but freed in any order. While there are tags that no plan has had, ranks
-  /// choose the same without communication; later they ask each other which are free on all ranks. Throws usage_error
-  /// on all ranks when there are none.
+  /// choose the same without communication; later they agree on tags that are free on all ranks. Throws usage_error on
+  /// all ranks when there are none.
   int take(communicator& comm, int sets = 1);
 
  private:
@@ -198,7 +198,7 @@ class plan_tags {
 /// With the communicator's name.
 std::shared_ptr<call_record> make_call_record(MPI_Comm user);
 
-/// The error of all ranks where one has no memory for the first call on a communicator. Takes no memory.
+/// The error of all ranks if one has no memory for the first call on a communicator. Allocates nothing.
 [[noreturn]] void refuse_without_memory();
 
 /// True for an intercommunicator.

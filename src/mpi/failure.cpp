@@ -72,7 +72,7 @@ const functions& survive() noexcept {
   return all;
 }
 
-// Records and the communicators that they are of.
+// Records and their communicators.
 std::mutex guard;
 std::map<const call_record*, MPI_Comm>& users() {
   static std::map<const call_record*, MPI_Comm> all;
@@ -150,7 +150,7 @@ void look_for_failures(const call_record& r, bool at_once) {
   if (is_revoked(user)) refuse_failed({}, &r);
 }
 
-// A peer may have revoked taquin's communicator before this rank is told who has failed: it is told soon.
+// A peer may have revoked taquin's communicator before this rank knows the failed ranks: the library reports them soon.
 void refuse_failure(int code) {
   const communicator* const comm = present::current();
   if (comm == nullptr || comm->record == nullptr) refuse_failed({}, nullptr);

@@ -1,4 +1,4 @@
-// Communicators of some ranks of another.
+// Communicators of some ranks of another communicator.
 #pragma once
 
 #include <mpi.h>
@@ -16,13 +16,13 @@ namespace taquin::mpi {
 ///
 /// Open MPI 4.1 makes the communicator by messages on `comm` with the caller's tag: no message of an exchange has it.
 ///
-/// Where the MPI library goes on without ranks that have died, all ranks of `comm` make the communicators together
-/// (MPI_Comm_create). MPI_Comm_create_group involves the group's ranks alone, but Open MPI 6.0rc2 does not come back
-/// from it when one of them has died (bench/dead_ranks).
+/// If the MPI library survives dead ranks, all ranks of `comm` make the communicators together (MPI_Comm_create).
+/// MPI_Comm_create_group involves the group's ranks alone, but in Open MPI 6.0rc2 it does not return when one of them
+/// has died (bench/dead_ranks).
 owned_comm create_groups(const communicator& comm, std::span<const int> ranks, int number = 0);
 
-/// Which ranks of `other` the ranks of `comm` from `begin` on are, as many as there are `places`; MPI_UNDEFINED where
-/// one is none. Local.
+/// Which ranks of `other` the ranks of `comm` from `begin` on are, one for each of the `places`; MPI_UNDEFINED for a
+/// rank that is not in it. Local.
 void translate_ranks(MPI_Comm comm, int begin, MPI_Comm other, std::span<int> places);
 
 }  // namespace taquin::mpi

@@ -1,4 +1,4 @@
-// An error that takes a rank out of a call is told to the other ranks.
+// An error that makes a rank abort a call is published to the other ranks.
 #pragma once
 
 #include <exception>
@@ -10,8 +10,8 @@
 namespace taquin::mpi {
 
 /// Runs `call()`, stages that all ranks go through together, and returns its result. An error that not all ranks have
-/// takes this rank out of the call, while the others go on or wait for it: `leave` is called with it before it is
-/// thrown on.
+/// makes this rank abort the call, while the others continue or wait for it: `leave` is called with the error before it
+/// is rethrown.
 template <class Leave, class Call>
 auto or_leave(Leave leave, Call call) {
   try {

@@ -1,5 +1,5 @@
-// Which MPI library runs, for the few places where libraries behave differently. A build knows it, but for the one for
-// MPI's standard ABI, which asks.
+// Which MPI library runs, for the few places where libraries behave differently. It is known at build time, except in
+// the build for MPI's standard ABI, which queries the library.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// What a preloaded library that records a program's calls (interpose/) is told of those that MPI does not see.
+// Events for a preloaded library that records a program's calls (interpose/): those that MPI does not see.
 #pragma once
 
 #include <mpi.h>
@@ -8,35 +8,35 @@
 #include <string_view>
 #include <utility>
 
-/// What such a library exports, under a name that has the version: the program's taquin may be another one.
+/// The interface that such a library exports, under a name with the version: the program's taquin may be another one.
 extern "C" struct taquin_observer {
-  /// A call is made, at `site`, and moves its data at once or each time that it is started. Collective over the
+  /// A call is made, at `site`, and moves its data immediately or each time that it is started. Collective over the
   /// communicator. Null: it is left out.
   void* (*make)(MPI_Comm comm, bool at_once, const void* site);
-  /// So many more bytes that it sends to a rank, and that it gets from one.
+  /// Additional bytes that it sends to a rank, and that it receives from one.
   void (*sends)(void* call, int rank, std::int64_t bytes);
   void (*receives)(void* call, int rank, std::int64_t bytes);
   void (*start)(void* call, const void* site);
   /// The data have moved. The name lives as long as the program.
   void (*end)(void* call, const char* algorithm, std::size_t peak_memory, std::int64_t element_bytes);
   void (*drop)(void* call);
-  /// While `on`, MPI's functions in this thread are taquin's own, and are neither recorded nor served. What was before.
+  /// While `on`, this thread's MPI calls are taquin's own: neither recorded nor served. Returns the previous value.
   bool (*inside)(bool on);
 };
 
 namespace taquin::detail {
 
-/// Null where nothing is recorded. Asked once, after MPI_Init.
+/// Null where nothing is recorded. Looked up once, after MPI_Init.
 const taquin_observer* observer() noexcept;
 
-/// While it lives, this thread's calls are recorded as coming from there: for interfaces on top of the library.
+/// While it lives, this thread's calls are recorded as made at that site: for interfaces on top of the library.
 class called_from {
  public:
   explicit called_from(const void* site) noexcept : before_(std::exchange(site_, site)) {}
   called_from(const called_from&) = delete;
   called_from& operator=(const called_from&) = delete;
   ~called_from() { site_ = before_; }
-  /// Where the innermost interface was called; `own`: where there is none.
+  /// The site at which the innermost interface was called; `own` if there is none.
   static const void* site_or(const void* own) noexcept { return site_ != nullptr ? site_ : own; }
 
  private:
@@ -73,7 +73,7 @@ class inside_taquin {
   bool before_;
 };
 
-/// A call that is recorded, where something records. What throws is left out.
+/// A call that is recorded, if anything records. Exceptions of the recorder are left out.
 class observed_call {
  public:
   observed_call(MPI_Comm comm, bool at_once, const void* site)

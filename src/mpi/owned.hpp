@@ -10,7 +10,7 @@
 
 namespace taquin::mpi {
 
-/// `Kind` has the handle's type, its null handle and what frees it, told whether an error takes the owner away.
+/// `Kind` has the handle's type, its null handle and its freeing function, which gets a flag: an error ends the owner.
 template <class Kind>
 class owned {
  public:

@@ -1,4 +1,4 @@
-// Which plan has which tags.
+// The assignment of tags to plans.
 #include <fmt/format.h>
 
 #include "mpi/check.hpp"
@@ -21,7 +21,7 @@ bool plan_tags::is_free(const communicator& comm, int set, int sets) noexcept {
   return true;
 }
 
-// The first sets in a row that are free on all ranks.
+// The first consecutive sets that are free on all ranks.
 int plan_tags::agree(communicator& comm, int sets) {
   for (int set = 0; set + sets <= comm.sets_of_plans_; ++set) {
     {

@@ -1,4 +1,4 @@
-// Messages that are looked for and then received, from whatever rank or from one.
+// Messages that are probed and then received, from any rank or from one.
 #pragma once
 
 #include <mpi.h>
@@ -30,7 +30,7 @@ struct probed {
     found_with(status);
     return true;
   }
-  /// Waits for one. For programs that nobody leaves.
+  /// Waits for one. For programs in which no rank aborts.
   void wait(MPI_Comm on, int with_tag) {
     MPI_Status status;
     comm = on;

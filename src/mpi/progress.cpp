@@ -17,8 +17,8 @@ started* first = nullptr;
 std::atomic<bool> in_use{false};  // the list
 thread_local bool passing = false;
 
-// Most holders hold it for a few instructions; a thread that makes progress with everything holds it as long as that
-// takes.
+// Most holders hold it for a few instructions; a thread that progresses all operations holds it for that
+// long.
 class list_lock {
  public:
   list_lock() noexcept {
@@ -70,7 +70,7 @@ void started::use() noexcept {
   while (busy_.exchange(true, std::memory_order_acquire)) sched_yield();
 }
 
-// Of one that another has made progress with meanwhile.
+// Of an operation that another thread has progressed meanwhile.
 bool started::ended() {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   return ended_;
@@ -111,7 +111,7 @@ void started::finish() {
 void progress_started() noexcept {
   if (passing) return;
   const list_lock lock(std::try_to_lock);
-  if (!lock.held()) return;  // another thread makes progress
+  if (!lock.held()) return;  // another thread progresses it
   passing = true;
   for (started* s = first; s != nullptr; s = s->next_) s->progress();
   passing = false;

@@ -1,4 +1,4 @@
-// A thread that makes progress with started operations while the program does other work.
+// A thread that progresses started operations while the program does other work.
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -45,7 +45,7 @@ class progress_thread {
   }
 
  private:
-  // Between two looks it leaves the processor to the program.
+  // Between two polls it leaves the core to the program.
   void run() {
     constexpr std::chrono::microseconds pause(50);
     if (at_begin_of_progress_thread != nullptr) at_begin_of_progress_thread();

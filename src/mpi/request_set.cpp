@@ -36,8 +36,8 @@ void refuse_truncation(const truncation& t, int rank) {
       MPI_ERR_TRUNCATE, rank, t.sender);
 }
 
-// Open MPI that survives failures ends the program where a send fails after its request was freed, as one to a rank
-// that has died: there requests are kept until they are over.
+// Open MPI that survives failures ends the program if a send fails after its request was freed, as one to a rank that
+// has died: there requests are kept until they are complete.
 void leave_to_library(MPI_Request& request) noexcept {
   const MPI_Request mine = std::exchange(request, MPI_REQUEST_NULL);
   MPI_Request freed = mine;
@@ -80,7 +80,7 @@ bool abandon(MPI_Request& request, request_kind what) noexcept {
   return pending;
 }
 
-// One that has failed is over, although some MPI libraries keep its request.
+// A failed request is complete, although some MPI libraries keep it.
 void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, const char* call) {
   if (class_of(status.MPI_ERROR) != MPI_ERR_TRUNCATE) fail(status.MPI_ERROR, call);
   if (!keeps_truncations_) fail_truncated(status, room, call);

@@ -1,6 +1,6 @@
-// Unfinished requests and who owns them. One policy for all of taquin:
+// Pending requests and their owners. One policy for all of taquin:
 //
-// - Statuses are looked at. A message that is longer than its room is MPI_ERR_TRUNCATE, with the peer and both sizes.
+// - Statuses are checked. A message that is longer than its buffer is MPI_ERR_TRUNCATE, with the peer and both sizes.
 // - After its owner is destroyed nothing writes into its memory: receives are cancelled, or waited for where their data
 //   are already arriving; sends are completed, or freed if they are never received. The MPI library still reads what
 //   those send: the owner of that memory, of whatever kind, keeps it (base/outliving.hpp).
@@ -26,27 +26,27 @@
 
 namespace taquin::mpi {
 
-/// What an unfinished request does to memory, and who frees it: persistent ones their owner.
+/// How a pending request uses memory, and who frees it: the owner frees persistent ones.
 enum class request_kind : std::uint8_t { send, receive, persistent_send, persistent_receive };
 
-/// Ends one request, as above. True where it is a send that is not complete: the owner of what it reads must outlive
-/// it. Does not throw.
+/// Ends one request, as above. True if it is a send that is not complete: the owner of the memory that it reads must
+/// outlive it. Does not throw.
 bool abandon(MPI_Request& request, request_kind what) noexcept;
 
-/// Gives up waiting for this send: the MPI library completes it by itself.
+/// Stops waiting for this send: the MPI library completes it by itself.
 void leave_to_library(MPI_Request& request) noexcept;
 
-/// A message that is longer than its room.
+/// A message that is longer than its buffer.
 struct truncation {
   int sender = -1;
   count_t sent = 0;  ///< not more than `room` where it is not known
   count_t room = 0;
 };
 
-/// Throws usage_error on the rank that was sent too much, as a call that has gone through all its rounds does.
+/// Throws usage_error on the rank that received too much, like a call that has completed all its rounds.
 [[noreturn]] void refuse_truncation(const truncation& t, int rank);
 
-/// The error of a message that is longer than its room: "rank 3 sends 28 bytes where 16 are expected".
+/// The error of a message that is longer than its buffer: "rank 3 sends 28 bytes where 16 are expected".
 [[noreturn]] void fail_truncated(const MPI_Status& status, count_t room, const char* call);
 
 /// Requests by number, which their owner chooses.
@@ -60,19 +60,19 @@ class request_set {
   request_set& operator=(const request_set&) = delete;
   ~request_set() { abandon(); }
 
-  /// What a set of `size` takes from its memory.
+  /// Bytes that a set of `size` takes from its memory.
   static constexpr std::size_t bytes(std::size_t size) noexcept { return size * (sizeof(MPI_Request) + sizeof(kind)); }
 
-  /// From now on a message that is longer than its room counts as complete, and the first of them is kept. It is for an
-  /// owner whose peers wait for its later messages: it goes on to its end and reports the error then.
+  /// From now on a message that is longer than its buffer counts as complete, and the first of them is kept. It is for
+  /// an owner whose peers wait for its later messages: it continues to its end and reports the error then.
   void keep_truncations() noexcept { keeps_truncations_ = true; }
   /// Returns the one that was kept, once.
   std::optional<truncation> take_truncation() noexcept { return std::exchange(kept_, std::nullopt); }
 
-  /// Sends read this memory as well, beside what this set is taken from.
+  /// Sends read this memory as well, beside the memory of this set.
   void reads(detail::outliving& memory) noexcept { also_read_ = &memory; }
 
-  /// Describes what is waited for here, for the report of a timeout.
+  /// Describes the awaited messages, for the report of a timeout.
   void describe_by(const awaited* what) noexcept { what_ = what; }
 
   void resize(std::size_t size) {
@@ -91,7 +91,7 @@ class request_set {
     check(PMPI_Isend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Isend");
     began(i, kind::send);
   }
-  /// Complete when its receiver has asked for it.
+  /// Complete when its receiver has posted the matching receive.
   void send_synchronously(std::size_t i, const void* data, int count, MPI_Datatype type, int to, int tag,
                           MPI_Comm comm) {
     check(PMPI_Issend(data, count, type, to, tag, comm, &requests_[i]), "MPI_Issend");
@@ -111,13 +111,13 @@ class request_set {
     fail(code, "MPI_Start");
   }
 
-  /// Completes what can be completed and calls done(number, status) for each; how many there were. `room(number)` says
-  /// how many bytes a receive has room for. Throws mpi_error where a message could not be taken.
+  /// Completes what can be completed and calls done(number, status) for each; returns how many. `room(number)` is the
+  /// size of a receive's buffer in bytes. Throws mpi_error if a message could not be received.
   template <class Done, class Room>
   std::size_t test_some(Done done, Room room) {
     return some(false, done, room);
   }
-  /// The same, once there is something to complete.
+  /// The same, but waits until there is something to complete.
   template <class Done, class Room>
   std::size_t wait_some(Done done, Room room) {
     if (end_ <= window && !must_look()) return some(true, done, room);
@@ -127,7 +127,7 @@ class request_set {
       waiting.pause();
     }
   }
-  /// Completes all, or, with `block` false, says whether they are complete.
+  /// Completes all, or, with `block` false, returns whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
     if (block && must_look()) {
@@ -145,12 +145,12 @@ class request_set {
     return true;
   }
 
-  /// Ends what is unfinished, as above; sends read the memory that this set itself is taken from, and `reads`. Does not
+  /// Ends pending requests, as above; sends read the memory that this set itself is taken from, and `reads`. Does not
   /// throw.
   void abandon() noexcept;
 
  private:
-  // As many requests go into one MPI call, with their statuses on the stack.
+  // At most so many requests go into one MPI call, with their statuses on the stack.
   static constexpr std::size_t window = most_waited_for;
 
   struct completions {
@@ -226,7 +226,7 @@ class request_set {
     return true;
   }
 
-  // Throws, or keeps what was too long; true when other requests are still pending.
+  // Throws, or keeps the message that was too long; true when other requests are still pending.
   template <class Room>
   bool look_for_failures(int code, std::size_t begin, int n, const completions& c, Room& room, const char* call) {
     if (class_of(code) != MPI_ERR_IN_STATUS) fail(code, call);

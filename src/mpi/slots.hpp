@@ -1,4 +1,4 @@
-// Slots of a communicator's state, in which upper floors keep objects that live as long as the state.
+// Attributes of a communicator's state: objects of upper layers that live as long as the state.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class slot {
   std::size_t number_;
 };
 
-/// What has been put under keys. Destroyed last put first: what was made of another thing goes before that.
+/// The objects that were put under keys. Destroyed in reverse order of put(): an object made from another goes first.
 class slots {
  public:
   slots() noexcept = default;
@@ -34,20 +34,20 @@ class slots {
   slots& operator=(const slots&) = delete;
   ~slots() { clear(); }
 
-  /// Destroys all of them. Nothing is put after that.
+  /// Destroys all of them. put() is not called after that.
   void clear() noexcept {
     while (used_ > 0) all_[order_[--used_]] = nullptr;
   }
 
-  /// Something was put, null perhaps.
+  /// put() was called, with null perhaps.
   template <typename T>
   [[nodiscard]] bool has(const slot<T>& key) const noexcept {
     return (was_put_ >> key.number_ & 1U) != 0;
   }
-  /// What was put last, or null.
+  /// The object that was put last, or null.
   template <typename T>
   [[nodiscard]] T* get(const slot<T>& key) const noexcept {
-    // put() takes what it gives: const where T is.
+    // put() takes a T: const where T is.
     return static_cast<T*>(
         const_cast<void*>(all_[key.number_].get()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
@@ -55,7 +55,7 @@ class slots {
   [[nodiscard]] std::shared_ptr<T> share(const slot<T>& key) const noexcept {
     return {all_[key.number_], get(key)};
   }
-  /// Keeps it instead of what was there.
+  /// Replaces the previous object.
   template <typename T>
   T* put(const slot<T>& key, std::shared_ptr<T> what) noexcept {
     if (!has(key)) order_[used_++] = static_cast<std::uint8_t>(key.number_);

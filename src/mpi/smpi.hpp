@@ -1,5 +1,5 @@
-// Included before everything else where the project is compiled for SMPI, SimGrid's simulated MPI: what it lacks or
-// redefines is settled here and nowhere else.
+// Included before everything else where the project is compiled for SMPI, SimGrid's simulated MPI: its missing or
+// redefined names are handled here and nowhere else.
 #pragma once
 
 #define TAQUIN_SMPI 1
@@ -17,8 +17,8 @@
 #undef realloc
 #undef free
 
-// The first start of a persistent send sends what a derived datatype's data were when MPI_Send_init was called (SMPI
-// 3.32): sends are posted one by one.
+// The first start of a persistent send sends a derived datatype's data as they were at MPI_Send_init (SMPI 3.32): sends
+// are posted one by one.
 #define TAQUIN_NO_PERSISTENT_SENDS
 // A duplicate of a derived datatype has lost its layout (SMPI 3.32): callers must keep theirs.
 #define TAQUIN_NO_TYPE_DUPLICATES

@@ -1,4 +1,4 @@
-// How many threads of the program may call the MPI library at once.
+// How many threads of the program may call the MPI library concurrently.
 #pragma once
 
 #include <mpi.h>

@@ -10,9 +10,9 @@
 
 namespace taquin::mpi {
 
-/// For as long as such a function runs. Calls on the operation's communicator are refused meanwhile, because they would
+/// Scope guard: such a function runs. Calls on the operation's communicator are refused meanwhile, because they would
 /// use the same memory, mailboxes and tags in the middle of it (check_may_call). Calls on other communicators are
-/// allowed: the timeout of the operation does not count while they wait, and afterwards this rank is found in the
+/// allowed: the timeout of the operation does not count while they wait, and afterwards the progress record shows the
 /// operation again. One thread at a time is in the operations of a communicator, so the count needs no other guard.
 class user_code {
  public:

@@ -1,5 +1,5 @@
-// A rank that waits too long reports it, once. Only slow branches look at the clock: those in which a waiting rank
-// yields its processor.
+// A rank that waits too long reports it, once. Only slow branches check the deadline: those in which a waiting rank
+// yields its core.
 #pragma once
 
 #include <mpi.h>
@@ -11,16 +11,16 @@
 
 namespace taquin::mpi {
 
-/// What a waiting rank knows of what it waits for.
+/// The state of a wait as far as the waiting rank knows it.
 struct wait_note {
   std::string what;               ///< "round 2 of 3"
-  std::vector<int> missing;       ///< ranks of `comm` that have not come or not answered; empty: not known
+  std::vector<int> missing;       ///< ranks of `comm` that have not arrived or answered; empty: not known
   MPI_Comm comm = MPI_COMM_NULL;  ///< null: the call's own
 
   void miss(int rank);
 };
 
-/// Something that ranks wait for.
+/// An object that ranks wait for.
 class awaited {
  public:
   virtual void describe(wait_note& note) const = 0;
@@ -29,22 +29,22 @@ class awaited {
   ~awaited() = default;
 };
 
-/// The call that this thread is in, where it has a timeout: from its beginning to its end.
+/// The call that this thread is in, if it has a timeout: from its beginning to its end.
 class watch {
  public:
   watch(const watch&) = delete;
   watch& operator=(const watch&) = delete;
 
-  /// To be called in a slow branch. Throws where a timeout is an error.
+  /// Must be called in a slow branch. Throws if a timeout is an error.
   static void look(const awaited* what) {
     if (current_ != nullptr) [[unlikely]]
       current_->look_at_clock(what);
   }
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
 
-  /// While one lives, all ranks are known to have come, and do together what none can leave: the clock of this thread
-  /// gives them at least five seconds, and begins anew then. Otherwise a rank whose time is over while the last one
-  /// comes would leave others that have gone on.
+  /// Scope guard: all ranks have entered, and do together what none can abort. Extends the deadline of this thread to
+  /// at least five seconds and restarts the timeout on exit. Otherwise a rank whose timeout ends while the last rank
+  /// arrives would abort after others have completed.
   class all_are_here {
    public:
     all_are_here() noexcept;
@@ -56,7 +56,7 @@ class watch {
     watch* watch_;
   };
 
-  /// While one lives, this thread does not wait for the call: the clock stands, and begins anew at the end.
+  /// Scope guard: this thread does not wait for the call. Stops the timeout and restarts it on exit.
   class paused {
    public:
     paused() noexcept : watch_(current_) { current_ = nullptr; }
@@ -79,7 +79,7 @@ class watch {
 
  private:
   void look_at_clock(const awaited* what);
-  /// Once, when the time is over.
+  /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
 
   static constinit thread_local watch* current_;
@@ -92,8 +92,8 @@ class watch {
 
 class communicator;
 
-/// For as long as this thread is in a call on a communicator: where another rank has left a call on it in the middle,
-/// waits end with an error. Such a rank tells the others (communicator::leave).
+/// Scope guard: this thread is in a call on a communicator. If another rank has aborted a call on it, waits end with an
+/// error. The aborting rank notifies the others (communicator::leave).
 class present {
  public:
   /// Null: as before.
@@ -104,14 +104,14 @@ class present {
   present& operator=(const present&) = delete;
   ~present() { current_ = outer_; }
 
-  /// To be called after a poll without success. Throws peer_aborted.
+  /// Must be called after a poll without success. Throws peer_aborted.
   static void look() {
     if (on()) look_for_leavers();
   }
   /// The object of this thread; null where it is in no call.
   [[nodiscard]] static communicator* current() noexcept { return on() ? current_ : nullptr; }
   [[nodiscard]] static bool on() noexcept {
-#ifdef TAQUIN_SMPI  // where a look takes simulated time
+#ifdef TAQUIN_SMPI  // where a poll takes simulated time
     return false;
 #else
     return current_ != nullptr;
@@ -125,7 +125,7 @@ class present {
   communicator* outer_;
 };
 
-/// Where a rank looks for others that have left.
+/// Where a rank polls for failure notifications.
 class leavers {
  public:
   /// Throws peer_aborted if there are any.
@@ -135,11 +135,11 @@ class leavers {
   ~leavers() = default;
 };
 
-/// For as long as this thread makes, together with the other ranks, what the first call on a communicator needs: ranks
-/// have nothing yet in which they could be `present`.
+/// Scope guard: this thread makes, together with the other ranks, the objects of the first call on a communicator:
+/// ranks have nothing yet in which they could be `present`.
 class meeting {
  public:
-  /// Null: nobody can be heard.
+  /// Null: there are no failure notifications to poll for.
   explicit meeting(const leavers* all) noexcept { current_ = all; }
   meeting(const meeting&) = delete;
   meeting& operator=(const meeting&) = delete;
@@ -154,11 +154,11 @@ class meeting {
   static constinit thread_local const leavers* current_;
 };
 
-/// True where a wait may end with an error though nothing is wrong with what it waits for.
+/// True if a wait may end with an error though its peer has none.
 inline bool may_give_up() noexcept { return watch::on() || present::on() || meeting::on(); }
 
-/// True where a rank must not wait inside the MPI library: others' plans ask for it, or a clock, or one looks elsewhere
-/// for those that leave.
+/// True if a rank must not wait inside the MPI library: others' plans need progress, there is a deadline, or failure
+/// notifications arrive elsewhere.
 inline bool must_look() noexcept { return anything_started() || watch::on() || meeting::on(); }
 
 }  // namespace taquin::mpi

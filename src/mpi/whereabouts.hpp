@@ -1,4 +1,4 @@
-// Where this process is, for others of its node that wait for it: they read it out of its memory.
+// The progress record of this process, for waiting ranks of its node: they read it from its memory.
 #pragma once
 
 #include <array>
@@ -10,30 +10,30 @@ namespace taquin::mpi {
 
 enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution, sparse, migration };
 
-/// What a rank that leaves a call in the middle says, in memory that others read.
+/// The failure record of an aborting rank, in memory that others read.
 struct alignas(64) leave_note {
-  std::atomic<std::uint64_t> first{0};  ///< the rank that has left first, plus 1; written last
+  std::atomic<std::uint64_t> first{0};  ///< the rank that aborted first, plus 1; written last
   std::array<char, 184> why{};          ///< its error
 };
 
-/// What is counted for a communicator: ranks that call the same things have the same numbers.
+/// Counters of a communicator: ranks that make the same calls have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
   std::array<char, 46> name{};          ///< the communicator's
-  std::atomic<bool> lost{false};        ///< this rank has left a call in the middle: its peers may be elsewhere in it
+  std::atomic<bool> lost{false};        ///< this rank has aborted a call: its peers may be elsewhere in it
   /// Functions of the program that pending operations on the communicator are calling on this rank (user_code.hpp).
   std::atomic<std::uint8_t> user_code{0};
-  /// Where the ranks of a node that share memory look whether this one has left; null: nowhere.
+  /// Where the ranks of a node that share memory poll for this rank's failure; null: nowhere.
   std::atomic<leave_note*> shown{nullptr};
 
-  /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. Nobody else uses it.
+  /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. It has no other user.
   void renew(const call_record& fresh) noexcept;
-  /// This rank leaves a call in the middle; `first`: the rank that has done so first, and its error.
+  /// This rank aborts a call; `first`: the rank that has done so first, and its error.
   void leave(int first, std::string_view why) noexcept;
 };
 static_assert(sizeof(call_record) == 64);
 
-/// The process's last call: the address of its communicator's record, and what follows in the bits below.
+/// The process's last call: the address of its communicator's record, and the flags below in the low bits.
 struct whereabouts {
   static constexpr std::uint64_t inside = 1;  ///< it is in that call
   static constexpr std::uint64_t in_place = 8;
@@ -53,7 +53,7 @@ struct whereabouts {
 };
 extern constinit whereabouts here;
 
-/// Throws the usage_error of a communicator that is lost to this rank.
+/// Throws the usage_error of a communicator that this rank has lost.
 [[noreturn]] void refuse_lost(const call_record& r);
 /// Throws the peer_aborted of rank `who` of the communicator; `why` may be empty.
 [[noreturn]] void refuse_without(int who, std::string_view why, const call_record& r);
@@ -62,9 +62,9 @@ extern constinit whereabouts here;
 /// called. All ranks that make the call throw it, before they communicate.
 [[noreturn]] void refuse_nested(const call_record& r);
 
-/// Throws where no call may begin on the communicator. It is lost: messages and lines of the call that was left in the
-/// middle could be taken for those of the next. Or a function of the program runs in the middle of an operation on it:
-/// the call would use what that operation uses. Local.
+/// Throws if no call may begin on the communicator. It is lost: messages and mailboxes of the aborted call could match
+/// those of the next. Or a function of the program runs inside an operation on it: the call would use the memory and
+/// tags of that operation. Local.
 inline void check_may_call(const call_record& r) {
   if (r.lost.load(std::memory_order_relaxed)) [[unlikely]]
     refuse_lost(r);
@@ -72,7 +72,7 @@ inline void check_may_call(const call_record& r) {
     refuse_nested(r);
 }
 
-/// Counts a call; its number. Throws where none may begin.
+/// Counts a call; returns its number. Throws if none may begin.
 inline std::uint64_t count_call(call_record& r) {
   check_may_call(r);
   const std::uint64_t number = r.calls.load(std::memory_order_relaxed) + 1;
@@ -80,7 +80,7 @@ inline std::uint64_t count_call(call_record& r) {
   return number;
 }
 
-/// For as long as this rank is in a call. Two stores.
+/// Scope guard: this rank is in a call. Two stores.
 class in_call {
  public:
   in_call(const call_record* r, std::uint64_t facts) noexcept : word_(reinterpret_cast<std::uint64_t>(r) | facts) {

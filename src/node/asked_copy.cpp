@@ -13,7 +13,7 @@ namespace {
 
 using kind = node_line::kind;
 
-// What a reader writes into a line.
+// The request that a reader writes into a line.
 struct request {
   std::uint64_t address;
   std::uint32_t bytes;
@@ -61,7 +61,7 @@ void asked_copy::end() noexcept {
   done_ = true;
 }
 
-// The part before is taken when the caller comes again.
+// The part before is complete when the caller returns.
 std::span<const std::byte> asked_copy::next() noexcept {
   if (done_) return {};
   if (offset_ < taken_) {
@@ -80,7 +80,7 @@ void channel::give_what_is_asked() const noexcept {
   for (int reader = 0; reader < size(); ++reader) {
     node_line& line = to(reader);
     if (line.what() != kind::asked) continue;
-    for (int other = 0; other < size(); ++other)  // may still read the other half
+    for (int other = 0; other < size(); ++other)  // may still read the other buffer
       if (other != rank_ && !has_come(other)) return;
     request r{};
     std::memcpy(&r, line.data.data(), sizeof r);

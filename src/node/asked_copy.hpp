@@ -1,9 +1,9 @@
-// Copies out of another rank's memory where the kernel refuses them: the rank that has the data is asked for them.
+// Copies from another rank's memory where the kernel refuses them: the reader requests the data from their owner.
 //
 // A process may forbid others to read its memory, or be forbidden to read theirs, at any time: by dropping privileges,
-// by a filter of system calls. The reader then writes into the line that the owner has written for it what it asks for.
-// The owner looks at its lines while it waits for its readers, and copies a part at a time into its room of the other
-// half. Nobody needs that half in this step, once all lines have arrived.
+// by a filter of system calls. The reader then writes its request into the line that the owner has written for it. The
+// owner polls its lines while it waits for its readers, and copies a part at a time into its room of the other buffer.
+// No rank needs that buffer in this step after all lines have arrived.
 #pragma once
 
 #include <array>
@@ -22,11 +22,11 @@ bool is_refusal(int code) noexcept;
 class asked_copy {
  public:
   /// `bytes` from `address` in the memory of `owner`, which has written a line for this rank in this step and waits
-  /// until this rank has what it says. With `back` as many bytes go from there to the owner in exchange. The lines of
-  /// all ranks must have come.
+  /// until this rank has its data. With `back` as many bytes go from there to the owner in exchange. The lines of all
+  /// ranks must have arrived.
   asked_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes, const std::byte* back = nullptr) noexcept;
 
-  /// The next part; valid until the next call. Empty: it is not there yet, or all have been taken. Does not wait.
+  /// The next part; valid until the next call. Empty: it is not there yet, or all have been returned. Does not wait.
   [[nodiscard]] std::span<const std::byte> next() noexcept;
   /// Bytes of the parts before the one that next() returned last.
   [[nodiscard]] std::size_t offset() const noexcept { return offset_; }

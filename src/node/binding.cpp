@@ -26,7 +26,7 @@ binding ask() {
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
 #if HWLOC_API_VERSION >= 0x00020500
-  // Otherwise it moves the thread to each processor in turn, and waits for those that are busy.
+  // Otherwise it moves the thread to each core, one after another, and waits for those that are busy.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
   if (hwloc_topology_load(raw) != 0) return {};

@@ -62,7 +62,7 @@ std::unique_ptr<comm_channel> unshared(MPI_Comm comm) {
 }
 
 // The records that ranks exchange while a channel is made. For few ranks they are on the stack, so that a rank without
-// memory can tell the others.
+// memory can still report it to the others.
 class members {
  public:
   explicit members(int ranks) noexcept : ranks_(as_size(ranks)) {
@@ -78,7 +78,7 @@ class members {
   std::unique_ptr<node_member[]> more_;
 };
 
-// All memory that a communicator's first call takes and keeps; null if there is none.
+// All memory that a communicator's first call allocates and keeps; null if there is none.
 std::unique_ptr<comm_channel> with_memory(MPI_Comm comm, int ranks) noexcept {
   try {
     environment::get();
@@ -99,7 +99,7 @@ comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
   return a.release();
 }
 
-// Everything that `fresh`, which a new communicator will have, would get from make().
+// All objects that `fresh`, which a new communicator will have, would get from make().
 void serve(kept_channel spare, comm_channel& fresh) noexcept {
   spare.record->renew(*fresh.record);
   static_cast<kept_channel&>(fresh) = std::move(spare);
@@ -109,7 +109,7 @@ void serve(kept_channel spare, comm_channel& fresh) noexcept {
   fresh.made = true;
 }
 
-// A spare channel, for a communicator whose ranks come in one order; null on all ranks where one of them has none.
+// A cached channel, for a communicator whose ranks enter in one order; null on all ranks if one of them has none.
 comm_channel* by_spare(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
@@ -143,7 +143,7 @@ comm_channel* make(MPI_Comm comm) {
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
   members told(ranks);
-  // Ranks do not know each other yet: after this point none could tell the others of an error.
+  // Ranks do not know each other yet: after this point no rank could report an error to the others.
   const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
   if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) mpi::refuse_without_memory();
   const std::size_t room = channel::default_room(ranks);

@@ -12,19 +12,19 @@
 
 namespace taquin::detail {
 
-/// The channel of an intracommunicator; null where its ranks are not all on one node, cannot share memory, or the
-/// process has enough of them, and on an intercommunicator. Collective until it was made; freed with the communicator.
-/// A duplicate gets its own. Throws where the communicator has failed.
+/// The channel of an intracommunicator; null if its ranks are not all on one node, cannot share memory, or the process
+/// has enough of them, and on an intercommunicator. Collective until it was made; freed with the communicator. A
+/// duplicate gets its own. Throws if the communicator has failed.
 channel* blocking_channel(MPI_Comm comm);
 
-/// Lets `state` share the count of calls, and the places of the ranks, with the blocking calls on the communicator.
+/// Lets `state` share the blocking calls' count, and the ranks' progress records, on the communicator.
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 
-/// Where the ranks of a communicator that has a channel can be asked for; null where they cannot.
+/// Where the progress records of ranks of a communicator with a channel can be read; null where they cannot.
 const rank_places* places_of(MPI_Comm comm);
 
-/// Called when an error takes this rank out of the middle of a call on the communicator. Later calls on it are refused
-/// on this rank, and the other ranks are told.
+/// Called when an error makes this rank abort a call on the communicator. Later calls on it are refused on this rank,
+/// and the other ranks are notified.
 void leave(MPI_Comm comm, const std::exception& why) noexcept;
 
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new

@@ -35,7 +35,7 @@ std::string in_quotes(const char* name) {
   return *name != '\0' ? fmt::format("'{}'", name) : std::string("a communicator");
 }
 
-// Then does what `on_timeout` says.
+// Then does as `on_timeout` specifies.
 void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -52,7 +52,7 @@ patience patience::of(const options& o) noexcept {
   return p;
 }
 
-// If nothing else is known: the ranks of this node that have not begun this call, or have ended.
+// If nothing else is known: the ranks of this node that have not entered this call, or have ended.
 void call_watch::miss_by_places(mpi::wait_note& note) const {
   if (on_.places == nullptr) return;
   int own = 0;

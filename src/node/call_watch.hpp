@@ -1,4 +1,4 @@
-// The report of a call that has waited longer than its timeout: what it waits for. Printed once.
+// The report of a call that has waited longer than its timeout: the ranks and messages that it waits for. Printed once.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace taquin::detail {
 
-/// The timeout of calls with these options and what a rank does after it; by default what TAQUIN_TIMEOUT says.
+/// The timeout of calls with these options and the reaction to it; by default the values of TAQUIN_TIMEOUT.
 struct patience {
   float seconds = 0;  ///< 0: for ever
   after_timeout then = after_timeout::wait;
   [[nodiscard]] static patience of(const options& o) noexcept;
 };
 
-/// What is known of the communicator that a call is on.
+/// Properties of the communicator that a call is on.
 struct known_comm {
   MPI_Comm comm = MPI_COMM_NULL;
-  const mpi::call_record* calls = nullptr;  ///< null: its ranks have not met
-  const rank_places* places = nullptr;      ///< null: its ranks cannot be asked
+  const mpi::call_record* calls = nullptr;  ///< null: its ranks have not synchronized
+  const rank_places* places = nullptr;      ///< null: its ranks have no readable progress records
 
   static known_comm of(const mpi::communicator& c) noexcept {
     return {c.get(), &c.calls(), c.kept.get(rank_places::kept_as)};
@@ -34,12 +34,12 @@ struct known_comm {
 /// From the beginning of a call, or of a plan's start, test or wait, to its end.
 class call_watch final : public mpi::watch {
  public:
-  /// `facts`: as in mpi::whereabouts; `algorithm` may still be empty, and must outlive this.
+  /// `facts`: as in `mpi::whereabouts`; `algorithm` may still be empty, and must outlive this.
   call_watch(const known_comm& on, std::uint64_t facts, std::uint64_t number, const std::string_view& algorithm,
              patience p)
       : watch(p.seconds), on_(on), facts_(facts), number_(number), algorithm_(algorithm), then_(p.then) {}
 
-  /// The ranks have met, in the call `number`.
+  /// The ranks have synchronized, in the call `number`.
   void meet(const mpi::call_record* calls, const rank_places* places, std::uint64_t number) noexcept {
     on_.calls = calls;
     on_.places = places;

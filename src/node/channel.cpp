@@ -35,7 +35,7 @@ void relax() noexcept {
 #endif
 }
 
-// A line says that its reader may still have to copy out of the sender's memory.
+// A mailbox states that its reader may still have to copy from the sender's memory.
 bool offered(node_line::kind what) noexcept {
   using kind = node_line::kind;
   return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
@@ -65,7 +65,7 @@ bool channel::may_be_spare() const noexcept { return false; }
 #else
 namespace {
 
-// Ranks that share processors must yield them to each other.
+// Oversubscribed ranks must yield cores to each other.
 bool more_than_processors(std::span<const node_member> all) {
   const auto widest = std::ranges::max(all, {}, &node_member::processors).processors;
   if (widest > 1) return all.size() > as_size(widest);
@@ -85,7 +85,7 @@ void describe_processors(node_member& me) noexcept {
 }
 
 // The word that neighbours read and write back to find out whether single copies are permitted. It lives as long as the
-// process, because a rank that leaves with an error does not wait for a neighbour that is about to write here.
+// process, because a rank that aborts does not wait for a neighbour that is about to write here.
 std::uint64_t& probe_word() {
   static std::uint64_t word = host_id();
   return word;
@@ -111,7 +111,7 @@ bool are_on_one_node(std::span<const node_member> all) {
          std::ranges::all_of(all, [&](const node_member& m) { return m.host == all[0].host && m.enabled != 0; });
 }
 
-// Where the ranks of this machine can be asked for.
+// Where the progress records of this machine's ranks can be read.
 void note_places(std::span<const node_member> all, std::uint64_t host, rank_places& places) {
   std::ranges::transform(all, places.of.begin(), [&](const node_member& m) {
     return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
@@ -180,7 +180,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
 
 void channel::set_looks(std::span<const node_member> all) noexcept {
   constexpr int most_looks = 2000;
-  // Other processes of the job may need the processors as well.
+  // Other processes of the job may need the cores as well.
   looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
 }
 
@@ -215,8 +215,8 @@ void channel::pause(int looks) const {
   mpi::idle(this);
 }
 
-// Ranks whose lines have not come; when all have, those that have not fetched what they were offered. Before the first
-// step there are no lines, and any other rank may be the one that this rank waits for.
+// Ranks whose mailboxes have not arrived; when all have, those that have not fetched the data offered to them. Before
+// the first step there are no mailboxes, and any other rank may be the one that this rank waits for.
 template <class F>
 void channel::for_each_missing(F f) const {
   bool any = read_ == nullptr;
@@ -252,7 +252,7 @@ void channel::look_for_leavers() const {
   look_for_the_gone();
 }
 
-// The rank that leaves may be one that this rank does not wait for: a third rank may wait for it, and be late for that
+// The aborting rank may be one that this rank does not wait for: a third rank may wait for it, and be late for that
 // reason.
 void channel::look_at_notes() const {
   mpi::look_for_failures(*calls_);

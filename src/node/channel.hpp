@@ -1,16 +1,16 @@
-// How ranks of one node exchange through memory that all of them have mapped: lines from each to each, and room for
-// data that all can read.
+// Exchange between ranks of one node through memory that all of them have mapped: mailboxes (lines) from each to each,
+// and a payload area (room) for data that all can read.
 //
-// The ranks go through steps together. In each, a rank writes a line for every other rank, data into its own room where
-// lines are too short, and then waits until the lines of all others have come. The step's number is written last into a
-// line (release) and read first (acquire), so that a rank that sees the number sees the line and the data.
+// The ranks go through steps together. In each, a rank writes a mailbox for every other rank, and longer data into its
+// own room. Then it waits until the mailboxes of all others have arrived. The step's number is written last into a line
+// (release) and read first (acquire): a rank that sees the number sees the line and the data.
 //
-// There are two halves of lines and room, used in turn. A rank writes into a half again two steps later. By then every
-// other rank has begun the step in between, and a rank begins a step only when it has read all that it wants of the
-// step before. So no rank waits for readers. Data that readers fetch out of the rank's own buffers are the exception: a
-// reader says by `fetched` that it has all of them, and the sender asks by `has_fetched`. A sender that must not wait
-// for its readers offers such data instead: a reader claims the offer before it copies, and the sender may take it back
-// and put the data into its room.
+// Lines and room are double buffers, selected by the parity of the step. A rank reuses a buffer two steps later. By
+// then every other rank has entered the step in between, and a rank enters a step only after it has read all that it
+// needs of the step before. So no rank waits for readers. Data that readers fetch from the rank's own buffers are the
+// exception: a reader sets `fetched` when it has all of them, and the sender polls `has_fetched`. A sender that must
+// not wait for its readers offers such data instead: a reader claims the offer before it copies, and the sender may
+// revoke it and copy the data into its room.
 #pragma once
 
 #include <mpi.h>
@@ -33,30 +33,30 @@
 
 namespace taquin::detail {
 
-/// What one rank tells another in a step: a cache line.
+/// A mailbox: the record of one rank for another in a step, in a cache line.
 struct alignas(64) node_line {
   enum class kind : std::uint8_t {
     none,       ///< nothing for the reader
-    here,       ///< the block is in this line
+    here,       ///< the block is in this mailbox
     room,       ///< in the sender's room, at offset `place`
     remote,     ///< in the sender's memory, at address `place`: the reader fetches it
-    mapped,     ///< in a shared buffer of the sender: the reader maps it and copies; `data` says which buffer
-    pieces,     ///< comes in pieces through the room, in the steps that follow
-    record,     ///< no block: the sender's room begins with a record that all read
+    mapped,     ///< in a shared buffer of the sender: the reader maps it and copies; `data` identifies the buffer
+    pieces,     ///< in chunks through the room, in the steps that follow
+    record,     ///< no block: the sender's room begins with a record for all
     offered,    ///< as `mapped` if `data` names a shared buffer, otherwise as `remote`: the reader claims it first
-    claimed,    ///< was offered: the reader copies it
-    withdrawn,  ///< was offered: the sender puts it into its room
-    moved,      ///< was offered: in the sender's room, at offset `place`
-    taken,      ///< was offered: the reader has it
-    unread,     ///< the kernel refuses to let the reader read it: the reader will ask for it
-    asked,      ///< the reader asks for a part of it: asked_copy.hpp
-    given,      ///< the part is in the sender's room of the other half
+    claimed,    ///< offered before: the reader copies it
+    withdrawn,  ///< offered before: the sender copies it into its room
+    moved,      ///< offered before: in the sender's room, at offset `place`
+    taken,      ///< offered before: the reader has it
+    unread,     ///< the kernel refuses to let the reader read it: a request will follow
+    asked,      ///< the reader requests a part of it: asked_copy.hpp
+    given,      ///< the part is in the sender's other buffer
   };
   static constexpr std::size_t capacity = 32;
 
   std::atomic<std::uint64_t> step{0};
-  std::uint32_t choices = 0;  ///< what must be alike on all ranks, as a hash
-  std::uint32_t steps = 0;    ///< pieces: further steps that the sender needs
+  std::uint32_t choices = 0;  ///< a hash of all that must be identical on all ranks
+  std::uint32_t steps = 0;    ///< chunks: further steps that the sender needs
   std::atomic<std::uint64_t> size_and_kind{0};
   std::uint64_t place = 0;
   std::array<std::byte, capacity> data;
@@ -65,16 +65,16 @@ struct alignas(64) node_line {
     size_and_kind.store(with_size(what, bytes), std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_and_kind.load(std::memory_order_relaxed) >> 8U; }
-  /// A rank that sees the new state of an offer sees what was written before.
+  /// A rank that sees the new state of an offer sees all that was written before.
   [[nodiscard]] kind what() const noexcept {
     return static_cast<kind>(size_and_kind.load(std::memory_order_acquire) & 0xffU);
   }
-  /// Claims an offer, or takes it back: exactly one of the two sides succeeds.
+  /// Claims an offer, or revokes it: exactly one of the two sides succeeds.
   bool end_offer(kind next) noexcept {
     std::uint64_t open = with_size(kind::offered, size());
     return size_and_kind.compare_exchange_strong(open, with_size(next, size()), std::memory_order_acq_rel);
   }
-  /// Called by the side that has ended the offer, or that reads what was moved.
+  /// Called by the side that has ended the offer, or that reads the moved data.
   void become(kind next) noexcept { size_and_kind.store(with_size(next, size()), std::memory_order_release); }
 
  private:
@@ -84,7 +84,7 @@ struct alignas(64) node_line {
 };
 static_assert(sizeof(node_line) == 64);
 
-/// What one rank of a channel tells the others when it is made.
+/// The record that one rank of a channel publishes to the others when it is made.
 struct node_member {
   std::uint64_t host = 0;
   std::uint64_t probe = 0;  ///< address of a word that the next rank reads by single copy
@@ -93,35 +93,35 @@ struct node_member {
   std::int32_t processors = 0;  ///< that it may run on
   std::int32_t processor = 0;   ///< the first of them
   std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
-  std::uint64_t last = 0;       ///< address of its whereabouts
+  std::uint64_t last = 0;       ///< address of its progress record
   std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
-  std::uint64_t spare = 0;      ///< which channel of a freed communicator it has for these ranks; 0: none
+  std::uint64_t spare = 0;      ///< which channel of a freed communicator it has cached for these ranks; 0: none
 };
 
 class channel final : private mpi::awaited, public mpi::leavers {
  public:
-  /// A channel for all ranks of `comm` with `room` bytes for each in each half. Collective over `comm`; two small
-  /// collectives. Empty on all ranks unless all are on one machine and all could map the memory. `wanted` is false on a
-  /// rank that takes no part.
-  /// Meanwhile it takes `bookkeeping(ranks)` bytes from `memory`.
+  /// A channel for all ranks of `comm` with two buffers of `room` bytes for each. Collective over `comm`; two
+  /// small collectives. Empty on all ranks unless all are on one machine and all could map the memory.
+  /// `wanted` is false on a rank that takes no part. While it is made it uses `bookkeeping(ranks)` bytes from
+  /// `memory`.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
-  /// The same for a communicator's blocking calls: `calls` is what is counted for it, and `places`, with an entry for
-  /// each rank, learns where ranks of this node can be asked for. Both are null on a rank that has no memory for them.
-  /// `all` has an entry for each rank, which tells at the end what the rank has told. `spare` is the channel of a freed
-  /// communicator with the same ranks in the same order, `known_as` a number that tells its memory from others and the
-  /// steps it has seen; 0: there is none. Where all ranks have the same one it is taken.
+  /// The same for a communicator's blocking calls. `calls` has its counters. `places`, with an entry for each rank,
+  /// receives the addresses of progress records of this node's ranks. Both are null on a rank without memory for them.
+  /// `all` has an entry for each rank, with the record that it has published. `spare` is the cached channel of a freed
+  /// communicator with the same ranks in the same order; `known_as` identifies its memory and the steps it has seen; 0:
+  /// none. It is reused if all ranks have the same one.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
                       std::span<node_member> all, channel spare, std::uint64_t known_as);
-  /// Whether the ranks of a communicator that is freed may use it for another one: nobody has left a call. Local.
+  /// Whether the ranks of a communicator that is freed may reuse it for another one: no rank has aborted. Local.
   [[nodiscard]] bool may_be_spare() const noexcept;
   /// From now on for another communicator with the same ranks in the same order, whose calls are counted in `calls`.
   void serve(mpi::call_record* calls) noexcept { calls_ = calls; }
 
-  // Between two communicators of the same ranks each rank tells the others what has become of its part: `kept` when
-  // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. Ranks
-  // that want to use it do so if all do. The words tell the number of steps: what a rank said after fewer is out of
-  // date, and who is gone after so many does not come after as many.
+  // Reuse handshake. Between two communicators of the same ranks each rank publishes the state of its part: `kept` when
+  // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. It is
+  // reused if all ranks want it. The words include the number of steps: a state published after fewer is out of date,
+  // and a rank that is `gone` after so many is not `here` after as many.
   void say_kept() const noexcept { say(fate::kept); }
   /// This rank will never use it for a later one.
   void say_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
@@ -133,13 +133,13 @@ class channel final : private mpi::awaited, public mpi::leavers {
     taken_at_ = step_;
   }
   [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
-  /// Waits for the others' answers; false where one of them is gone. Otherwise the channel is no longer provisional.
+  /// Waits for the others' answers; false if one of them is gone. Otherwise the channel is no longer provisional.
   bool meet_again() {
     return all_come([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
   }
-  /// Room that serves blocking calls of `ranks` ranks.
+  /// A payload area that serves blocking calls of `ranks` ranks.
   static std::size_t default_room(int ranks) noexcept;
-  /// Bytes of shared memory for each rank: lines, a counter, and both halves of its room.
+  /// Bytes of shared memory for each rank: mailboxes, a counter, and both buffers of its room.
   static std::size_t share(int ranks, std::size_t room) noexcept;
   static std::size_t bookkeeping(int ranks) noexcept;
 
@@ -153,7 +153,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] std::size_t room_bytes() const noexcept { return room_; }
-  /// There are more ranks than processors for them.
+  /// The ranks are oversubscribed.
   [[nodiscard]] bool shares_processors() const noexcept { return looks_ == 0; }
   [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
   [[nodiscard]] pid_t process(int rank) const noexcept { return static_cast<pid_t>(word(rank, process_word)); }
@@ -167,7 +167,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   /// The line that this rank writes for `reader`.
   [[nodiscard]] node_line& to(int reader) const noexcept { return reinterpret_cast<node_line*>(written_)[reader]; }
-  /// The line that `writer` writes for this rank; valid once it has come. This rank only changes the state of an offer.
+  /// The line that `writer` writes for this rank; valid after arrival. This rank only changes an offer's state.
   [[nodiscard]] node_line& from(int writer) const noexcept {
     return *reinterpret_cast<node_line*>(read_ + as_size(writer) * part_);
   }
@@ -180,7 +180,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] bool has_come(int writer) const noexcept {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
-  /// Where a rank tells that it has left a call in the middle.
+  /// Where a rank publishes that it has aborted a call.
   [[nodiscard]] mpi::leave_note& note(int rank) const noexcept {
     return *reinterpret_cast<mpi::leave_note*>(part(rank) + lines_bytes() + line_bytes);
   }
@@ -191,24 +191,24 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] bool has_fetched(int reader, std::uint64_t step) const noexcept {
     return word(reader, fetched_word).load(std::memory_order_acquire) >= step;
   }
-  /// This rank looks at all lines of this step now, and waits for nothing before it has claimed what they offer.
+  /// This rank polls all lines of this step now, and claims all their offers before it waits for anything.
   void looks_at_offers() const noexcept { word(rank_, looking_word).store(step_, std::memory_order_relaxed); }
   [[nodiscard]] bool is_looking(int reader) const noexcept {
     return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
   }
 
-  /// Copies what readers of this step ask for, because they may not read it (asked_copy.hpp). A rank that waits for its
+  /// Serves the requests of readers that may not read this rank's memory (asked_copy.hpp). A rank that waits for its
   /// readers calls this again and again. Local; does not wait.
   void give_what_is_asked() const noexcept;
 
-  /// Waits until `come()`; other processes run meanwhile, and the MPI library makes progress now and then.
+  /// Waits until `come()`; other processes run meanwhile, and the MPI library progresses now and then.
   template <class Come>
   void wait(Come come) const {
     for (int i = 0; !come(); ++i) pause(i);
   }
-  /// Throws peer_aborted where another rank has left a call in the middle.
+  /// Throws peer_aborted if another rank has aborted a call.
   void look_for_leavers() const override;
-  /// The same without looking whether their processes are there, which takes longer: for calls that wait for nobody.
+  /// The same without a check for ended processes, which costs more: for calls that wait for no rank.
   void look_at_notes() const;
   void wait_lines() const {
     for (int k = 1; k < size(); ++k) {
@@ -224,7 +224,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * as_size(size_) * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
-  // Behind its lines every rank has one more with these, and its note.
+  // After its lines every rank has one more with these, and its failure record.
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
   static constexpr std::size_t looking_word = 2;
@@ -279,7 +279,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   std::byte* read_ = nullptr;                 // the line of this step that rank 0 writes for this one
   int rank_ = 0;
   int size_ = 0;
-  int looks_ = 0;  // before a waiting rank gives its processor away
+  int looks_ = 0;  // before a waiting rank yields its core
   bool single_copies_ = false;
 };
 

@@ -19,7 +19,7 @@ bool come_in_one_order() {
   return one_thread;
 }
 
-// With several threads only a reduction finds spares: what a rank says here would race with its other threads' steps.
+// With several threads only a reduction finds cached channels: a state published here races with other threads' steps.
 void channels_of_process::add(comm_channel& a) noexcept {
   if (!one_order_) a.shared.say_never();
   const std::scoped_lock lock(mutex_);

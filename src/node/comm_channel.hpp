@@ -1,4 +1,4 @@
-// What a communicator has for its calls on one node, and such memory of freed communicators, kept for later ones.
+// A communicator's memory for its calls on one node, and such memory of freed communicators, cached for later ones.
 #pragma once
 
 #include <mpi.h>
@@ -22,11 +22,11 @@ inline std::atomic<std::size_t> bytes_of_channels{0};
 /// A handle may mean another communicator once this has grown.
 inline std::atomic<std::uint64_t> communicators_freed{0};
 
-/// A number that tells which processes a communicator has, in which order; 0 where some are not of MPI_COMM_WORLD.
+/// A number that identifies a communicator's processes and their order; 0 where some are not of MPI_COMM_WORLD.
 /// Different ones have the same number only by a rare chance. Local.
 std::uint64_t number_of_ranks(MPI_Comm comm);
 
-/// What a communicator passes on to a later one of the same ranks.
+/// The memory that a freed communicator leaves to a later one of the same ranks.
 struct kept_channel {
   channel shared;
   std::shared_ptr<mpi::call_record> record;
@@ -43,9 +43,9 @@ struct kept_channel {
   [[nodiscard]] bool is_whole() const noexcept { return !shared.empty() && record.use_count() == 1; }
 };
 
-/// What a communicator has, as an attribute of it.
+/// The memory and records of a communicator, as an attribute of it.
 struct comm_channel : kept_channel {
-  bool made = false;               // all that a communicator has; before that it may be lost
+  bool made = false;               // the communicator has all of its objects; before that it may be lost
   bool for_others = true;          // the channel may serve another communicator
   comm_channel* before = nullptr;  // of those in use
   comm_channel* after = nullptr;
@@ -65,14 +65,14 @@ struct comm_channel : kept_channel {
   }
 };
 
-/// Whether ranks come to the first calls on communicators of the same ranks in the same order. With one thread they do:
+/// Whether ranks enter the first calls on communicators of the same ranks in the same order. With one thread they do:
 /// such calls may wait for all ranks, so programs that use another order may hang with any MPI library. Local.
 bool come_in_one_order();
 
-/// The channels that communicators of this process have, and those of freed communicators, kept for later ones of the
-/// same ranks: some programs and libraries make communicators again and again, for a few calls each, and the system
-/// takes long to share and clear memory. With a channel its ranks' records of calls are kept: the other ranks know
-/// their addresses.
+/// The channels that communicators of this process have, and cached channels of freed communicators, for later ones of
+/// the same ranks: some programs and libraries make communicators again and again, for a few calls each, and the system
+/// takes long to share and clear memory. The records of calls are cached with a channel: the other ranks know their
+/// addresses.
 class channels_of_process {
  public:
   static channels_of_process& get() {
@@ -82,10 +82,10 @@ class channels_of_process {
   /// Every channel that a communicator has is known from here on, until it is freed.
   void add(comm_channel& a) noexcept;
   void remove(comm_channel& a) noexcept;
-  /// Keeps the communicator's channel if it can serve again. The other ranks learn whether.
+  /// Caches the communicator's channel if it can serve again. The other ranks see whether it can.
   void keep(MPI_Comm comm, comm_channel& a) noexcept;
-  /// Takes a channel of the same ranks in the same order; empty if there is none. Ranks that have several take the
-  /// same: they may have kept them in any order, so the largest token decides. Its memory is no longer counted.
+  /// Takes a cached channel of the same ranks in the same order; empty if there is none. Ranks that have several take
+  /// the same: they may have cached them in any order, so the largest token decides. Its memory is no longer counted.
   kept_channel take(std::uint64_t ranks) noexcept {
     const std::scoped_lock lock(mutex_);
     std::size_t best = spares_.size();
@@ -97,7 +97,7 @@ class channels_of_process {
     spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(best));
     return found;
   }
-  /// What take() gave, where it is not used.
+  /// Returns the result of take() that is not used.
   void give_back(kept_channel spare) noexcept {
     if (spare.shared.empty()) return;
     const std::scoped_lock lock(mutex_);
@@ -105,10 +105,10 @@ class channels_of_process {
     if (spares_.size() == most) drop_at(0);
     spares_.push_back(std::move(spare));  // there is room for it, as before
   }
-  /// Tells the other ranks that this one begins with another communicator of the same ranks, and that channels which it
-  /// still uses for them are not for that: others may have freed their communicators.
+  /// Announces to the other ranks that this one begins with another communicator of the same ranks, and that channels
+  /// which it still uses for them are not for that one: others may have freed their communicators.
   void say_in_use(std::uint64_t ranks) noexcept;
-  /// Gives up its spares for these ranks, and says so.
+  /// Frees its cached channels for these ranks, and announces it.
   void drop(std::uint64_t ranks) noexcept;
   void drop_all() noexcept {
     const std::scoped_lock lock(mutex_);

@@ -20,7 +20,7 @@
 
 namespace taquin::detail {
 
-// Where a communicator's state keeps its nodes.
+// The attribute of a communicator's state that holds its nodes.
 struct nodes_kept_as {
   inline static const mpi::slot<const node_view> found;  // or described by TAQUIN_NODES
   inline static const mpi::slot<const node_view> given;  // by a call's options, the last ones
@@ -59,7 +59,7 @@ topology from_environment(const mpi::communicator& comm) {
   return t;
 }
 
-// What ranks tell each other of where they are.
+// The record that each rank publishes of its location.
 struct place {
   std::uint64_t machine = host_id();
   binding bound = binding_of_process();
@@ -98,7 +98,7 @@ node_view find_out(const mpi::communicator& comm) {
 mpi::owned_comm split_by_nodes(const mpi::communicator& comm, const topology& t) {
   const auto members = t.nodes().members(t.nodes().group[as_size(comm.rank())]);
   const auto create = [&] { return mpi::create_groups(comm, members); };
-  // A rank that is alone on its node waits for nobody.
+  // A rank that is alone on its node waits for no other.
   const bool alone = t.nodes().largest() == 1 && !mpi::survives_failures();
   return alone ? create() : mpi::together(comm.get(), create);
 }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
 constexpr std::size_t most_of_process = std::size_t{256} << 20U;
-constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below what Open MPI sends at once over TCP
+constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below the size that Open MPI sends eagerly over TCP
 
 constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
 
@@ -102,7 +102,7 @@ void internode_memory::raise(std::byte* at) const noexcept {
   reinterpret_cast<flag*>(at)->store(step_, std::memory_order_release);
 }
 
-// A rank's share is about five times what it sends: two halves of that, two of what it gets, and its messages.
+// A rank's share is about five times what it sends: two buffers of that, two of what it receives, and its messages.
 std::size_t internode::most_bytes_of(int ranks, int largest) noexcept {
   const std::size_t block = most_share / (5 * as_size(ranks));
   const std::size_t most = largest == 1 ? most_block_alone : most_block;
@@ -133,7 +133,7 @@ internode* internode::of(mpi::communicator& comm) {
     std::shared_ptr<internode> made;
     try {
       made.reset(new internode(comm, view));
-    } catch (const std::bad_alloc&) {  // all hear of it
+    } catch (const std::bad_alloc&) {  // all see it
     }
     if (!mpi::holds_everywhere(made != nullptr, comm.get())) return std::shared_ptr<internode>();
     const bool good = made->memory_.make(local);
@@ -189,7 +189,7 @@ void internode::begin(int tag) {
   const run_list own = memory_.part(local_);
   own.begin();
   free_ = own.first();
-  // A half of received messages is free when all ranks of the node have begun the step before this one. They have,
+  // A buffer of received messages is free when all ranks of the node have entered the step before this one. They have,
   // because this rank has waited for all flags of that step.
   post_receives();
 }
@@ -217,7 +217,7 @@ void internode::post_receives() {
   }
 }
 
-// The first piece tells how long the message is.
+// The first chunk has the length of the message.
 void internode::came(std::size_t number) {
   const std::size_t which = number / pieces_;
   if (which % 2 != 0) return;
@@ -257,7 +257,7 @@ void internode::no_room() {
 
 void internode::no_blocks() { memory_.part(local_).clear(); }
 
-// What the node's ranks have for another node, as one message.
+// The blocks of the node's ranks for another node, as one message.
 struct internode::outgoing {
   internode& all;
   int distance;
@@ -265,7 +265,7 @@ struct internode::outgoing {
   std::size_t filled = 0;
   std::size_t sent = 0;
 
-  // Sends pieces that are full, or all that there is.
+  // Sends chunks that are full, or all that there is.
   void send(bool last) {
     const int to = all.node_at(distance);
     const int rank = all.all_nodes().member(to, (distance - 1) % all.all_nodes().size(to));
@@ -321,7 +321,7 @@ void internode::take_messages() {
                       [](std::size_t) { return static_cast<count_t>(piece_bytes); });
 }
 
-// Goes on where it has stopped the last time.
+// Continues where it stopped the last time.
 bool internode::all_set(std::size_t& looked, int n, flag_of flag) const {
   while (looked < as_size(n) && memory_.set((memory_.*flag)(static_cast<int>(looked)))) ++looked;
   return looked == as_size(n);
@@ -332,7 +332,7 @@ void internode::publish(const record& mine) {
   memory_.raise(memory_.flag_of_member(local_));
 }
 
-// The messages to this rank, and from one handler what the node's ranks have told: each rank's record once in all.
+// The messages to this rank, and from one handler the records of the node's ranks: each rank's record once in all.
 void internode::leave_records(combine learn) {
   const int groups = all_nodes().groups();
   bool begun = local_ == 0;
@@ -391,7 +391,7 @@ std::size_t internode::share_with(const amount& a) const noexcept {
   return footprint(comm_.size(), n.groups(), n.largest(), n.smallest(), a);
 }
 
-// A rank's part, its share of what the node receives, and the messages that it sends for all ranks of the node.
+// A rank's part, its share of the node's received data, and the messages that it sends for all ranks of the node.
 std::size_t internode::footprint(int ranks, int nodes, int largest_node, int smallest_node, const amount& a) noexcept {
   const auto data = [&a](std::size_t blocks, std::uint64_t all) {
     return blocks * sizeof(block_run::number) + std::min<std::uint64_t>(blocks * a.longest, all);
@@ -405,7 +405,7 @@ std::size_t internode::footprint(int ranks, int nodes, int largest_node, int sma
   return part + inboxes + messages;
 }
 
-// Ranks of the node that have not come; when all have, those that have not sent this node its message.
+// Ranks of the node that have not arrived; when all have, those that have not sent this node its message.
 void internode::describe(mpi::wait_note& note) const {
   note.what = "agreeing";
   note.comm = comm_.get();

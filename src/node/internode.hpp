@@ -1,20 +1,20 @@
-// A step that all ranks of a communicator on several nodes take together: every rank gives a record for all and a few
-// bytes for each rank, and gets the same of all others. Inside nodes it goes through memory that their ranks share;
-// between two nodes one message goes each way. So N nodes send N·(N − 1) messages, and no rank waits more than twice:
-// for its node, and for the messages of the others. A long message goes in pieces that MPI libraries send eagerly. A
-// longer message would go by rendezvous, which takes both ranks two turns on a processor.
+// A collective step of all ranks of a communicator on several nodes: every rank gives a record for all and a few bytes
+// for each rank, and gets the same from all others. Inside nodes it goes through memory that their ranks share; between
+// two nodes one message goes each way. So N nodes send N·(N − 1) messages, and no rank waits more than twice: for its
+// node, and for the messages of the others. A long message goes in chunks that MPI libraries send eagerly. A longer
+// message would go by rendezvous, for which both ranks must be scheduled twice.
 //
-// A rank writes its record and its blocks into its part of the node's memory, blocks for one node behind each other,
-// and sets its flag. The other nodes are dealt out to the ranks of a node in turn: the handler of distance d waits for
-// the flags of its node, puts the parts together and sends the message to the d-th node after its own; it receives the
-// message of the d-th node before its own into the node's memory. A handler that has sent and received all of its
-// messages leaves the records of the node and of these messages, combined, beside a second flag, for which everybody
-// waits. A rank that sees a flag (acquire) sees what was written before it was set (release), and what the rank that
-// set it had seen.
+// A rank writes its record and its blocks into its part of the node's memory, blocks for one node consecutively, and
+// sets its flag. The other nodes are assigned to the ranks of a node round-robin: the handler of distance d waits for
+// the flags of its node, joins the parts and sends the message to the d-th node after its own; it receives the message
+// of the d-th node before its own into the node's memory. A handler that has sent and received all of its messages
+// publishes the combined records of the node and of these messages with a second flag, for which all ranks wait. A rank
+// that sees a flag (acquire) sees all that was written before it was set (release), and all that the rank that set it
+// had seen.
 //
-// Parts and received messages have two halves, used in turn. A half is written again two steps later: by then every
-// rank of the node has set its flag for the step between, which it does only when it has read all that it wanted of the
-// step before. So have all when a handler leaves its records.
+// Parts and received messages are double buffers. A buffer is written again two steps later: by then every rank of the
+// node has set its flag for the step between, which it does only when it has read all that it needs of the step before.
+// So have all when a handler publishes its records.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@
 namespace taquin::detail {
 
 /// The memory that a node's ranks share for steps among nodes: flags of its ranks, of messages from other nodes, of
-/// handlers with their records; then what each rank has for others, and what each other node has sent. The last two
-/// have two halves, which steps use in turn.
+/// handlers with their records; then the blocks of each rank for others, and the received message of each other node.
+/// The last two are double buffers.
 class internode_memory {
  public:
   /// For a rank of the node, with blocks of at most so many bytes. The nodes must outlive it.
@@ -53,9 +53,9 @@ class internode_memory {
   [[nodiscard]] std::size_t message_bytes(int from_node, int to_node) const noexcept;
 
   void next_step() noexcept { ++step_; }
-  /// What a rank of this node has for all nodes in the step.
+  /// The part of a rank of this node in the step: its record and blocks for all nodes.
   [[nodiscard]] run_list part(int member) const noexcept;
-  /// What the ranks of another node have for this one.
+  /// The message of another node for this one.
   [[nodiscard]] run_list inbox(int from_node) const noexcept { return {message(from_node), nodes_.size(from_node)}; }
   [[nodiscard]] std::byte* message(int from_node) const noexcept;
 
@@ -63,7 +63,7 @@ class internode_memory {
   [[nodiscard]] std::byte* flag_of_node(int node) const noexcept;
   [[nodiscard]] std::byte* flag_of_handler(int member) const noexcept;
   [[nodiscard]] run_list record_of_handler(int member) const noexcept;
-  /// A flag is set for this step; who sees it (acquire) sees what was written before (release).
+  /// A flag is set for this step; a rank that sees it (acquire) sees all that was written before (release).
   [[nodiscard]] bool set(const std::byte* flag) const noexcept;
   void raise(std::byte* flag) const noexcept;
 
@@ -77,7 +77,7 @@ class internode_memory {
   std::size_t most_bytes_;
   std::size_t part_bytes_ = 0;  // of one half
   std::size_t bytes_ = 0;
-  std::vector<std::size_t> inbox_at_;  // of each node's messages: their first half
+  std::vector<std::size_t> inbox_at_;  // of each node's messages: their first buffer
   shared_scratch memory_;
   std::vector<std::byte> alone_;  // the memory of a rank that is alone on its node
   std::byte* base_ = nullptr;
@@ -87,12 +87,12 @@ class internode_memory {
 class internode final : private mpi::awaited {
  public:
   using record = run_list::record;
-  /// Puts the second record into the first, in any order.
+  /// Combines the second record into the first; the order does not matter.
   using combine = void (*)(record&, const record&);
 
   /// For a communicator with several nodes whose ranks share memory, or of up to 16 ranks that share none: each is a
-  /// node of its own. Null on all ranks where it has none, or where ranks are too many. Collective when asked for the
-  /// first time; kept with the communicator.
+  /// node of its own. Null on all ranks if it has none, or if there are too many ranks. The first call is collective;
+  /// kept with the communicator.
   static internode* of(mpi::communicator& comm);
   /// The object that `of` has made, or null. Local.
   static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
@@ -107,42 +107,42 @@ class internode final : private mpi::awaited {
 
   /// Whether nodes of these sizes can take such steps, where their ranks share memory.
   static bool suits(int ranks, int nodes, int largest, int smallest) noexcept;
-  /// The longest block that a step among so many ranks carries; `largest`: ranks of the largest node.
+  /// The longest block that a step transfers among so many ranks; `largest`: ranks of the largest node.
   static std::size_t most_bytes_of(int ranks, int largest) noexcept;
-  /// The longest block that a step carries.
+  /// The longest block that a step transfers.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
   [[nodiscard]] std::size_t share() const noexcept { return share_; }
-  /// What blocks take of a step.
+  /// The sizes of a step's blocks.
   struct amount {
     std::size_t longest = 0;     ///< bytes of the longest block
     std::uint64_t sent = 0;      ///< bytes of all blocks that a rank sends, at most
     std::uint64_t received = 0;  ///< that a rank receives
   };
-  /// Of the share, what a step uses at most where no rank has more than this.
+  /// The part of the share that a step uses at most if no rank has more than this.
   [[nodiscard]] std::size_t share_with(const amount& a) const noexcept;
 
   [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
   /// The nodes whose messages its steps exchange.
   [[nodiscard]] const level& nodes() const noexcept { return all_nodes(); }
 
-  /// Begins a step, whose messages have the tag. Ranks that carry no blocks give empty ones to all.
+  /// Enters a step, whose messages have the tag. Ranks without blocks give empty ones to all.
   void begin(int tag);
   /// Where this rank writes its block for the next rank, in the order of `order()`. At most most_bytes().
   std::byte* room(std::size_t bytes);
-  /// The next rank's block is not carried, and the rank learns so: it comes in another way.
+  /// Announces that the next rank's block is not in the step: it follows as a message.
   void no_room();
   /// No rank gets a block of this one.
   void no_blocks();
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
   /// Writes this rank's record and sets its flag: the node may read record and blocks.
   void publish(const record& mine);
-  /// Waits until everything of the others is here. Returns all records, combined by `learn`. `busy`: this rank has
-  /// pending messages, which the MPI library makes progress with at every poll.
+  /// Waits until the data of all others are here. Returns all records, combined by `learn`. `busy`: this rank has
+  /// pending messages, which the MPI library progresses at every poll.
   record complete(combine learn, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
   [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
-  /// True when that rank sends its block for this one in another way.
+  /// True when that rank sends its block for this one as a message.
   [[nodiscard]] bool elsewhere(int from) const noexcept { return run_from(from).elsewhere(local_); }
   /// Bytes of its share that this rank has used in the step, once the step is over.
   [[nodiscard]] std::size_t used() const noexcept;
@@ -191,14 +191,14 @@ class internode final : private mpi::awaited {
   std::pmr::vector<std::byte> staging_{&memory_of_messages_};  // messages that this rank sends
   std::size_t pieces_ = 1;                                     // of a message, at most
   mpi::request_set requests_;                                  // of each distance: pieces_ receives, and as many sends
-  std::vector<std::size_t> missing_;                           // of each distance: pieces that have not come
+  std::vector<std::size_t> missing_;                           // of each distance: chunks that have not arrived
   int tag_ = 0;
   std::size_t next_ = 0;            // rank of order() that the next block is for
   std::byte* run_ = nullptr;        // the run that is being written
   std::byte* free_ = nullptr;       // behind its last block
   std::size_t looked_members_ = 0;  // of the node's flags, those that are known to be set
   std::size_t looked_handlers_ = 0;
-  std::size_t messages_missing_ = 0;  // that have not come to this rank
+  std::size_t messages_missing_ = 0;  // that have not arrived at this rank
   record known_{};                    // of the node's ranks; then of the messages to this one as well
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_sent_ = 0;

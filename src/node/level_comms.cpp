@@ -14,7 +14,7 @@ namespace taquin::detail {
 namespace {
 
 // Columns [first, last), which have no rank in common: at most as many as the smallest group has ranks. The one of them
-// that this rank is in, or null. Collective over `comm`. `ranks` is room for one of each group.
+// that this rank is in, or null. Collective over `comm`. `ranks` has space for one of each group.
 MPI_Comm make_columns(const mpi::communicator& comm, const level& groups, int first, int last, std::span<int> ranks) {
   const auto rank = as_size(comm.rank());
   const int size = groups.size(groups.group[rank]);
@@ -36,8 +36,8 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
   const int apart = groups.smallest();
   columns.reserve(as_size(largest));
   const auto members = groups.members(groups.group[as_size(comm.rank())]);
-  // All from one communicator: where two threads make communicators, Open MPI 4.1 lets a rank go on with the one whose
-  // parent is the older, and ranks that make theirs from different parents would wait for each other.
+  // All from one communicator: if two threads make communicators, Open MPI 4.1 serves the one whose parent is the older
+  // first, and ranks that make theirs from different parents would wait for each other.
   const MPI_Comm own = mpi::together(comm.get(), [&] {
     const MPI_Comm copy = mpi::create_groups(comm, members, comm.size()).release();
     for (int first = 0; first < largest; first += apart)

@@ -17,7 +17,7 @@ struct level_comms {
   node_view next;                                 ///< the levels inside the group; no level where there are none
 };
 
-/// Made when asked for the first time, which is collective over `comm`, and kept with the view.
+/// Made by the first call, which is collective over `comm`, and kept with the view.
 const level_comms& level_comms_of(const mpi::communicator& comm, const node_view& view);
 
 /// Calls f(c) with each column of a group's rank of this local index.

@@ -40,7 +40,7 @@ std::uint64_t find_host_id() {
   return id.value();
 }
 #else
-// Takes no memory, which one rank might lack and then be on a machine of its own.
+// Allocates nothing, because a rank without memory would then count as alone on a machine.
 std::uint64_t find_host_id() {
   fingerprint id;
   std::array<char, 256> text{};
@@ -63,10 +63,10 @@ bool may_make_file(std::size_t bytes) noexcept {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-constexpr int most_attempts = 100;  // signals of a profiler interrupt what takes pages
+constexpr int most_attempts = 100;  // signals of a profiler interrupt the allocation of pages
 
-// Takes the pages of a file's first bytes now: memory that is not there would be noticed at the first access, by a
-// signal. False where it is not there.
+// Allocates the pages of a file's first bytes now: missing memory would cause a signal at the first access. False if
+// the system has none.
 bool take_pages(int file, std::size_t bytes) noexcept {
   for (int attempt = 0; attempt < most_attempts; ++attempt)
     if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;

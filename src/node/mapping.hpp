@@ -1,6 +1,6 @@
 // Memory that processes of one machine map together: the only place where taquin makes any. It has no name in any file
-// system, so that nothing of it stays behind a process that is killed, and a full or missing /dev/shm does not matter.
-// What it is used for, and by which rules: docs/internals/node-memory.md.
+// system. So nothing of it remains after a process is killed, and a full or missing /dev/shm does not matter. Its uses
+// and their rules: docs/internals/node-memory.md.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@
 
 namespace taquin::detail {
 
-/// How another process finds the memory: by its owner's process and file descriptor. The token tells it from whatever
-/// else those numbers may mean elsewhere. Plain data, for messages.
+/// How another process finds the memory: by its owner's process and file descriptor. The token distinguishes it from
+/// any other file with these numbers. Plain data, for messages.
 struct mapping_key {
   std::uint64_t token = 0;
   std::uint64_t bytes = 0;
@@ -25,7 +25,7 @@ struct mapping_key {
 /// One process's view of such memory. Move-only; empty where there is none.
 class mapping final : public outliving {
  public:
-  /// Bytes before the data: the key's token and a word for those who share the memory.
+  /// Bytes before the data: the key's token and a word for the processes that share the memory.
   static constexpr std::size_t header = 64;
 
   mapping() noexcept = default;
@@ -33,9 +33,9 @@ class mapping final : public outliving {
   mapping& operator=(mapping&& other) noexcept;
   ~mapping();
 
-  /// When the system is asked for the pages.
+  /// When the system allocates the pages.
   enum class pages : std::uint8_t {
-    now,        ///< all of them: memory that is not there is an error here
+    now,        ///< all of them now: missing memory is an error here
     in_parts,   ///< by take(), before they are written or read; all of them where the system has no such call
     as_written  ///< each when it is first written, as malloc does
   };
@@ -44,9 +44,9 @@ class mapping final : public outliving {
   static mapping create(std::size_t bytes, mapping_key& key, pages when);
   /// The memory behind a key that another process of this machine has made. Empty when it cannot be reached.
   static mapping attach(const mapping_key& key) noexcept;
-  /// Takes the pages of these bytes of memory that was made `in_parts`. False where the system has none left.
+  /// Allocates the pages of these bytes of memory that was made `in_parts`. False if the system has none left.
   [[nodiscard]] static bool take(std::byte* from, std::size_t bytes) noexcept;
-  /// Closes the owner's file: nobody can attach any more. Mappings stay.
+  /// Closes the owner's file: no process can attach any more. Mappings stay.
   static void close(mapping_key& key) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return memory_ == nullptr; }
@@ -67,7 +67,7 @@ class mapping final : public outliving {
   bool outlives_ = false;
 };
 
-/// Closes an owner's file at its own end, an error's too.
+/// Closes an owner's file in its destructor, after an error too.
 class mapping_closer {
  public:
   explicit mapping_closer(mapping_key& key) noexcept : key_(key) {}

@@ -115,7 +115,7 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   return n;
 }
 
-// Through mapped memory in parts that stay in the nearest cache. False where the kernel refuses, and the peer is asked.
+// Through mapped memory in parts that stay in the nearest cache. False if the kernel refuses: a request follows.
 bool node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units) {
   constexpr std::size_t most = 16384;
   const std::size_t begin = as_size(at) * unit_bytes_;

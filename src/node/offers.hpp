@@ -1,12 +1,12 @@
-// Data that the ranks of one node fetch out of each other's buffers, without the help of the rank that has them.
+// Descriptors of data that the ranks of one node fetch from each other's buffers, without the help of the owner.
 //
-// Each rank has a board for every other rank of its node, in its room of a channel. It says where the data for that
-// rank lie and whether they may be fetched. A reader claims the board, copies, notes on the board which part it has,
-// and gives the claim back; the rank reads the notes when it looks. It can take an offer back while nobody has claimed
-// it.
+// Each rank has a descriptor (board) for every other rank of its node, in its room of a channel. It states where the
+// data for that rank lie and whether they may be fetched. A reader claims it, copies, adds a completion record of the
+// copied part, and releases the claim; the rank reads these records when it polls. It can revoke an offer while no
+// reader has claimed it.
 //
-// Two ranks may have data for each other that stand in each other's places. Either of them swaps parts of them, without
-// the other's help: a counter in the board of the lower one says where the next part begins, another how much is done.
+// Two ranks may have data for each other in each other's places. Either of them swaps parts of them, without the
+// other's help: the descriptor of the lower rank counts the next part's beginning and the swapped amount.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace taquin::detail {
 
 class node_offers {
  public:
-  /// A part of what was offered to a reader, in units.
+  /// A part of the offered data of a reader, in units.
   struct part {
     int reader = 0;
     count_t offset = 0;
@@ -44,9 +44,9 @@ class node_offers {
   /// Bytes of a rank's room.
   static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(board); }
 
-  /// Begins a step of the channel; nothing is offered. All ranks call it equally often. Local.
+  /// Enters a step of the channel; nothing is offered. All ranks call it equally often. Local.
   void begin();
-  /// `length` units in a row for a reader, in whose place `back` units of the reader's belong, from the first on;
+  /// `length` consecutive units for a reader, in whose place `back` units of the reader's belong, from the first on;
   /// nothing for one on another node. Between begin() and publish().
   void offer(int reader, const void* data, count_t length, count_t back = 0);
   /// Others may see the offers.
@@ -54,22 +54,22 @@ class node_offers {
   /// True when those of all other ranks can be seen. Local; does not wait.
   [[nodiscard]] bool all_here();
 
-  /// Copies `length` units from `offset` of what `writer` offers this rank. False where no run of `expected` units is
-  /// offered (any more), where the writer is on another node or has not read enough of its notes yet, or where the
-  /// kernel refuses.
+  /// Copies `length` units from `offset` of the data that `writer` offers this rank. False if no run of `expected`
+  /// units is offered (any more), if the writer is on another node or has not read enough of its completion records
+  /// yet, or if the kernel refuses.
   bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
   /// The next part of this rank's data that a reader has fetched and this function has not returned yet.
   std::optional<part> next_fetched();
-  /// Takes an offer back; false while the reader fetches.
+  /// Revokes an offer; false while the reader fetches.
   bool withdraw(int reader);
   /// Units from the first on that this rank and a peer have in each other's places; the same on both. After all_here().
   [[nodiscard]] count_t swappable(int peer) const noexcept;
-  /// Swaps up to `units` of them that neither rank has begun with, through `room`. Returns how many; 0: none are left.
-  /// Where the kernel refuses the peer takes part: then it returns some number until they are swapped.
+  /// Swaps up to `units` of them that neither rank has started to swap, through `room`. Returns how many; 0: none are
+  /// left. If the kernel refuses, the peer takes part: then it returns some number until they are swapped.
   count_t swap_some(int peer, std::byte* room, count_t units);
-  /// Swaps what peers ask for, because they may not read it. Local; does not wait.
+  /// Serves the swap requests of peers that may not read this rank's memory. Local; does not wait.
   void give_what_is_asked() const noexcept { c_.give_what_is_asked(); }
-  /// How many either rank has begun to swap, and how many are swapped.
+  /// How many units either rank has started to swap, and how many are swapped.
   [[nodiscard]] count_t begun(int peer) const noexcept {
     return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
   }
@@ -78,7 +78,7 @@ class node_offers {
   }
   /// True when all of them are swapped.
   [[nodiscard]] bool swapped(int peer) const noexcept;
-  /// Takes all offers back: waits for readers that fetch. Afterwards nobody reads this rank's buffer.
+  /// Revokes all offers: waits for readers that fetch. Afterwards no rank reads this rank's buffer.
   void end() noexcept;
 
  private:
@@ -88,15 +88,15 @@ class node_offers {
   struct board {
     // Written by the rank; a reader writes `now` to claim it.
     alignas(64) std::atomic<std::uint32_t> now{nothing};
-    std::atomic<std::uint32_t> seen{0};  // notes that the rank has read
+    std::atomic<std::uint32_t> seen{0};  // completion records that the rank has read
     std::uint64_t address = 0;
     count_t length = 0;
-    buffer_place shared;  // where the data lie in a shared buffer; file -1: they do not
+    buffer_place shared;  // where the data lie in a shared buffer; file -1: in none
     count_t back = 0;
     // Written by the reader.
     alignas(64) std::atomic<std::uint32_t> noted{0};
     std::array<std::array<count_t, 2>, notes> fetched{};  // offset and length
-    // Written by both, in the board of the lower one.
+    // Written by both, in the descriptor of the lower one.
     alignas(64) std::atomic<count_t> begun{0};
     std::atomic<count_t> swapped{0};
   };
@@ -117,7 +117,7 @@ class node_offers {
   std::size_t unit_bytes_;
   rank_group node_;
   int come_ = 0;  // all ranks up to this one, counted from this rank, have published
-  int next_ = 0;  // the reader whose board is looked at next
+  int next_ = 0;  // the reader whose descriptor is polled next
   bool open_ = false;
   std::optional<asked_copy> asked_;  // a swap that the kernel refuses
   std::byte* asked_for_ = nullptr;   // this rank's part of it

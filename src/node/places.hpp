@@ -1,5 +1,5 @@
-// Where other ranks of this node are. It is read out of their memory, so that it is known also of a rank that is in
-// another call, in its own program, or has ended.
+// The progress records of other ranks of this node. They are read from those ranks' memory, so that they are known also
+// of a rank that is in another call, in its own program, or has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -16,23 +16,23 @@ namespace taquin::detail {
 /// Addresses are those of the process that they belong to.
 struct rank_place {
   pid_t process = -1;       ///< −1: not on this node
-  std::uint64_t last = 0;   ///< its whereabouts
+  std::uint64_t last = 0;   ///< its progress record
   std::uint64_t calls = 0;  ///< its record of this communicator
 };
 
 /// Of all ranks of a communicator.
 struct rank_places {
   std::vector<rank_place> of;
-  /// Where a communicator's state keeps them; nothing there: its ranks cannot be asked.
+  /// The attribute of a communicator's state; empty: progress records of its ranks cannot be read.
   inline static const mpi::slot<const rank_places> kept_as;
 };
 
-/// What is known of a rank now.
+/// The state of a rank as known now.
 struct rank_state {
   bool known = false;        ///< its memory can be read
   bool gone = false;         ///< its process has ended
   std::uint64_t calls = 0;   ///< its calls on this communicator
-  std::uint64_t last = 0;    ///< its whereabouts
+  std::uint64_t last = 0;    ///< its progress record
   bool elsewhere = false;    ///< its last call was on another communicator
   std::uint64_t number = 0;  ///< the last call's number there
   std::string where;         ///< the last call's communicator

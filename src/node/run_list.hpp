@@ -1,5 +1,5 @@
-// What a rank or a node has for others in a step among nodes (node/internode.hpp): a record, where each run ends, then
-// the runs, one after another. A run is for one node, or of one rank: the sizes of its blocks, then the blocks.
+// The blocks of a rank or a node for others in a step among nodes (node/internode.hpp): a record, the end of each run,
+// then the runs, one after another. A run is for one node, or of one rank: the sizes of its blocks, then the blocks.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace taquin::detail {
 class block_run {
  public:
   using number = std::uint32_t;
-  static constexpr number not_here = ~number{0};  ///< instead of a size: the block comes in another way
+  static constexpr number not_here = ~number{0};  ///< instead of a size: the block follows as a message
 
   block_run(std::span<const std::byte> bytes, int blocks) noexcept : bytes_(bytes), blocks_(blocks) {}
   static constexpr std::size_t head(int blocks) noexcept { return sizeof(number) * as_size(blocks); }
@@ -47,7 +47,7 @@ class run_list {
  public:
   using number = block_run::number;
   static constexpr std::size_t record_bytes = 120;
-  /// What one rank tells all others. Records of a node travel as one.
+  /// The record of one rank for all others. Records of a node travel combined.
   using record = std::array<std::byte, record_bytes>;
 
   run_list(std::byte* at, int runs) noexcept : at_(at), runs_(runs) {}

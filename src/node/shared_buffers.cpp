@@ -40,11 +40,11 @@ buffer of_mapping(mapping memory, const mapping_key& key, std::size_t bytes) noe
 struct buffers {
   std::shared_mutex guard;
   std::vector<buffer> all;
-  std::atomic<std::size_t> count{0};  // looked at without the lock: most programs have none
+  std::atomic<std::size_t> count{0};  // read without the lock: most programs have none
 };
 
-// Never destroyed, because containers with static lifetime may give memory back late; and not on the heap, because they
-// are first looked at in the middle of calls.
+// Never destroyed, because containers with static lifetime may free memory late; and not on the heap, because their
+// first use is inside a call.
 union kept_buffers {
   buffers value;
   kept_buffers() noexcept : value() {}

@@ -10,7 +10,7 @@
 
 namespace taquin::detail {
 
-/// Where data lie, for a process of the same node. Plain data, as long as what a line of a channel carries.
+/// Where data lie, for a process of the same node. Plain data, no longer than the payload of a channel's mailbox.
 struct buffer_place {
   mapping_key key{};
   std::uint64_t offset = 0;  ///< from the beginning of the mapping's data
@@ -24,7 +24,7 @@ struct buffer_place {
 std::optional<buffer_place> find_shared(const void* data, std::size_t bytes) noexcept;
 
 /// Counts a block that is sent from there to one of `readers` ranks. False for the first two of each: a reader then
-/// copies it by the kernel in less time than it takes to map the buffer. Local.
+/// copies it by the kernel in less time than it needs to map the buffer. Local.
 bool worth_mapping(const buffer_place& place, int readers) noexcept;
 
 /// The address at which this process sees another's buffer; null when it cannot be mapped. It may be written only with

@@ -19,7 +19,7 @@ class shared_scratch final : public outliving {
   /// `bytes` bytes for the ranks of `node`. Collective; empty on all ranks where one of them cannot have it, as where
   /// they are not on one machine.
   static shared_scratch make(MPI_Comm node, std::size_t bytes);
-  /// What make takes beside the data.
+  /// Bytes that make uses beside the data.
   static constexpr std::size_t overhead = mapping::header;
 
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
@@ -28,13 +28,13 @@ class shared_scratch final : public outliving {
 
   void outlive() noexcept override { memory_.outlive(); }
 
-  /// A rank that has waited for this arrival sees what this rank wrote before.
+  /// A rank that has waited for this arrival sees all that this rank wrote before.
   void arrive() noexcept { memory_.word().fetch_add(1, std::memory_order_release); }
   /// True when each rank has arrived that often since the base.
   [[nodiscard]] bool all_arrived(int times) const noexcept {
     return memory_.word().load(std::memory_order_acquire) >= base_ + static_cast<std::uint64_t>(times) * ranks_;
   }
-  /// An exchange is over, in which each rank arrives so often.
+  /// An exchange is complete, in which each rank arrives so often.
   void add_to_base(int times) noexcept { base_ += static_cast<std::uint64_t>(times) * ranks_; }
 
  private:

@@ -39,7 +39,7 @@ bool is_slow(const remote_part& p) noexcept {
   return p.bytes > short_copy && is_slow_to_copy(reinterpret_cast<std::uintptr_t>(p.to), p.address);
 }
 
-// By way of memory that begins as far into a page as the source.
+// Through memory that begins at the same offset in a page as the source.
 int copy_by_way(pid_t process, const remote_part& part) noexcept {
   constexpr std::size_t page_bytes = 4096;
   constexpr std::size_t most = 4 * page_bytes;
@@ -80,7 +80,7 @@ int single_copy(pid_t process, std::span<const remote_part> parts) noexcept {
     }
     const bool slow = std::ranges::any_of(parts.first(n), is_slow);
     const ssize_t copied = slow ? -1 : process_vm_readv(process, here.data(), n, there.data(), n, 0);
-    if (copied != static_cast<ssize_t>(bytes))  // one by one, which tells why, and which of them are slow
+    if (copied != static_cast<ssize_t>(bytes))  // one by one, which shows why, and which of them are slow
       for (const remote_part& part : parts.first(n))
         if (const int code = single_copy(process, part.address, part.to, part.bytes); code != 0) return code;
     parts = parts.subspan(n);

@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-/// A part of another process's memory, and where it is to be copied.
+/// A part of another process's memory, and the target of its copy.
 struct remote_part {
   std::uint64_t address = 0;
   void* to = nullptr;
@@ -20,7 +20,7 @@ struct remote_part {
 /// EFAULT: no such memory, ESRCH: no such process).
 int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-/// The other way: from `data` here to `address` in `process`.
+/// The reverse: from `data` here to `address` in `process`.
 int single_copy_back(pid_t process, const void* data, std::uint64_t address, std::size_t bytes) noexcept;
 
 /// single_copy() for several parts.
